@@ -1,0 +1,43 @@
+"""Markdown with metadata blocks: text <-> blocks <-> tree, and files."""
+
+from .blocks import (
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    HeadingBlock,
+    MarkdownError,
+    Message,
+    MetadataBlock,
+    Problem,
+    Spelling,
+    TextBlock,
+    serialize_blocks,
+)
+from .files import MarkdownFile, find_markdown, load_markdown, project_root, save_markdown
+from .metadata import DELETED
+from .parse import parse_markdown_text
+from .spelling import convert, edit_block, make_block, settle
+from .tree import (
+    HeaderNode,
+    HeadingNode,
+    MarkdownTree,
+    Node,
+    TextNode,
+    blocks_to_tree,
+    load_tree,
+    save_tree,
+    serialize_tree,
+    titles_path,
+    traverse,
+    traverse_post,
+    tree_to_blocks,
+)
+
+__all__ = [
+    "DELETED", "Block", "ErrorBlock", "HeaderBlock", "HeaderNode", "HeadingBlock", "HeadingNode",
+    "MarkdownError", "MarkdownFile", "MarkdownTree", "Message", "MetadataBlock", "Node", "Problem",
+    "Spelling", "TextBlock", "TextNode", "blocks_to_tree", "convert", "edit_block", "find_markdown",
+    "load_markdown", "load_tree", "make_block", "parse_markdown_text", "project_root", "save_markdown",
+    "save_tree", "serialize_blocks", "serialize_tree", "settle", "titles_path", "traverse",
+    "traverse_post", "tree_to_blocks",
+]  # fmt: skip

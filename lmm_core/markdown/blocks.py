@@ -1,0 +1,186 @@
+"""Blocks: the flat list of parts that a markdown text is made of.
+
+A block keeps its exact source, so that joining the sources of all blocks gives
+the text again, byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Spelling = Literal["native", "div"]
+
+BOM = "\ufeff"
+
+_ATTRIBUTES = re.compile(
+    r"[ \t]+\{(?P<items>[ \t]*(?:-|(?:[#.][^\s{}]+|[\w:.-]+=(?:\"[^\"]*\"|'[^']*'|[^\s{}]+)|-)"
+    r"(?:[ \t]+(?:[#.][^\s{}]+|[\w:.-]+=(?:\"[^\"]*\"|'[^']*'|[^\s{}]+)|-))*)[ \t]*)\}[ \t]*$"
+)
+_CLOSING = re.compile(r"[ \t]+#+[ \t]*$")
+_ITEM = re.compile(r"([\w:.-]+)=(?:\"([^\"]*)\"|'([^']*)'|(\S+))|([#.])(\S+)|(-)")
+
+
+class MarkdownError(Exception):
+    """Something in a markdown text or its metadata that cannot be done as asked."""
+
+
+@dataclass(slots=True)
+class Problem:
+    """What is wrong in a text, and where: `line` counts from 1."""
+
+    line: int
+    message: str
+
+
+@dataclass(slots=True)
+class Attributes:
+    """Pandoc attributes: `{#identifier .class key=value}`."""
+
+    identifier: str = ""
+    classes: list[str] = field(default_factory=list)
+    pairs: dict[str, str] = field(default_factory=dict)
+
+
+def parse_attributes(text: str) -> Attributes:
+    """Attributes from what stands between the braces, or from one bare class word."""
+    text = text.strip()
+    if text and not text.startswith(("#", ".", "{")) and re.fullmatch(r"[^\s{}=]+", text):
+        return Attributes("", ["unnumbered" if text == "-" else text])
+    found = Attributes()
+    for key, double, single, bare, sign, name, dash in _ITEM.findall(text.strip("{}")):
+        if dash:
+            found.classes.append("unnumbered")
+        elif sign == "#":
+            found.identifier = name
+        elif sign == ".":
+            found.classes.append(name)
+        else:
+            found.pairs[key] = double or single or bare
+    return found
+
+
+@dataclass(slots=True)
+class Block:
+    """A part of a text: `source` with its line ends and the blank lines after it,
+    `line` the number of its first line, from 1. (The first block of a text also
+    holds the byte-order mark and the blank lines before it.)"""
+
+    source: str
+    line: int = 1
+
+
+@dataclass(slots=True)
+class TextBlock(Block):
+    """Text that is never cut: a paragraph, list, table, code, HTML, fenced div."""
+
+    @property
+    def content(self) -> str:
+        """The source without byte-order mark and the blank lines around it."""
+        return trim_blank_lines(self.source)
+
+
+@dataclass(slots=True)
+class ErrorBlock(TextBlock):
+    """A metadata block that cannot be read: kept as it is, and reported with
+    `message` at `error_line` (from 1)."""
+
+    message: str = ""
+    error_line: int = 1
+
+
+@dataclass(slots=True)
+class HeadingBlock(Block):
+    """An ATX heading of `level` 1 to 6."""
+
+    level: int = 1
+
+    @property
+    def title(self) -> str:
+        """The heading's text, without marks and attributes."""
+        return split_heading(self.source)[0]
+
+    @property
+    def attributes(self) -> Attributes:
+        """What stands in braces at the heading's end."""
+        return split_heading(self.source)[1]
+
+
+@dataclass(slots=True)
+class MetadataBlock(Block):
+    """A YAML mapping that annotates what follows it.
+
+    `content` is the mapping; `messages` are the chat and edit lines in their
+    order; `source[start:end]` is the YAML text between the markers."""
+
+    content: dict[str, Any] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    spelling: Spelling = "native"
+    start: int = 0
+    end: int = 0
+
+    @property
+    def body(self) -> str:
+        """The YAML text, exactly as it stands between the markers."""
+        return self.source[self.start : self.end]
+
+
+@dataclass(slots=True)
+class HeaderBlock(MetadataBlock):
+    """The metadata block at the very start: it annotates the document."""
+
+
+@dataclass(slots=True)
+class Message:
+    """One `?`, `+`, `=`, `query`, `message` or `edit` of a metadata block.
+
+    `line` is the line in the block's body, from 0; `lines` how many it takes."""
+
+    key: str
+    text: str
+    line: int
+    lines: int
+
+
+def serialize_blocks(blocks: Iterable[Block]) -> str:
+    """The text of the blocks: the opposite of `parse_markdown_text`."""
+    return "".join([block.source for block in blocks])
+
+
+def blank(text: str) -> bool:
+    """Whether a text holds nothing but blanks, tabs and line ends."""
+    return not text.strip(" \t\r\n")
+
+
+def trim_blank_lines(text: str) -> str:
+    """The text without byte-order mark and without the blank lines around it."""
+    kept = text.removeprefix(BOM).rstrip(" \t\r\n")
+    lead = len(kept) - len(kept.lstrip(" \t\r\n"))
+    return kept[kept.rfind("\n", 0, lead) + 1 :]
+
+
+def split_heading(source: str) -> tuple[str, Attributes]:
+    """Title and attributes of an ATX heading line."""
+    text = trim_blank_lines(source).lstrip("#").strip()
+    found = _ATTRIBUTES.search(" " + text)
+    attributes = Attributes()
+    if found:
+        attributes = parse_attributes("{" + found["items"] + "}")
+        text = (" " + text)[: found.start()].strip()
+    return _CLOSING.sub("", " " + text).strip(), attributes
+
+
+def newline_of(text: str) -> str:
+    """The line end that a text uses: that of its first line, LF where it has none."""
+    at = text.find("\n")
+    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
+
+
+def ends_blank(source: str) -> bool:
+    """Whether a blank line (or nothing) stands at the end of a source."""
+    if blank(source.removeprefix(BOM)):
+        return True
+    last = source.rstrip(" \t")
+    return last.endswith("\n") and last[:-1].rstrip(" \t\r").endswith("\n")

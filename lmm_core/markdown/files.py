@@ -1,0 +1,116 @@
+"""Files: markdown read from disk and written back, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .blocks import MarkdownError
+
+SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".Rmd", ".rmd")
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+@dataclass(slots=True, frozen=True)
+class MarkdownFile:
+    """A file as it was read: its path, its text (line ends and byte-order mark
+    kept) and the bytes, by which a later change on disk is noticed."""
+
+    path: Path
+    text: str
+    data: bytes
+
+
+def load_markdown(path: Path) -> MarkdownFile:
+    """Read a UTF-8 file. Raises OSError, and MarkdownError (with the byte's
+    offset) where it is not UTF-8."""
+    data = path.read_bytes()
+    try:
+        return MarkdownFile(path, data.decode("utf-8"), data)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise MarkdownError(
+            f"{path}:{line}: not UTF-8 (byte {error.start}, 0x{data[error.start]:02x}): save the file as UTF-8"
+        ) from None
+
+
+def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
+    """Replace a file by a text, atomically: a new file in the same folder, synced,
+    then renamed over it. Permissions stay; where `path` is a link, its target is
+    written. With `read`, the file as it was read before, MarkdownError is raised
+    where it has changed on disk since, and nothing is written. Raises OSError."""
+    target = Path(os.path.realpath(path))
+    data = text.encode("utf-8")
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _copy_mode(target, name)
+        if read is not None:
+            check_unchanged(read)
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+    _sync_folder(target.parent)
+
+
+def check_unchanged(read: MarkdownFile) -> None:
+    """Raises MarkdownError where the file on disk is not the one that was read."""
+    try:
+        same = read.path.read_bytes() == read.data
+    except FileNotFoundError:
+        same = False
+    if not same:
+        raise MarkdownError(f"{read.path}: changed on disk while it was worked on; nothing was written: run again")
+
+
+def _copy_mode(target: Path, name: str) -> None:
+    try:
+        os.chmod(name, target.stat().st_mode & 0o7777)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def find_markdown(paths: list[Path]) -> list[Path]:
+    """The files named, and all markdown files in the folders named (sorted; folders
+    whose names begin with `.` or `_` are left out). Raises FileNotFoundError."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: no such file or folder")
+        found.extend(_walk(path) if path.is_dir() else [path])
+    return list(dict.fromkeys(found))
+
+
+def _walk(folder: Path) -> list[Path]:
+    files: list[Path] = []
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "_")) and f not in _SKIPPED_FOLDERS)
+        files.extend(Path(base, name) for name in sorted(names) if name.endswith(SUFFIXES) and not name.startswith("."))
+    return files
+
+
+def project_root(path: Path) -> Path:
+    """The project that a file belongs to: the nearest folder upward with a
+    `config.toml`, else with `_quarto.yml` or `.git`, else the file's own folder."""
+    folder = path.resolve().parent
+    for marks in (("config.toml",), ("_quarto.yml", "_quarto.yaml", ".git")):
+        for place in (folder, *folder.parents):
+            if any((place / mark).exists() for mark in marks):
+                return place
+    return folder

@@ -1,0 +1,232 @@
+"""Parsing: from a markdown text to its blocks.
+
+The rules are those of Pandoc's markdown as far as they concern where blocks
+begin: `docs/format.md` has them in full. Everything that is neither a heading
+nor a metadata block is text, kept whole and as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .blocks import (
+    BOM,
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    HeadingBlock,
+    MetadataBlock,
+    Problem,
+    Spelling,
+    TextBlock,
+)
+from .metadata import Parsed, looks_like_key, parse_metadata
+from .regions import DIV_OPEN, Regions, div_attributes
+
+_BLANKS = re.compile(r"(?:[ \t]*\r?\n)*(?:[ \t]*\r?\Z)?")
+_PARAGRAPH_END = re.compile(r"\n(?=[ \t]*\r?(?:\n|\Z))")
+_HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
+_NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")
+_NATIVE_CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
+_DIV_BLOCK = re.compile(
+    r":{3,}[^\n]*\n(?:[ \t]*\r?\n)*"
+    r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{[^\n{}]*\.ya?ml\b[^\n{}]*\})[ \t]*\r?\n"
+    r"(?P<body>(?:[^\n]*\n)*?)"
+    r"[ ]{0,3}(?P=fence)[`~]*[ \t]*\r?\n(?:[ \t]*\r?\n)*"
+    r":{3,}[ \t]*\r?(?:\n|\Z)"
+)
+_NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
+_HEADING_INSIDE = re.compile(r"\n[ \t]*\r?\n#{1,6}[ \t]")
+_BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
+
+# What makes a text block go on over blank lines: its first line -> the next line.
+_BULLET = re.compile(r"[ ]{0,3}[-*+][ \t]+(?!(?:[-*+_][ \t]*){2,}\r?$)\S", re.M)
+_NUMBER = re.compile(r"[ ]{0,3}(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)][ \t]+\S|[ ]{0,3}\((?:@\w*|#|\w{1,4})\)[ \t]+\S|[ ]{0,3}[A-Z][.)](?:[ ]{2}|\t)")
+_FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:")
+_INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
+_NESTED = re.compile(r"[ \t]+\S")
+_DEFINITION = re.compile(r"[ ]{0,2}[:~][ \t]+\S")
+
+
+def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> list[Block]:
+    """The blocks of a text; `serialize_blocks` gives the text back, byte for byte.
+
+    What is not closed (a code fence, a comment, a fenced div, a metadata block)
+    is text, and is added to `problems` with its line."""
+    return _Parser(text, [] if problems is None else problems).parse()
+
+
+def is_metadata_div(line: str) -> bool:
+    """Whether a line opens a fenced div of class `lmm`."""
+    return line.startswith(":::") and "lmm" in div_attributes(line).classes
+
+
+class _Parser:
+    def __init__(self, text: str, problems: list[Problem]) -> None:
+        self.text = text
+        self.size = len(text)
+        self.problems = problems
+        self.regions = Regions(text)
+        self.unclosed_metadata = self.size + 1
+
+    def parse(self) -> list[Block]:
+        blocks: list[Block] = []
+        start = 0
+        pos = self._skip_blank(len(BOM) if self.text.startswith(BOM) else 0)
+        line = 1 + self.text.count("\n", 0, pos)
+        if pos == self.size:
+            return [TextBlock(self.text)] if self.text else []
+        while pos < self.size:
+            block = self._block(start, pos, line)
+            blocks.append(block)
+            line += block.source.count("\n", pos - start)
+            start = pos = start + len(block.source)
+        self._report_unclosed()
+        return blocks
+
+    def _block(self, start: int, pos: int, line: int) -> Block:
+        """The block at `pos`; its source begins at `start` (before the blank lines
+        at the start of the text) and ends before the next block."""
+        char = self.text[pos]
+        if char == "#" and (found := _HEADING.match(self.text, pos)):
+            return HeadingBlock(self._source(start, found.end()), line, len(found[1]))
+        if char == "-" and (block := self._native(start, pos, line)):
+            return block
+        if char == ":" and (block := self._div(start, pos, line)):
+            return block
+        return TextBlock(self._source(start, self._text_end(pos)), line)
+
+    def _source(self, start: int, end: int) -> str:
+        return self.text[start : self._skip_blank(end)]
+
+    def _skip_blank(self, pos: int) -> int:
+        found = _BLANKS.match(self.text, pos)
+        return found.end() if found else pos
+
+    # Metadata
+
+    def _native(self, start: int, pos: int, line: int) -> Block | None:
+        found = _NATIVE_OPEN.match(self.text, pos)
+        if not found:
+            return None
+        close = None
+        if pos < self.unclosed_metadata:
+            close = _NATIVE_CLOSE.search(self.text, found.end() - 1)
+        if close is None:
+            self.unclosed_metadata = min(self.unclosed_metadata, pos)
+            if looks_like_key(self.text[found.end() : found.end() + 1000]):
+                self.problems.append(Problem(line, _NOT_CLOSED))
+            return None
+        body = (found.end(), close.start() + 1)
+        if not _could_be_mapping(self.text[body[0] : body[0] + 2000]):
+            return None
+        parsed = parse_metadata(self.text[body[0] : body[1]])
+        if parsed.content is not None:
+            return self._metadata(start, close.end(), line, body, parsed, "native")
+        if parsed.error and looks_like_key(self.text[body[0] : body[1]]):
+            return self._native_error(start, line, body, close.end(), parsed)
+        return None
+
+    def _native_error(self, start: int, line: int, body: tuple[int, int], end: int, parsed: Parsed) -> Block:
+        text = self.text[body[0] : body[1]]
+        if _HEADING_INSIDE.search(text) and (gap := _BLANK_LINE.search(text)):
+            return ErrorBlock(self._source(start, body[0] + gap.end()), line, _NOT_CLOSED, line)
+        return ErrorBlock(self._source(start, end), line, parsed.error, line + 1 + parsed.error_line)
+
+    def _div(self, start: int, pos: int, line: int) -> Block | None:
+        opened = DIV_OPEN.match(self.text, pos)
+        if not opened or "lmm" not in opened[0] or not is_metadata_div(opened[0]):
+            return None
+        found = _DIV_BLOCK.match(self.text, pos)
+        if not found:
+            end = self.regions.div_end(pos)
+            message = "a div of class lmm holds one code block of YAML and nothing else"
+            return ErrorBlock(self._source(start, end), line, message, line) if end else None
+        parsed = parse_metadata(found["body"])
+        if parsed.content is not None:
+            return self._metadata(start, found.end(), line, found.span("body"), parsed, "div")
+        at = line + self.text.count("\n", pos, found.start("body")) + parsed.error_line
+        message = parsed.error or "metadata has to be a YAML mapping (`key: value`)"
+        return ErrorBlock(self._source(start, found.end()), line, message, at)
+
+    def _metadata(
+        self, start: int, end: int, line: int, body: tuple[int, int], parsed: Parsed, spelling: Spelling
+    ) -> MetadataBlock:
+        kind = HeaderBlock if spelling == "native" and start == 0 else MetadataBlock
+        return kind(
+            self._source(start, end), line, parsed.content or {}, parsed.messages, spelling,
+            body[0] - start, body[1] - start,
+        )  # fmt: skip
+
+    # Text
+
+    def _text_end(self, pos: int) -> int:
+        """Position after the text block whose first line starts at `pos`."""
+        first = pos
+        while True:
+            end = self._paragraph_end(pos)
+            region = self.regions.first(pos, end)
+            if region is None:
+                self._report_div(pos, end)
+            else:
+                pos = region
+                if pos < self.size and self._skip_blank(pos) == pos:
+                    if self.text[pos - 1] == "\n" and self._starts_block(pos):
+                        return pos
+                    continue
+                end = pos
+            after = self._skip_blank(end)
+            if after == self.size or not self._goes_on(first, after):
+                return end
+            if _DEFINITION.match(self.text, after):
+                first = after
+            pos = after
+
+    def _paragraph_end(self, pos: int) -> int:
+        found = _PARAGRAPH_END.search(self.text, pos)
+        return found.end() if found else self.size
+
+    def _starts_block(self, pos: int) -> bool:
+        char = self.text[pos]
+        return (
+            (char == "#" and bool(_HEADING.match(self.text, pos)))
+            or (char == "-" and bool(_NATIVE_OPEN.match(self.text, pos)))
+            or (char == ":" and is_metadata_div(self.text[pos : self.regions.line_end(pos)]))
+        )
+
+    def _report_div(self, pos: int, end: int) -> None:
+        """A metadata div directly under a paragraph's line is none to Pandoc."""
+        at = self.text.find("\n:::", pos, end) + 1
+        if at and is_metadata_div(self.text[at : self.regions.line_end(at)]):
+            line = self.text.count("\n", 0, at) + 1
+            self.problems.append(Problem(line, "a metadata div needs a blank line before it: it is read as text"))
+
+    def _goes_on(self, first: int, after: int) -> bool:
+        """Whether the text block that starts at `first` goes on with the line at
+        `after`, behind blank lines: a list with its next item, a footnote or list
+        item with its next paragraph, indented code, a definition or caption."""
+        text = self.text
+        char = text[after]
+        if char in "#`|>" or char.isalpha() and not _NUMBER.match(text, after):
+            return False
+        if _DEFINITION.match(text, after):
+            return True
+        if _INDENTED.match(text, first) or _FOOTNOTE.match(text, first):
+            return bool(_INDENTED.match(text, after))
+        for item in (_BULLET, _NUMBER):
+            if item.match(text, first):
+                return bool(_NESTED.match(text, after) or item.match(text, after))
+        return bool(_DEFINITION.match(text, first) and _INDENTED.match(text, after))
+
+    def _report_unclosed(self) -> None:
+        at, line = 0, 1
+        for pos, what in sorted(self.regions.unclosed.items()):
+            line += self.text.count("\n", at, pos)
+            at = pos
+            self.problems.append(Problem(line, f"a {what} starts here and is not closed: it is read as text"))
+
+
+def _could_be_mapping(body: str) -> bool:
+    """A quick no for prose and tables, which need no YAML reader."""
+    start = body.lstrip()
+    return start[:1] in "#{?!&%" or ":" in start.split("\n", 1)[0]

@@ -1,0 +1,226 @@
+"""Regions: the parts of a text that are never cut nor searched.
+
+Code fences, comments, HTML, LaTeX environments and fenced divs hold what looks
+like headings or metadata and is not. Each question asked here is answered in
+time linear to the text, over all questions: what is known not to be closed is
+remembered, and pairs are found once.
+
+Rules: CommonMark 0.31 for fences and HTML, Pandoc's manual for divs.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from .blocks import Attributes, parse_attributes
+
+# Indentation and list markers before what may open a region; possessive, so
+# that no line makes the match go back.
+_PREFIX = r"[ \t]*+(?:(?>[-*+]|\(?[@#]?\w{0,9}[.)])[ \t]++)*+"
+_FENCE = re.compile(rf"(?P<prefix>{_PREFIX})(?P<fence>`{{3,}}(?!`)(?=[^`\n]*(?:\n|\Z))|~{{3,}})")
+_HTML = re.compile(r"[ ]{0,3}<(?:(?P<verbatim>script|pre|style|textarea)(?=[ \t>\r\n]|\Z)|(?P<mark>!--|\?|!\[CDATA\[|![A-Za-z])|(?P<tag>[A-Za-z]+)(?=[ \t/>\r\n]|\Z))", re.I)
+_BEGIN = re.compile(r"[ ]{0,3}\\begin\{(?P<name>[A-Za-z]+\*?)\}")
+_MARK_ENDS = {"!--": "-->", "?": "?>", "![CDATA[": "]]>"}
+_CONTAINERS = frozenset(
+    "address article aside blockquote center details dialog div dl fieldset figure footer form header iframe main menu nav ol section table ul".split()
+)
+_HTML_LINE = re.compile(r"^[ \t]*<[^\n]*", re.M)
+_TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])[^<>\n]*?(/?)>")
+_ENVIRONMENT = re.compile(r"^[ \t]*\\(begin|end)\{([A-Za-z]+\*?)\}", re.M)
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.*?)(?<!`)\1(?!`)", re.S)
+
+DIV_OPEN = re.compile(r":{3,}[ \t]*(?P<attributes>\{[^\n]*?\}|[^\s{}:][^\s{}]*)[ \t]*:*[ \t]*\r?(?=\n|\Z)")
+DIV_CLOSE = re.compile(r":{3,}[ \t]*\r?(?=\n|\Z)")
+SPECIAL = re.compile(rf"{_PREFIX}(?:```|~~~|<[!?A-Za-z]|\\begin\{{)")
+_SPECIAL_NEXT = re.compile(rf"\n(?={SPECIAL.pattern})")
+_IN_DIV = re.compile(rf"\n(?=:::|{SPECIAL.pattern})")
+_HEADING_LINE = re.compile(r"#{1,6}(?:[ \t]|\r?\n)")
+_TIGHT = re.compile(r"\n(?=[^ \t\r\n])")
+
+
+@lru_cache(maxsize=128)
+def _fence_close(fence: str, indented: bool) -> re.Pattern[str]:
+    indent = "[ \t]+" if indented else "[ ]{0,3}"
+    return re.compile(rf"\n{indent}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*\r?(?=\n|\Z)")
+
+
+def div_attributes(line: str) -> Attributes:
+    """Attributes of the div that a line opens."""
+    found = DIV_OPEN.match(line)
+    return parse_attributes(found["attributes"]) if found else Attributes()
+
+
+class Regions:
+    """Ends of the regions of one text. Positions are offsets in characters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.unclosed: dict[int, str] = {}
+        self._dead: dict[str, int] = {}
+        self._divs: dict[int, int | None] = {}
+        self._html: dict[int, int] | None = None
+        self._environments: dict[int, int] | None = None
+
+    def line_end(self, pos: int) -> int:
+        """Position after the line that `pos` is in."""
+        at = self.text.find("\n", pos)
+        return len(self.text) if at < 0 else at + 1
+
+    def end(self, pos: int) -> int | None:
+        """Position after the region that the line at `pos` opens (fenced divs
+        aside), or None where it opens none or the region is not closed."""
+        if found := _FENCE.match(self.text, pos):
+            return self._fence_end(pos, found)
+        if found := _HTML.match(self.text, pos):
+            return self._html_end(pos, found)
+        if found := _BEGIN.match(self.text, pos):
+            return self._environment_ends().get(pos)
+        return None
+
+    def first(self, pos: int, stop: int) -> int | None:
+        """End of the first region that starts between `pos` and `stop` (a
+        paragraph, `pos` at its start), a fenced div only at `pos` itself."""
+        if DIV_OPEN.match(self.text, pos) and (end := self.div_end(pos)):
+            return end
+        at = pos if SPECIAL.match(self.text, pos) else self._next_special(pos, stop)
+        while at is not None:
+            if end := self.end(at):
+                return end
+            at = self._next_special(at, stop)
+        return self._comment_end(pos, stop)
+
+    def _next_special(self, pos: int, stop: int) -> int | None:
+        found = _SPECIAL_NEXT.search(self.text, pos, stop)
+        return found.end() if found else None
+
+    def _fence_end(self, pos: int, found: re.Match[str]) -> int | None:
+        fence, prefix = found["fence"], found["prefix"]
+        in_list = bool(prefix.strip())
+        if not in_list and (len(prefix) > 3 or "\t" in prefix):
+            return None
+        key = f"{fence[0]}{in_list}"
+        if len(fence) >= self._dead.get(key, 1 << 30):
+            return self._note(pos, "code fence")
+        after = self.line_end(pos) - 1
+        item_end = _TIGHT.search(self.text, after) if in_list else None
+        close = _fence_close(fence, in_list).search(self.text, after, item_end.start() if item_end else len(self.text))
+        if close is None:
+            if item_end is None:
+                self._dead[key] = len(fence)
+            return self._note(pos, "code fence")
+        return self.line_end(close.end())
+
+    def _note(self, pos: int, what: str) -> None:
+        self.unclosed[pos] = what
+
+    def _find(self, needle: str, pos: int, what: str, start: int) -> int | None:
+        if needle in self._dead:
+            return self._note(pos, what)
+        at = self.text.find(needle, start)
+        if at < 0:
+            self._dead[needle] = 0
+            return self._note(pos, what)
+        return self.line_end(at + len(needle) - 1)
+
+    def _html_end(self, pos: int, found: re.Match[str]) -> int | None:
+        if mark := found["mark"]:
+            what = "comment" if mark == "!--" else f"<{mark}"
+            return self._find(_MARK_ENDS.get(mark, ">"), pos, what, found.end())
+        if found["verbatim"]:
+            return self._verbatim_end(pos, found)
+        if found["tag"].lower() in _CONTAINERS:
+            return self._html_ends().get(pos)
+        return None
+
+    def _verbatim_end(self, pos: int, found: re.Match[str]) -> int | None:
+        close = None
+        if "</" not in self._dead:
+            close = re.compile(r"</(?:script|pre|style|textarea)>", re.I).search(self.text, found.end())
+        if close is None:
+            self._dead["</"] = 0
+            return self._note(pos, f"<{found['verbatim']}>")
+        return self.line_end(close.end() - 1)
+
+    def _html_ends(self) -> dict[int, int]:
+        """End of each balanced HTML element that starts a line, by its line's start."""
+        if self._html is None:
+            self._html = {}
+            open_tags: dict[str, list[int]] = {}
+            for line in _HTML_LINE.finditer(self.text):
+                for tag in _TAG.finditer(line[0]):
+                    self._count_tag(open_tags, line, tag)
+        return self._html
+
+    def _count_tag(self, open_tags: dict[str, list[int]], line: re.Match[str], tag: re.Match[str]) -> None:
+        assert self._html is not None
+        name = tag[2].lower()
+        stack = open_tags.setdefault(name, [])
+        if not tag[1] and not tag[3]:
+            stack.append(line.start() if not line[0][: tag.start()].strip() else -1)
+        elif tag[1] and stack and (at := stack.pop()) >= 0:
+            self._html[at] = self.line_end(line.end())
+
+    def _environment_ends(self) -> dict[int, int]:
+        if self._environments is None:
+            self._environments = {}
+            stacks: dict[str, list[int]] = {}
+            for found in _ENVIRONMENT.finditer(self.text):
+                stack = stacks.setdefault(found[2], [])
+                if found[1] == "begin":
+                    stack.append(found.start())
+                    line_end = self.line_end(found.end())
+                    if self.text.find(f"\\end{{{found[2]}}}", found.end(), line_end) >= 0:
+                        self._environments[stack.pop()] = line_end
+                elif stack:
+                    self._environments[stack.pop()] = self.line_end(found.end())
+        return self._environments
+
+    def _comment_end(self, pos: int, stop: int) -> int | None:
+        """Position after a comment that starts inside the paragraph and ends
+        behind it: to Pandoc, such a comment may hold blank lines."""
+        if self.text.find("<!--", pos, stop) < 0 or "-->" in self._dead:
+            return None
+        prose = _CODE_SPAN.sub(lambda span: " " * len(span[0]), self.text[pos:stop])
+        at = prose.rfind("<!--")
+        if at < 0 or prose.find("-->", at) >= 0:
+            return None
+        end = self.text.find("-->", stop)
+        if end < 0:
+            self._dead["-->"] = 0
+            return self._note(pos, "comment")
+        return end + 3
+
+    def div_end(self, pos: int) -> int | None:
+        """Position after the fenced div that the line at `pos` opens, or None
+        where it is not closed."""
+        if pos not in self._divs:
+            self._pair_divs(pos)
+        end = self._divs[pos]
+        return self._note(pos, "fenced div") if end is None else end
+
+    def _pair_divs(self, pos: int) -> None:
+        """Find the ends of the div at `pos` and of all divs inside it."""
+        stack = [pos]
+        region = after = self.line_end(pos)
+        while stack and (found := _IN_DIV.search(self.text, after - 1)):
+            at = found.end()
+            after = self.line_end(at)
+            if self.text.startswith(":::", at):
+                self._count_div(stack, at, after, region)
+            elif end := self.end(at):
+                after = region = end
+        for left in stack:
+            self._divs[left] = None
+
+    def _count_div(self, stack: list[int], at: int, after: int, region: int) -> None:
+        if DIV_CLOSE.match(self.text, at):
+            self._divs[stack.pop()] = after
+        elif DIV_OPEN.match(self.text, at) and (at == region or self.open_line(at)):
+            stack.append(at)
+
+    def open_line(self, at: int) -> bool:
+        """Whether a div can start at `at`: not directly under a paragraph's line."""
+        before = self.text.rfind("\n", 0, at - 1) + 1 if at else 0
+        line = self.text[before:at]
+        return not line.strip() or bool(_HEADING_LINE.match(line)) or line.startswith(":::")

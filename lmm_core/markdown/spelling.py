@@ -1,0 +1,142 @@
+"""Spelling: metadata blocks written as native `---` blocks or as fenced divs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .blocks import BOM, Block, HeaderBlock, MetadataBlock, Spelling, TextBlock, blank, ends_blank, newline_of
+from .metadata import edit_metadata, parse_metadata
+
+_RUN = re.compile(r"`+")
+_NATIVE_MARK = re.compile(r"^(?:---|\.\.\.)", re.M)
+_REMARK = re.compile(r"---[ \t]+(#[^\r\n]*)")
+
+
+def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool = False) -> MetadataBlock:
+    """A metadata block around a YAML text, with a blank line after it."""
+    head, tail = _markers(body, spelling, newline)
+    parsed = parse_metadata(body)
+    kind = HeaderBlock if header else MetadataBlock
+    return kind(
+        head + body + tail + newline, 1, parsed.content or {}, parsed.messages, spelling,
+        len(head), len(head) + len(body),
+    )  # fmt: skip
+
+
+def _markers(body: str, spelling: Spelling, newline: str) -> tuple[str, str]:
+    if spelling == "native":
+        return f"---{newline}", f"---{newline}"
+    fence = "`" * max(3, 1 + max((len(run) for run in _RUN.findall(body)), default=0))
+    return f"::: {{.lmm .content-hidden}}{newline}{fence} yaml{newline}", f"{fence}{newline}:::{newline}"
+
+
+def edit_block(block: MetadataBlock, changes: dict[str, Any], flow: frozenset[str] = frozenset()) -> MetadataBlock | None:
+    """The block with some keys set (`DELETED` removes one), the lines of the others
+    as they are; None where nothing is left in it. Raises MarkdownError where the
+    block is written in a way that cannot be edited."""
+    newline = newline_of(block.source)
+    body = edit_metadata(block.body, changes, newline, flow)
+    if blank(body):
+        return None
+    if block.spelling == "div" and _fence_too_short(block, body):
+        lead = block.source[: len(block.source) - len(block.source.lstrip("\r\n"))]
+        made = make_block(body, "div", newline)
+        return _shift(made, lead, block.line)
+    parsed = parse_metadata(body)
+    return replace(
+        block,
+        source=block.source[: block.start] + body + block.source[block.end :],
+        end=block.start + len(body),
+        content=parsed.content or {},
+        messages=parsed.messages,
+    )
+
+
+def _fence_too_short(block: MetadataBlock, body: str) -> bool:
+    fence = max((len(run) for run in _RUN.findall(block.source[: block.start])), default=3)
+    return any(len(run) >= fence for run in _RUN.findall(body))
+
+
+def _shift(block: MetadataBlock, lead: str, line: int) -> MetadataBlock:
+    """The block with some blank lines (or a byte-order mark) put before it."""
+    return replace(
+        block, source=lead + block.source, start=block.start + len(lead), end=block.end + len(lead), line=line
+    )
+
+
+def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
+    """All metadata blocks in one spelling, at their places and with their bodies.
+
+    The header stays native. A body that native markers cannot hold (it starts
+    with a blank line, or has `---` or `...` at the start of a line) stays a div,
+    and so does a div at the very start, which would become the header."""
+    converted = [
+        _convert_block(block, to) if isinstance(block, MetadataBlock) and not _stays(block, to, at) else block
+        for at, block in enumerate(blocks)
+    ]
+    return settle(blocks, converted)
+
+
+def _stays(block: MetadataBlock, to: Spelling, at: int) -> bool:
+    if isinstance(block, HeaderBlock) or block.spelling == to and block.source == _convert_block(block, to).source:
+        return True
+    if to == "div":
+        return False
+    lines = block.body.split("\n", 1)
+    return at == 0 or not block.body or blank(lines[0]) or bool(_NATIVE_MARK.search(block.body))
+
+
+def _convert_block(block: MetadataBlock, to: Spelling) -> MetadataBlock:
+    newline = newline_of(block.source)
+    remark = _REMARK.match(block.source.lstrip())
+    body = (remark[1] + newline if remark and block.spelling == "native" else "") + block.body
+    after = block.source[block.end :]
+    blanks = after[len(after.rstrip(" \t\r\n")) :].split("\n", 1)
+    made = make_block(body, to, newline)
+    source = made.source.removesuffix(newline) + (blanks[1] if len(blanks) > 1 else "")
+    return replace(made, source=source, line=block.line)
+
+
+def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
+    """The list `after`, which was made from the list `before`, with blank lines
+    around each metadata block that is new or changed, and where a block went away
+    between two that it kept apart."""
+    old = {id(block): at for at, block in enumerate(before)}
+    settled: list[Block] = []
+    for at, block in enumerate(after):
+        changed = isinstance(block, MetadataBlock) and id(block) not in old
+        previous = settled[-1] if settled else None
+        if previous is not None and not ends_blank(previous.source) and not blank(block.source[:1]):
+            touched = changed or (isinstance(previous, MetadataBlock) and id(previous) not in old)
+            gone = old.get(id(block), 0) - old.get(id(previous), -1) > 1 and isinstance(block, TextBlock)
+            if touched or gone:
+                block = _with_lead(block, newline_of(previous.source))
+        settled.append(block)
+    return _move_mark(settled)
+
+
+def _with_lead(block: Block, newline: str) -> Block:
+    if isinstance(block, MetadataBlock):
+        return _shift(block, newline, block.line)
+    return replace(block, source=newline + block.source)
+
+
+def _move_mark(blocks: list[Block]) -> list[Block]:
+    """A byte-order mark stays at the very start."""
+    for at in range(1, min(2, len(blocks))):
+        if blocks[at].source.startswith(BOM):
+            blocks[at] = replace(blocks[at], source=blocks[at].source[1:])
+            first = blocks[0]
+            blocks[0] = _shift(first, BOM, 1) if isinstance(first, MetadataBlock) else first
+    return blocks
+
+
+def spelling_of(blocks: Sequence[Block], default: Spelling = "div") -> Spelling:
+    """The spelling of the first metadata block that is not the header."""
+    for block in blocks:
+        if isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock):
+            return block.spelling
+    return default

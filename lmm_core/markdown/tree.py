@@ -1,0 +1,235 @@
+"""Trees: a document as sections and the texts in them.
+
+A tree is a view on the blocks: its nodes hold the very blocks of the list, and
+what a pass changes in a node's metadata stands in the list that
+`tree_to_blocks` gives back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional, TypeVar
+
+from .blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock, serialize_blocks
+from .files import load_markdown, save_markdown
+from .ownership import find_key
+from .parse import parse_markdown_text
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """What headings and texts have in common: the metadata blocks that annotate
+    the node, nearest last, and the section that it stands in."""
+
+    metadata: list[MetadataBlock] = field(default_factory=list)
+    parent: Optional["HeadingNode"] = None
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """Keys of all blocks that annotate this node; the nearest wins."""
+        if len(self.metadata) == 1:
+            return self.metadata[0].content
+        return {key: value for block in self.metadata for key, value in block.content.items()}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The node's own value of `key=`, `key` or `~key`, the first that is there."""
+        found = find_key(self.properties, key)
+        return default if found is None else self.properties[found]
+
+    def fetch(self, key: str, default: Any = None) -> Any:
+        """The value of the nearest of this node and the sections around it."""
+        node: Node | None = self
+        while node is not None:
+            if (found := find_key(node.properties, key)) is not None:
+                return node.properties[found]
+            node = node.parent
+        return default
+
+    @property
+    def ancestors(self) -> list["HeadingNode"]:
+        """The sections around this node, outermost (the document) first."""
+        found: list[HeadingNode] = []
+        node = self.parent
+        while node is not None:
+            found.append(node)
+            node = node.parent
+        return found[::-1]
+
+
+@dataclass(slots=True, eq=False)
+class TextNode(Node):
+    """A text block; `block` is None where metadata annotates nothing (at the end)."""
+
+    block: TextBlock | None = None
+
+    @property
+    def content(self) -> str:
+        """The text, "" for an error block, whose text is no text of the document."""
+        return self.block.content if self.block is not None and not isinstance(self.block, ErrorBlock) else ""
+
+
+@dataclass(slots=True, eq=False)
+class HeadingNode(Node):
+    """A section: its heading and what stands under it."""
+
+    heading: HeadingBlock | None = None
+    level: int = 0
+    children: list[Node] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """The heading's text."""
+        return self.heading.title if self.heading is not None else ""
+
+    @property
+    def sections(self) -> list["HeadingNode"]:
+        """The sections directly below."""
+        return [child for child in self.children if isinstance(child, HeadingNode)]
+
+    @property
+    def texts(self) -> list[TextNode]:
+        """The texts directly below."""
+        return [child for child in self.children if isinstance(child, TextNode)]
+
+
+@dataclass(slots=True, eq=False)
+class HeaderNode(HeadingNode):
+    """The document. Its metadata is the header; it has none where none is written."""
+
+    @property
+    def title(self) -> str:
+        """The header's title, else the first heading's."""
+        own = self.get("title")
+        if own is not None:
+            return str(own)
+        return next((section.title for section in self.sections), "")
+
+
+MarkdownTree = HeadingNode | None
+
+
+def blocks_to_tree(blocks: Sequence[Block]) -> MarkdownTree:
+    """The tree of a block list; None for the empty list."""
+    if not blocks:
+        return None
+    root = HeaderNode()
+    current: HeadingNode = root
+    waiting: list[MetadataBlock] = []
+    for block in blocks:
+        if isinstance(block, HeaderBlock):
+            root.metadata.append(block)
+        elif isinstance(block, MetadataBlock):
+            waiting.append(block)
+        elif isinstance(block, HeadingBlock):
+            current = _add_section(current, block, waiting)
+            waiting = []
+        elif isinstance(block, TextBlock):
+            current.children.append(TextNode(waiting, current, block))
+            waiting = []
+    if waiting:
+        current.children.append(TextNode(waiting, current, None))
+    return root
+
+
+def _add_section(current: HeadingNode, block: HeadingBlock, metadata: list[MetadataBlock]) -> HeadingNode:
+    parent = current
+    while parent.level >= block.level and parent.parent is not None:
+        parent = parent.parent
+    node = HeadingNode(metadata, parent, block, block.level)
+    parent.children.append(node)
+    return node
+
+
+def tree_to_blocks(tree: MarkdownTree) -> list[Block]:
+    """The block list of a tree: the opposite of `blocks_to_tree`."""
+    blocks: list[Block] = []
+    for node in traverse(tree):
+        blocks.extend(node.metadata)
+        if isinstance(node, HeadingNode) and node.heading is not None:
+            blocks.append(node.heading)
+        elif isinstance(node, TextNode) and node.block is not None:
+            blocks.append(node.block)
+    return blocks
+
+
+def traverse(tree: Node | None) -> Iterator[Node]:
+    """All nodes in the order of the document (a section before what is in it)."""
+    stack: list[Node] = [tree] if tree is not None else []
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, HeadingNode):
+            stack.extend(reversed(node.children))
+
+
+def traverse_post(tree: Node | None) -> Iterator[Node]:
+    """All nodes, a section after what is in it."""
+    stack: list[tuple[Node, bool]] = [(tree, False)] if tree is not None else []
+    while stack:
+        node, done = stack.pop()
+        if done or not isinstance(node, HeadingNode):
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.children))
+
+
+def sections(tree: MarkdownTree, post: bool = False) -> list[HeadingNode]:
+    """The document and all its sections, outer ones first (or last)."""
+    nodes = traverse_post(tree) if post else traverse(tree)
+    return [node for node in nodes if isinstance(node, HeadingNode)]
+
+
+def fold(tree: Node | None, step: Callable[[T, Node], T], start: T) -> T:
+    """`step` applied to what came out so far and each node, in document order."""
+    for node in traverse(tree):
+        start = step(start, node)
+    return start
+
+
+def fold_post(tree: Node | None, step: Callable[[Node, list[T]], T]) -> T | None:
+    """Bottom-up: `step` gets a node and the results of its children."""
+    results: dict[int, T] = {}
+    last: T | None = None
+    for node in traverse_post(tree):
+        children = node.children if isinstance(node, HeadingNode) else []
+        last = step(node, [results.pop(id(child)) for child in children])
+        results[id(node)] = last
+    return last
+
+
+def map_blocks(tree: MarkdownTree, change: Callable[[Node], Sequence[MetadataBlock]]) -> MarkdownTree:
+    """A tree in which each node's metadata is what `change` gives for it."""
+    copy = blocks_to_tree(tree_to_blocks(tree))
+    for node, twin in zip(traverse(tree), traverse(copy), strict=True):
+        twin.metadata = list(change(node))
+    return copy
+
+
+def titles_path(node: Node) -> list[str]:
+    """Titles from the document down to the node. A chapter's heading that says the
+    document's title again is not said twice."""
+    path: list[str] = []
+    for section in [*node.ancestors, *([node] if isinstance(node, HeadingNode) else [])]:
+        if section.title and section.title not in path[-1:]:
+            path.append(section.title)
+    return path
+
+
+def load_tree(path: Path) -> MarkdownTree:
+    """The tree of a file. Raises as `load_markdown`."""
+    return blocks_to_tree(parse_markdown_text(load_markdown(path).text))
+
+
+def serialize_tree(tree: MarkdownTree) -> str:
+    """The text of a tree."""
+    return serialize_blocks(tree_to_blocks(tree))
+
+
+def save_tree(tree: MarkdownTree, path: Path) -> None:
+    """Write a tree's text to a file. Raises as `save_markdown`."""
+    save_markdown(path, serialize_tree(tree))

@@ -1,0 +1,31 @@
+"""Options of the RAG pass, by the names of LM markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOpts:
+    """Which annotations are made, and from how many words of text on.
+
+    titles: the titles path of each section; questions, summaries: by the
+    annotator; textid, headingid: numbers for text blocks and headings
+    (`docid.3`, `docid.h2`), textUUID, headingUUID: UUIDs made of them (and so
+    the numbers too); remove_messages: chat and edit keys are removed first."""
+
+    titles: bool = False
+    questions: bool = True
+    summaries: bool = True
+    questions_threshold: int = 15
+    summary_threshold: int = 50
+    textid: bool = False
+    headingid: bool = False
+    textUUID: bool = False
+    headingUUID: bool = False
+    remove_messages: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("questions_threshold", "summary_threshold"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is a number of words: 0 or more, not {getattr(self, name)}")
