@@ -1,0 +1,471 @@
+"""The document of a filter's run: read from its source, or from Pandoc's elements,
+and written so that nothing changes but what the filter was asked for.
+
+`docs/filters.md` says which way is taken when.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmm_core.config import ConfigError, Settings, load_settings
+from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
+from lmm_core.markdown.blocks import (
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    MarkdownError,
+    MetadataBlock,
+    Problem,
+    serialize_blocks,
+)
+from lmm_core.markdown.files import MarkdownFile, check_unchanged, load_markdown, save_markdown
+from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.markdown.spelling import convert, make_block
+from lmm_core.scan.knit import KnitRules
+
+from .meta import CHAIN, FilterOptions, is_positional, plain, read_options
+from .pandoc_run import FilterError, PandocRun, base_format, find_run, is_ours, run_pandoc
+
+if TYPE_CHECKING:
+    from .elements import Elements
+
+_WITH_DIVS = ("markdown", "commonmark_x")
+
+
+@dataclass
+class Source:
+    """The text that a document comes from: its files, joined as pandoc joins them
+    (a blank line between two), and the line that each starts at."""
+
+    text: str
+    files: list[MarkdownFile]
+    starts: list[int]
+
+    @classmethod
+    def load(cls, paths: Sequence[Path]) -> Source:
+        """Read the files. Raises OSError and MarkdownError."""
+        files = [load_markdown(path) for path in paths]
+        text, starts = "", []
+        for file in files:
+            if text:
+                text += ("" if text.endswith("\n") else "\n") + "\n"
+            starts.append(text.count("\n") + 1)
+            text += file.text.removeprefix("\ufeff") if text else file.text
+        return cls(text, files, starts)
+
+    def locate(self, line: int) -> tuple[str, int]:
+        """File and line of a line of the joined text."""
+        if not self.files:
+            return "", line
+        at = max(bisect.bisect_right(self.starts, line) - 1, 0)
+        name = self.files[at].path
+        shown = os.path.relpath(name) if name.is_relative_to(Path.cwd()) else str(name)
+        return shown, line - self.starts[at] + 1 if line else 0
+
+
+@dataclass
+class Document:
+    """A document on its way through a filter.
+
+    `blocks` is what a pass works on. They come from `source`, or (`elements`)
+    from Pandoc's elements; `known` is a source text that is not the one of these
+    elements (another filter came before, or Quarto has changed them)."""
+
+    name: str
+    target: str
+    ast: dict[str, Any]
+    run: PandocRun | None
+    options: FilterOptions
+    settings: Settings
+    logger: LoggerBase
+    source: Source | None = None
+    known: Source | None = None
+    elements: Elements | None = None
+    blocks: list[Block] = field(default_factory=list)
+    original: list[Block] = field(default_factory=list)
+
+    @property
+    def to_markdown(self) -> bool:
+        """Whether pandoc writes its own markdown."""
+        return base_format(self.target) == "markdown"
+
+    @property
+    def done(self) -> int:
+        """How many filters of ours have run before, in this run."""
+        return int(plain(self.ast["meta"][CHAIN])) if CHAIN in self.ast["meta"] else 0
+
+    @property
+    def place(self) -> int | None:
+        """Our number among all filters of the run; None where it cannot be seen."""
+        places = self.run.places() if self.run else []
+        return places[self.done] if self.done < len(places) else None
+
+    @property
+    def followed(self) -> bool:
+        """Whether another filter of ours follows."""
+        return self.run is not None and self.done + 1 < len(self.run.places())
+
+    @property
+    def path(self) -> Path | None:
+        """The (first) file that the document comes from."""
+        source = self.source or self.known
+        return source.files[0].path if source and source.files else None
+
+    @property
+    def rules(self) -> KnitRules:
+        """The knit rules of configuration and options together."""
+        rules = self.settings.rules
+        return KnitRules(rules.div_types | set(self.options.div_types), rules.keep | set(self.options.keep))
+
+    @property
+    def executable(self) -> str:
+        """The pandoc to run for inner runs."""
+        return self.run.executable if self.run else shutil.which("pandoc") or "pandoc"
+
+
+def run_filter(name: str, work: Callable[[Document], None]) -> int:
+    """Read the document from standard input, work on it, write it to standard
+    output. The exit status: 1 where pandoc has to stop, which then writes nothing."""
+    data = sys.stdin.buffer.read()
+    if os.environ.get("LMM_INNER"):
+        sys.stdout.buffer.write(data)
+        return 0
+    try:
+        document = read_document(name, data, sys.argv[1] if len(sys.argv) > 1 else "html")
+        work(document)
+        output = json.dumps(document.ast, ensure_ascii=False, separators=(",", ":"))
+    except (FilterError, MarkdownError, ConfigError, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    sys.stdout.buffer.write(output.encode("utf-8"))
+    return 0
+
+
+# Reading
+
+
+def read_document(name: str, data: bytes, target: str) -> Document:
+    """The document of this run. Raises FilterError where its places are lost."""
+    ast = json.loads(data)
+    run = find_run()
+    options = read_options(ast["meta"])
+    logger = ConsoleLogger(f"{name}: ")
+    document = Document(name, target, ast, run, options, Settings(), logger)
+    _refuse_overwriting(document)
+    for option in options.unknown:
+        logger.warning(f"unknown option lmm-{option}: known are lmm-keep, lmm-save, lmm-source, lmm-div-types")
+    source = _left_text(document) or _find_source(document)
+    document.settings = load_settings(document.path)
+    if source is not None:
+        document.source = source
+        problems: list[Problem] = []
+        document.blocks = parse_markdown_text(source.text, problems)
+        document.logger = LocatedLogger(logger, source.locate)
+        if document.done == 0:
+            for problem in problems:
+                document.logger.warning(problem.message, problem.line)
+    document.original = document.blocks
+    return document
+
+
+def _refuse_overwriting(document: Document) -> None:
+    if document.run and not document.to_markdown and document.run.overwrites_input():
+        raise FilterError(
+            f"refused: pandoc would write {document.target} over {document.run.output}, which is an input; "
+            "add -t markdown to write markdown, or name another output"
+        )
+
+
+def _left_text(document: Document) -> Source | None:
+    """What an earlier filter of ours has left, for a markdown target: the text."""
+    if not (document.to_markdown and CHAIN in document.ast["meta"]):
+        return None
+    parts = [block["c"][1] for block in document.ast["blocks"] if block.get("t") == "RawBlock"]
+    if len(parts) != len(document.ast["blocks"]):
+        return None
+    text = "".join(parts)
+    known = _load_source(document)
+    return Source(text, known.files if known else [], known.starts if known else [])
+
+
+def _load_source(document: Document) -> Source | None:
+    """The text of the input files, whether or not the elements are still theirs."""
+    paths: list[Path] | None = None
+    if document.options.source:
+        paths = [Path(document.options.source)]
+    elif document.run is not None and document.run.files:
+        paths = document.run.files
+    elif os.environ.get("QUARTO_DOCUMENT_FILE"):
+        paths = [Path(os.environ.get("QUARTO_DOCUMENT_PATH", "."), os.environ["QUARTO_DOCUMENT_FILE"])]
+    if paths is None or not all(path.is_file() for path in paths):
+        return None
+    return Source.load(paths)
+
+
+def _find_source(document: Document) -> Source | None:
+    """The source where the elements are its own, else None (and the text in `known`)."""
+    run = document.run
+    if run is not None and not run.reads_markdown:
+        return None
+    document.known = known = _load_source(document)
+    if known is None or (document.done and not _needs_text(document)):
+        return None
+    if document.done or _is_direct(document) or _same_elements(document, known):
+        return known
+    return None
+
+
+def _needs_text(document: Document) -> bool:
+    """Whether the reader knows no divs, so that metadata can only be seen in the text."""
+    return document.run is not None and base_format(document.run.reader) not in _WITH_DIVS
+
+
+def _is_direct(document: Document) -> bool:
+    """Whether the command line alone shows that nothing came between."""
+    run, place = document.run, document.place
+    if run is None or place is None or run.defaults or document.options.source or run.files is None:
+        return False
+    return all(is_ours(name) for name in run.filters[:place])
+
+
+def _same_elements(document: Document, known: Source) -> bool:
+    """Whether pandoc, run again without filters, gives the very elements we got."""
+    run = document.run
+    if run is None or document.options.source:
+        paths = [str(file.path.resolve()) for file in known.files]
+        options = run.options if run else []
+        run = PandocRun(document.executable, Path.cwd(), list(options), paths, run.defaults if run else [])
+    for with_shift in (True, False):
+        try:
+            inner = run.parse_inputs(with_shift)
+        except FilterError:
+            return False
+        if inner["blocks"] == document.ast["blocks"] and _meta(inner) == _meta(document.ast):
+            return True
+        if not run.value("shift-heading-level-by"):
+            return False
+    return False
+
+
+def _meta(ast: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in ast["meta"].items() if not key.startswith("lmm")}
+
+
+def require_places(document: Document) -> None:
+    """Stop where metadata blocks may have lost their places on the way."""
+    if document.done:
+        return
+    if document.known is not None and not has_native(parse_markdown_text(document.known.text)):
+        return
+    keys = [key for key in document.ast["meta"] if is_positional(key)]
+    if keys:
+        shown = ", ".join(f"`{key}`" for key in keys[:4])
+        raise FilterError(
+            f"the document's metadata has {shown}, which may come from metadata blocks inside the text: pandoc has "
+            "merged them and their places are lost. Give pandoc the file by its name (pandoc -F "
+            f"{document.name} FILE -o …), name it with -M lmm-source=FILE, or write its blocks as divs "
+            "(lmm convert --to div FILE)"
+        )
+
+
+def has_native(blocks: Sequence[Block]) -> bool:
+    """Whether there are native blocks besides the header."""
+    return any(
+        (isinstance(b, MetadataBlock) and b.spelling == "native" and not isinstance(b, HeaderBlock))
+        or (isinstance(b, ErrorBlock) and b.source.lstrip().startswith("-"))
+        for b in blocks
+    )
+
+
+def elements_of(document: Document, with_text: bool) -> Elements:
+    """The document as elements, read from Pandoc's JSON."""
+    from .elements import Elements, load, mark_elements, split_markdown
+
+    require_places(document)
+    doc = load(document.ast)
+    texts = None
+    if with_text:
+        mark = "<!--lmm-element-->"
+        marked = _to_markdown(document, mark_elements(doc, mark))
+        texts = split_markdown(marked, mark)
+        texts = texts if len(texts) == len(doc.content) else None
+        doc = load(document.ast)
+    document.elements = Elements.read(doc, texts)
+    return document.elements
+
+
+def _to_markdown(document: Document, doc: Any, *options: str) -> str:
+    from .elements import dump
+
+    arguments = ["-f", "json", "-t", "markdown", "--wrap=preserve", "--markdown-headings=atx", *options]
+    return run_pandoc(document.executable, arguments, json.dumps(dump(doc)), Path.cwd())
+
+
+# Writing
+
+
+def write_text(document: Document, text: str) -> None:
+    """Hand on the text as it is, for pandoc to write verbatim."""
+    run, source = document.run, document.source
+    if run is not None and source is not None and run.overwrites_input():
+        for file in source.files:
+            check_unchanged(file)
+    if run is not None and document.place is not None and not document.followed:
+        _warn_ineffective(document, run, document.place)
+    text = _for_line_ends(run, text)
+    document.ast["blocks"] = [{"t": "RawBlock", "c": ["markdown", part]} for part in _raw_parts(document, text)]
+    document.ast["meta"] = {}
+    mark_chain(document)
+
+
+def _warn_ineffective(document: Document, run: PandocRun, place: int) -> None:
+    if names := run.ineffective(place):
+        document.logger.warning(f"the text goes out as it is: without effect are {', '.join(names)}")
+
+
+def _for_line_ends(run: PandocRun | None, text: str) -> str:
+    """Under `--eol` pandoc writes line ends itself; it does so for `native` on
+    Windows, where that is the default."""
+    eol = run.value("eol") if run is not None else None
+    if eol in ("crlf", "lf") or (os.name == "nt" and eol != "lf"):
+        return text.replace("\r\n", "\n")
+    return text
+
+
+def _raw_parts(document: Document, text: str) -> list[str]:
+    """Raw blocks for a text. From version 3 on, pandoc drops newlines where a raw
+    block ends in several, and writes one for each block that is one newline."""
+    ends = len(text) - len(text.rstrip("\n"))
+    major = document.run.major if document.run is not None else int(os.environ.get("PANDOC_VERSION", "3")[0])
+    if major < 3 or ends < 2 or document.followed:
+        return [text]
+    if ends == len(text):
+        return ["\n"] * (ends + 1)
+    return [text[: 1 - ends], *["\n"] * (ends - 1)]
+
+
+def write_elements(document: Document) -> None:
+    """Hand on Pandoc's elements with the document's blocks as their metadata."""
+    from .elements import dump
+
+    assert document.elements is not None
+    header = document.blocks[0] if document.blocks and isinstance(document.blocks[0], HeaderBlock) else None
+    rest = document.blocks[1:] if header else document.blocks
+    document.elements.write(rest, raw=not document.to_markdown)
+    ast = dump(document.elements.doc)
+    document.ast["blocks"] = ast["blocks"]
+    if header is not None:
+        _write_header(document, header)
+    if document.to_markdown:
+        document.logger.warning(
+            "the source text is not at hand, so pandoc's own writer rewrites the text (list markers, line breaks, "
+            "tables); give pandoc the file by its name to keep it as it is"
+        )
+    mark_chain(document)
+
+
+def _write_header(document: Document, header: HeaderBlock) -> None:
+    """Keys of ours go into the metadata. Pandoc writes them with `-s` only, so that
+    otherwise the header goes before the text."""
+    for key, value in header.content.items():
+        if key.startswith("~"):
+            document.ast["meta"][key] = _to_meta(value)
+    for key in [key for key in document.ast["meta"] if key.startswith("~") and key not in header.content]:
+        del document.ast["meta"][key]
+    standalone = document.run is not None and any(name == "standalone" for name, _ in document.run.options)
+    if document.to_markdown and not standalone and not document.followed:
+        from .elements import load
+
+        only_meta = {**document.ast, "blocks": [], "meta": _meta(document.ast)}
+        text = _to_markdown(document, load(only_meta), "--standalone")
+        document.ast["blocks"].insert(0, {"t": "RawBlock", "c": ["markdown", text.rstrip("\n")]})
+
+
+def _to_meta(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return {"t": "MetaMap", "c": {str(key): _to_meta(item) for key, item in value.items()}}
+    if isinstance(value, list):
+        return {"t": "MetaList", "c": [_to_meta(item) for item in value]}
+    if isinstance(value, bool):
+        return {"t": "MetaBool", "c": value}
+    return {"t": "MetaString", "c": "" if value is None else str(value)}
+
+
+def header_of(meta: dict[str, Any]) -> HeaderBlock:
+    """A header block with what a document's metadata says."""
+    header = make_block("", "native", header=True)
+    header.content = {key: plain(value) for key, value in meta.items()}
+    assert isinstance(header, HeaderBlock)
+    return header
+
+
+def mark_chain(document: Document) -> None:
+    """Say to the next filter of ours that this one was there; the last one takes
+    the mark away."""
+    document.ast["meta"].pop(CHAIN, None)
+    if document.followed:
+        document.ast["meta"][CHAIN] = {"t": "MetaString", "c": str(document.done + 1)}
+
+
+def as_divs(document: Document) -> dict[str, Any]:
+    """Pandoc's JSON of the document's blocks, with all metadata blocks as divs.
+    Where nothing is native, and nothing has changed, that is what we were given."""
+    same = document.blocks is document.original or serialize_blocks(document.blocks) == serialize_blocks(document.original)
+    run = document.run
+    odd_reader = run is not None and "-yaml_metadata_block" in run.reader
+    if same and not has_native(document.blocks) and not odd_reader:
+        return document.ast
+    return parse_as_input(document, serialize_blocks(convert(document.blocks, "div")))
+
+
+def parse_as_input(document: Document, text: str) -> dict[str, Any]:
+    """Pandoc's JSON of a text, read as the input was."""
+    run = document.run or PandocRun(document.executable, Path.cwd())
+    return run.parse_text(text)
+
+
+def finish_elements(document: Document, ast: dict[str, Any]) -> None:
+    """Hand on elements for a target other than markdown. Metadata goes along only
+    while another filter of ours follows."""
+    from .elements import mark_metadata, strip_metadata
+
+    holds = _holds_metadata(ast["blocks"])
+    if holds:
+        ast = mark_metadata(ast) if document.followed else strip_metadata(ast)
+    done = document.ast["meta"].get(CHAIN)
+    document.ast = {**document.ast, "blocks": ast["blocks"], "meta": dict(ast["meta"])}
+    if done is not None:
+        document.ast["meta"][CHAIN] = done
+    if not document.followed:
+        document.ast["meta"] = {k: v for k, v in document.ast["meta"].items() if not k.startswith(("~", "lmm-"))}
+    mark_chain(document)
+
+
+def _holds_metadata(node: Any) -> bool:
+    """Whether metadata divs or raw blocks of ours stand anywhere in some JSON."""
+    text = json.dumps(node)
+    return '"lmm"' in text
+
+
+def save_text(document: Document, text: str) -> None:
+    """Write the text to the file that `lmm-save` names. What cannot be written is
+    reported; the document goes on."""
+    path = Path(document.options.save)
+    read = next((f for f in (document.source.files if document.source else []) if _same_file(f.path, path)), None)
+    try:
+        save_markdown(path, text, read)
+    except (OSError, MarkdownError) as error:
+        document.logger.error(f"lmm-save: {error}")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return other.exists() and one.samefile(other)

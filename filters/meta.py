@@ -1,0 +1,89 @@
+"""Pandoc's metadata (the `meta` of its JSON) as plain values, and our options in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lmm_core.markdown.metadata import MESSAGE_KEYS
+
+CHAIN = "lmm-chain"
+_OPTIONS = ("keep", "save", "source", "div-types", "spelling")
+# Keys that a metadata block inside the text may have brought: pandoc has merged
+# such blocks into the document's metadata, and their places are lost.
+_POSITIONAL = frozenset({"type", "questions", "skip", "frozen", "knit", "chat", *MESSAGE_KEYS})
+
+
+def plain(value: Any) -> Any:
+    """A metadata value: text, bool, list or dict."""
+    kind, content = value.get("t"), value.get("c")
+    if kind == "MetaMap":
+        return {key: plain(item) for key, item in content.items()}
+    if kind == "MetaList":
+        return [plain(item) for item in content]
+    if kind in ("MetaInlines", "MetaBlocks"):
+        return _text(content).strip()
+    return content
+
+
+def _text(node: Any) -> str:
+    """The text of inlines and blocks."""
+    if isinstance(node, list):
+        return "".join(map(_text, node))
+    if not isinstance(node, dict):
+        return ""
+    kind, content = node.get("t"), node.get("c")
+    if kind == "Str":
+        return str(content)
+    if kind in ("Space", "SoftBreak", "LineBreak"):
+        return " "
+    if kind in ("Code", "Math", "RawInline", "CodeBlock", "RawBlock"):
+        return str(content[-1])
+    if kind == "Quoted":
+        sign = "'" if content[0].get("t") == "SingleQuote" else '"'
+        return f"{sign}{_text(content[1])}{sign}"
+    return _text(content) + ("\n" if kind in ("Para", "Plain") else "")
+
+
+def is_positional(key: str) -> bool:
+    """Whether a key may have come from a metadata block inside the text."""
+    return key in _POSITIONAL or key.startswith("~") or key.endswith("=")
+
+
+@dataclass
+class FilterOptions:
+    """Options under `lmm:` in the metadata, or as `-M lmm-…`. `unknown` are names
+    that mean nothing."""
+
+    keep: list[str] = field(default_factory=list)
+    div_types: list[str] = field(default_factory=list)
+    save: str = ""
+    source: str = ""
+    spelling: str = ""
+    unknown: list[str] = field(default_factory=list)
+
+
+def read_options(meta: Mapping[str, Any]) -> FilterOptions:
+    """The options that a document's metadata holds."""
+    values: dict[str, Any] = {}
+    group = plain(meta["lmm"]) if "lmm" in meta else {}
+    for key, value in group.items() if isinstance(group, dict) else []:
+        values[key] = value
+    for key, value in meta.items():
+        if key.startswith("lmm-") and key != CHAIN:
+            values[key.removeprefix("lmm-")] = plain(value)
+    options = FilterOptions(unknown=[key for key in values if key not in _OPTIONS])
+    options.keep = _words(values.get("keep"))
+    options.div_types = _words(values.get("div-types"))
+    options.save = str(values.get("save") or "")
+    options.source = str(values.get("source") or "")
+    options.spelling = str(values.get("spelling") or "")
+    return options
+
+
+def _words(value: Any) -> list[str]:
+    """A list, or words separated by commas or blanks."""
+    if isinstance(value, list):
+        return [str(word) for word in value]
+    return str(value).replace(",", " ").split() if value else []
