@@ -84,11 +84,11 @@ class _Run:
     def annotate(self, tree: HeadingNode) -> None:
         """All sections, each after the sections in it (and without recursion, so
         that no document is too deep)."""
-        closed = _closed_parts(tree)
+        closed = closed_parts(tree)
         for node in _sections_upward(tree):
             if id(node) not in closed:
                 self.annotate_section(node)
-        if self.made and tree.metadata and not closed.get(id(tree)):
+        if self.made and tree.metadata and id(tree) not in closed:
             changed = tree.properties.get("~~annotator") != self.annotator.name
             self.write(tree, {"~~annotator": self.annotator.name} if changed else {})
 
@@ -180,7 +180,7 @@ def _line(node: HeadingNode) -> int:
     return node.metadata[0].line if node.metadata else 1
 
 
-def _closed_parts(tree: HeadingNode) -> dict[int, bool]:
+def closed_parts(tree: HeadingNode) -> set[int]:
     """Sections that get no annotations: under `frozen: true` or `skip: true`, the
     nearest value winning."""
     marks: dict[int, tuple[bool, bool]] = {}
@@ -188,7 +188,7 @@ def _closed_parts(tree: HeadingNode) -> dict[int, bool]:
         if isinstance(node, HeadingNode):
             outer = marks[id(node.parent)] if node.parent is not None else (False, False)
             marks[id(node)] = (_mark(node, "frozen", outer[0]), _mark(node, "skip", outer[1]))
-    return {key: True for key, value in marks.items() if any(value)}
+    return {key for key, value in marks.items() if any(value)}
 
 
 def _mark(node: Node, key: str, inherited: bool) -> bool:
