@@ -419,7 +419,9 @@ def mark_chain(document: Document) -> None:
 def as_divs(document: Document) -> dict[str, Any]:
     """Pandoc's JSON of the document's blocks, with all metadata blocks as divs.
     Where nothing is native, and nothing has changed, that is what we were given."""
-    same = document.blocks is document.original or serialize_blocks(document.blocks) == serialize_blocks(document.original)
+    same = document.blocks is document.original or serialize_blocks(document.blocks) == serialize_blocks(
+        document.original
+    )
     run = document.run
     odd_reader = run is not None and "-yaml_metadata_block" in run.reader
     if same and not has_native(document.blocks) and not odd_reader:

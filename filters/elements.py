@@ -17,8 +17,8 @@ import panflute as pf
 from lmm_core.markdown.blocks import Attributes, Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock
 from lmm_core.markdown.metadata import parse_metadata
 from lmm_core.markdown.spelling import make_block
-from lmm_core.markdown.tree import HeadingNode, TextNode, blocks_to_tree
-from lmm_core.scan.knit import KnitRules, div_verdict, verdicts
+from lmm_core.markdown.tree import blocks_to_tree
+from lmm_core.scan.knit import KnitRules, div_verdict, node_block, verdicts
 
 RAW = "lmm"
 _YAML = ("yaml", "yml")
@@ -137,7 +137,7 @@ def knit_elements(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.E
     blocks: list[Block] = []
     element_of: dict[int, pf.Element] = {}
     for element in elements:
-        block = metadata_of(element) or _block(element, "")
+        block: Block = metadata_of(element) or _block(element, "")
         blocks.append(block)
         element_of[id(block)] = element
     tree = blocks_to_tree(blocks)
@@ -145,10 +145,10 @@ def knit_elements(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.E
         return []
     kept: list[pf.Element] = []
     for node, is_out in verdicts(tree, rules):
-        block = node.heading if isinstance(node, HeadingNode) else node.block if isinstance(node, TextNode) else None
-        if block is None or is_out or isinstance(block, ErrorBlock):
+        stands = node_block(node)
+        if stands is None or is_out or isinstance(stands, ErrorBlock):
             continue
-        element = element_of[id(block)]
+        element = element_of[id(stands)]
         if not (isinstance(element, pf.Div) and div_verdict(_attributes(element), rules)):
             kept.append(_knit_inside(element, rules))
     return kept

@@ -53,9 +53,7 @@ def _passes(document: Document, blocks: list[Block]) -> list[Block]:
         docid = Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
     spelling: Any = document.options.spelling or document.settings.spelling
     scanned = scan(blocks, path.stem if path else "", docid, document.logger)
-    return scan_rag(
-        scanned, docid=docid, spelling=spelling, rules=document.rules, logger=document.logger
-    )
+    return scan_rag(scanned, docid=docid, spelling=spelling, rules=document.rules, logger=document.logger)
 
 
 def _annotate_elements(document: Document) -> None:

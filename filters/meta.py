@@ -17,7 +17,8 @@ _POSITIONAL = frozenset({"type", "questions", "skip", "frozen", "knit", "chat", 
 
 def plain(value: Any) -> Any:
     """A metadata value: text, bool, list or dict."""
-    kind, content = value.get("t"), value.get("c")
+    kind: str = value.get("t")
+    content: Any = value.get("c")
     if kind == "MetaMap":
         return {key: plain(item) for key, item in content.items()}
     if kind == "MetaList":
@@ -33,7 +34,8 @@ def _text(node: Any) -> str:
         return "".join(map(_text, node))
     if not isinstance(node, dict):
         return ""
-    kind, content = node.get("t"), node.get("c")
+    kind: str = node.get("t", "")
+    content: Any = node.get("c")
     if kind == "Str":
         return str(content)
     if kind in ("Space", "SoftBreak", "LineBreak"):

@@ -59,10 +59,10 @@ _WRITING = frozenset(
 _MARKDOWN = frozenset(
     "markdown markdown_strict markdown_mmd markdown_phpextra markdown_github commonmark commonmark_x gfm".split()
 )
-_MARKDOWN_SUFFIXES = frozenset(".md .markdown .mdown .mdwn .mkd .mkdn .text .txt .rmd .qmd".split())
 _OTHER_SUFFIXES = frozenset(
-    """.adoc .asciidoc .bib .csv .docbook .docx .dbk .epub .fb2 .htm .html .ipynb .json .latex .lhs .ltx .ms .muse .native
-    .odt .opml .org .pptx .ris .roff .rst .rtf .t2t .tei .tex .textile .tsv .typ .typst .wiki .xhtml .xlsx .xml""".split()
+    """.adoc .asciidoc .bib .csv .docbook .docx .dbk .epub .fb2 .htm .html .ipynb .json .latex .lhs .ltx .ms .muse
+    .native .odt .opml .org .pptx .ris .roff .rst .rtf .t2t .tei .tex .textile .tsv .typ .typst .wiki .xhtml .xlsx
+    .xml""".split()
 )
 _DEFAULTS_DROPPED = frozenset(
     """filters to writer output-file standalone template variables variables-json include-in-header include-before-body
@@ -175,7 +175,9 @@ class PandocRun:
                 path = Path(folder, f"{at}.yaml")
                 path.write_text(json.dumps(_reading_defaults(defaults, dropped)), encoding="utf-8")
                 arguments.append(f"--defaults={path}")
-            output = run_pandoc(self.executable, [*arguments, *extra, "-t", "json", "-o", "-", *inputs], text, self.folder)
+            output = run_pandoc(
+                self.executable, [*arguments, *extra, "-t", "json", "-o", "-", *inputs], text, self.folder
+            )
         parsed: dict[str, Any] = json.loads(output)
         return parsed
 

@@ -84,8 +84,8 @@ def scan(paths: tuple[Path, ...], as_json: bool) -> None:
     if as_json:
         _print_json([{"path": path, **asdict(seen)} for path, seen in found.items()])
     else:
-        for path, seen in found.items():
-            _print_overview(path, seen)
+        for name, seen in found.items():
+            _print_overview(name, seen)
     _leave(logger)
 
 

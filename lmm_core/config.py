@@ -7,7 +7,7 @@ of the user's wait.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ class Settings:
     rules: what is left out of the notes."""
 
     spelling: str = "div"
-    rules: KnitRules = KnitRules()
+    rules: KnitRules = field(default_factory=KnitRules)
 
 
 def load_settings(path: Path | None) -> Settings:

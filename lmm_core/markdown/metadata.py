@@ -197,12 +197,15 @@ def _dump(value: Value, flow: bool) -> str:
     return dumped.removesuffix("...\n").rstrip("\n")
 
 
+_UNPRINTABLE = re.compile(r"[^\t\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+
+
 def _literal(value: str) -> bool:
     """Whether a text can stand as a literal block and is better read as one."""
     return (
         "\n" in value.rstrip("\n")
         and not value.startswith((" ", "\t", "\n"))
-        and not re.search(r"[^\t\n -~\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[\u2028\u2029]", value)
+        and not _UNPRINTABLE.search(value)
         and not re.search(r"^[ \t]+$", value, re.M)
     )
 
@@ -295,7 +298,7 @@ def _value_end(lines: list[str], value: yaml.Node, start: int, after: int, colum
     """The line after a value: blank lines and comments at the key's own depth
     before the next key stay outside, unless the value's own end lies behind them."""
     inside = start + 1
-    if isinstance(value, yaml.CollectionNode) and not value.flow_style or getattr(value, "style", None) in ("|", ">"):
+    if (isinstance(value, yaml.CollectionNode) and not value.flow_style) or getattr(value, "style", None) in ("|", ">"):
         stop = after
     else:
         inside = stop = value.end_mark.line + 1

@@ -41,7 +41,11 @@ _BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
 
 # What makes a text block go on over blank lines: its first line -> the next line.
 _BULLET = re.compile(r"[ ]{0,3}[-*+][ \t]+(?!(?:[-*+_][ \t]*){2,}\r?$)\S", re.M)
-_NUMBER = re.compile(r"[ ]{0,3}(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)][ \t]+\S|[ ]{0,3}\((?:@\w*|#|\w{1,4})\)[ \t]+\S|[ ]{0,3}[A-Z][.)](?:[ ]{2}|\t)")
+_NUMBER = re.compile(
+    r"[ ]{0,3}(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)][ \t]+\S"
+    r"|[ ]{0,3}\((?:@\w*|#|\w{1,4})\)[ \t]+\S"
+    r"|[ ]{0,3}[A-Z][.)](?:[ ]{2}|\t)"
+)
 _FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:")
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
 _NESTED = re.compile(r"[ \t]+\S")
@@ -207,7 +211,7 @@ class _Parser:
         item with its next paragraph, indented code, a definition or caption."""
         text = self.text
         char = text[after]
-        if char in "#`|>" or char.isalpha() and not _NUMBER.match(text, after):
+        if char in "#`|>" or (char.isalpha() and not _NUMBER.match(text, after)):
             return False
         if _DEFINITION.match(text, after):
             return True

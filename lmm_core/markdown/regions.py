@@ -19,11 +19,17 @@ from .blocks import Attributes, parse_attributes
 # that no line makes the match go back.
 _PREFIX = r"[ \t]*+(?:(?>[-*+]|\(?[@#]?\w{0,9}[.)])[ \t]++)*+"
 _FENCE = re.compile(rf"(?P<prefix>{_PREFIX})(?P<fence>`{{3,}}(?!`)(?=[^`\n]*(?:\n|\Z))|~{{3,}})")
-_HTML = re.compile(r"[ ]{0,3}<(?:(?P<verbatim>script|pre|style|textarea)(?=[ \t>\r\n]|\Z)|(?P<mark>!--|\?|!\[CDATA\[|![A-Za-z])|(?P<tag>[A-Za-z]+)(?=[ \t/>\r\n]|\Z))", re.I)
+_HTML = re.compile(
+    r"[ ]{0,3}<(?:(?P<verbatim>script|pre|style|textarea)(?=[ \t>\r\n]|\Z)"
+    r"|(?P<mark>!--|\?|!\[CDATA\[|![A-Za-z])"
+    r"|(?P<tag>[A-Za-z]+)(?=[ \t/>\r\n]|\Z))",
+    re.I,
+)
 _BEGIN = re.compile(r"[ ]{0,3}\\begin\{(?P<name>[A-Za-z]+\*?)\}")
 _MARK_ENDS = {"!--": "-->", "?": "?>", "![CDATA[": "]]>"}
 _CONTAINERS = frozenset(
-    "address article aside blockquote center details dialog div dl fieldset figure footer form header iframe main menu nav ol section table ul".split()
+    """address article aside blockquote center details dialog div dl fieldset figure footer form header iframe main
+    menu nav ol section table ul""".split()
 )
 _HTML_LINE = re.compile(r"^[ \t]*<[^\n]*", re.M)
 _TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])[^<>\n]*?(/?)>")
@@ -111,8 +117,9 @@ class Regions:
             return self._note(pos, "code fence")
         return self.line_end(close.end())
 
-    def _note(self, pos: int, what: str) -> None:
+    def _note(self, pos: int, what: str) -> int | None:
         self.unclosed[pos] = what
+        return None
 
     def _find(self, needle: str, pos: int, what: str, start: int) -> int | None:
         if needle in self._dead:

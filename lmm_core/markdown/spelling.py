@@ -33,7 +33,9 @@ def _markers(body: str, spelling: Spelling, newline: str) -> tuple[str, str]:
     return f"::: {{.lmm .content-hidden}}{newline}{fence} yaml{newline}", f"{fence}{newline}:::{newline}"
 
 
-def edit_block(block: MetadataBlock, changes: dict[str, Any], flow: frozenset[str] = frozenset()) -> MetadataBlock | None:
+def edit_block(
+    block: MetadataBlock, changes: dict[str, Any], flow: frozenset[str] = frozenset()
+) -> MetadataBlock | None:
     """The block with some keys set (`DELETED` removes one), the lines of the others
     as they are; None where nothing is left in it. Raises MarkdownError where the
     block is written in a way that cannot be edited."""
@@ -81,7 +83,7 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
 
 
 def _stays(block: MetadataBlock, to: Spelling, at: int) -> bool:
-    if isinstance(block, HeaderBlock) or block.spelling == to and block.source == _convert_block(block, to).source:
+    if isinstance(block, HeaderBlock) or (block.spelling == to and block.source == _convert_block(block, to).source):
         return True
     if to == "div":
         return False
@@ -106,7 +108,7 @@ def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
     between two that it kept apart."""
     old = {id(block): at for at, block in enumerate(before)}
     settled: list[Block] = []
-    for at, block in enumerate(after):
+    for block in after:
         changed = isinstance(block, MetadataBlock) and id(block) not in old
         previous = settled[-1] if settled else None
         if previous is not None and not ends_blank(previous.source) and not blank(block.source[:1]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional, TypeVar
+from typing import Any, TypeVar
 
 from .blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock, serialize_blocks
 from .files import load_markdown, save_markdown
@@ -26,7 +26,7 @@ class Node:
     the node, nearest last, and the section that it stands in."""
 
     metadata: list[MetadataBlock] = field(default_factory=list)
-    parent: Optional["HeadingNode"] = None
+    parent: HeadingNode | None = None
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Node:
         return default
 
     @property
-    def ancestors(self) -> list["HeadingNode"]:
+    def ancestors(self) -> list[HeadingNode]:
         """The sections around this node, outermost (the document) first."""
         found: list[HeadingNode] = []
         node = self.parent
@@ -86,7 +86,7 @@ class HeadingNode(Node):
         return self.heading.title if self.heading is not None else ""
 
     @property
-    def sections(self) -> list["HeadingNode"]:
+    def sections(self) -> list[HeadingNode]:
         """The sections directly below."""
         return [child for child in self.children if isinstance(child, HeadingNode)]
 

@@ -42,12 +42,12 @@ _PHRASES = {
         "What does the text say about “{title}”?", "How are {terms} related?", " and ",
     ),
     "de": _Phrases(
-        re.compile(rf"^(?:(?:Ein|Eine|Der|Die|Das) )?{_TERM} (?P<verb>ist|sind) (?:ein|eine|der|die|das|jene|definiert) "),
+        re.compile(rf"^(?:(?:Eine?|Der|Die|Das) )?{_TERM} (?P<verb>ist|sind) (?:eine?|der|die|das|jene|definiert) "),
         {"ist": "Was ist {term}?", "sind": "Was sind {term}?"},
         "Was sagt der Text über „{title}“?", "Wie hängen {terms} zusammen?", " und ",
     ),
     "fr": _Phrases(
-        re.compile(rf"^(?P<article>Une? |Les? |La |L['’])?{_TERM} (?P<verb>est|sont) (?:une?|les?|la|l['’]|définie?s?) "),
+        re.compile(rf"^(?:Une? |Les? |La |L['’])?{_TERM} (?P<verb>est|sont) (?:une?|les?|la|l['’]|définie?s?) "),
         {"est": "Que signifie « {term} » ?", "sont": "Que signifie « {term} » ?"},
         "Que dit le texte de « {title} » ?", "Comment {terms} sont-ils liés ?", " et ",
     ),
@@ -91,7 +91,9 @@ _SHOW = {hidden: sign for sign, hidden in _HIDE.items()}
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’»)\]]?\s+(?=[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\d])")
-_ABBREVIATION = re.compile(r"(?:\b[A-Za-z]|\b(?:e\.g|i\.e|cf|vs|etc|Dr|Prof|Mr|Mrs|Fig|Eq|No|Nr|vol|pp|approx|bzw|ca|vgl|usw|d\.h|z\.\s?B))\.$")
+_ABBREVIATION = re.compile(
+    r"\b(?:[A-Za-z]|e\.g|i\.e|cf|vs|etc|Dr|Prof|Mr|Mrs|Fig|Eq|No|Nr|vol|pp|approx|bzw|ca|vgl|usw|d\.h|z\.\s?B)\.$"
+)
 _WORD = re.compile(r"[^\W\d_][\w'’-]*[^\W_]", re.U)
 
 

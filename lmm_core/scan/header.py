@@ -22,7 +22,7 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
     not written. An empty document stays empty."""
     logger = logger or ConsoleLogger()
     report_errors(blocks, logger)
-    if not blocks or blank(blocks[0].source.lstrip("\ufeff")) and len(blocks) == 1:
+    if not blocks or (blank(blocks[0].source.lstrip("\ufeff")) and len(blocks) == 1):
         return list(blocks)
     first = blocks[0]
     if isinstance(first, ErrorBlock):
@@ -68,4 +68,3 @@ def _report_title_block(first: TextBlock, logger: LoggerBase) -> None:
         + header,
         first.line,
     )
-

@@ -91,7 +91,7 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     kept = [block for block in kept if block.source]
     out: list[Block] = []
     for node, is_out in verdicts(tree, rules):
-        block = node.heading if isinstance(node, HeadingNode) else node.block if isinstance(node, TextNode) else None
+        block = node_block(node)
         if isinstance(block, ErrorBlock):
             logger.warning("a metadata block that cannot be read is left out", block.line)
         elif block is not None and is_out:
@@ -116,6 +116,13 @@ def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]
         own = properties_verdict(node, rules)
         out[id(node)] = out[id(node.parent)] if own is None else own
         yield node, out[id(node)]
+
+
+def node_block(node: Node) -> HeadingBlock | TextBlock | None:
+    """The heading or text of a node."""
+    if isinstance(node, HeadingNode):
+        return node.heading
+    return node.block if isinstance(node, TextNode) else None
 
 
 def _own_header(tree: HeadingNode) -> Block:
@@ -223,7 +230,7 @@ def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, 
     stays: list[tuple[int, str]] = []
     gone: set[str] = set()
     for node, is_out in verdicts(tree, rules):
-        block = node.heading if isinstance(node, HeadingNode) else node.block if isinstance(node, TextNode) else None
+        block = node_block(node)
         if block is None or isinstance(block, ErrorBlock):
             continue
         rest = "" if is_out else strip_divs(block.source, rules) if isinstance(block, TextBlock) else block.source

@@ -58,7 +58,9 @@ def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitR
     missing = [key for key in ("title", "docid") if tree.get(key) is None]
     missing += ["summary"] if id(tree) not in closed and "summary" in _section(tree, opts, rules, False).missing else []
     has_header = isinstance(blocks[0], HeaderBlock)
-    return Overview(tree.title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], errors)
+    return Overview(
+        tree.title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], errors
+    )
 
 
 def _section(node: HeadingNode, opts: ScanOpts, rules: KnitRules, closed: bool) -> SectionOverview:

@@ -48,7 +48,9 @@ def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State
     return State.CURRENT if pair[0] == input_hash else State.OUTDATED
 
 
-def set_values(properties: Mapping[str, Any], values: Mapping[str, Any], input_hashes: Mapping[str, str]) -> dict[str, Any]:
+def set_values(
+    properties: Mapping[str, Any], values: Mapping[str, Any], input_hashes: Mapping[str, str]
+) -> dict[str, Any]:
     """Changes that set (or, for `DELETED`, remove) `~key`s and their hashes: a
     value made from `input_hashes[key]`. Empty where all is as it should be."""
     changes: dict[str, Any] = {}
@@ -110,4 +112,3 @@ def first_newline(blocks: Sequence[Block]) -> str:
         if at >= 0:
             return "\r\n" if block.source[at - 1 : at] == "\r" else "\n"
     return "\n"
-

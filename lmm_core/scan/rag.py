@@ -19,7 +19,16 @@ from ..markdown.blocks import Block, Spelling
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
 from ..markdown.ownership import digest
 from ..markdown.spelling import settle
-from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, titles_path, traverse, tree_to_blocks
+from ..markdown.tree import (
+    HeaderNode,
+    HeadingNode,
+    Node,
+    TextNode,
+    blocks_to_tree,
+    titles_path,
+    traverse,
+    tree_to_blocks,
+)
 from ..models.annotator import Annotation, Annotator, Section
 from .knit import KnitRules, out_by_itself, strip_divs
 from .normalize import normalize
@@ -94,7 +103,9 @@ class _Run:
 
     def annotate_section(self, node: HeadingNode) -> None:
         material = collect_material(node, self.rules)
-        section = Section(tuple(titles_path(node)), material.text, tuple(material.summaries), str(node.fetch("lang", "")))
+        section = Section(
+            tuple(titles_path(node)), material.text, tuple(material.summaries), str(node.fetch("lang", ""))
+        )
         source = digest([section.titles, normalize(section.text), section.summaries])
         values = self.make_values(node, section, source, material.words)
         changes = set_values(node.properties, values, dict.fromkeys(values, source))
@@ -133,9 +144,9 @@ class _Run:
 
     def add_titles(self, node: HeadingNode, section: Section, values: dict[str, Any]) -> None:
         path = " - ".join(section.titles)
-        if key_state(node.properties, "titles", "") in (State.MISSING, State.CURRENT, State.OUTDATED):
-            if node.properties.get("~titles") != path:
-                values["titles"] = path
+        state = key_state(node.properties, "titles", "")
+        if state in (State.MISSING, State.CURRENT, State.OUTDATED) and node.properties.get("~titles") != path:
+            values["titles"] = path
 
     # Identities
 
@@ -154,7 +165,7 @@ class _Run:
 
     def number(self, node: Node, ident: str, with_id: bool, with_uuid: bool) -> None:
         name = "heading" if isinstance(node, HeadingNode) else "text"
-        if not (with_id or with_uuid) or isinstance(node, HeaderNode) and not node.metadata:
+        if not (with_id or with_uuid) or (isinstance(node, HeaderNode) and not node.metadata):
             return
         values = {f"~~{name}id": ident}
         if with_uuid:
@@ -250,10 +261,7 @@ def _report_foreign(node: HeadingNode, logger: LoggerBase) -> None:
 def foreign_hash(node: HeadingNode) -> str:
     """LM markdown's hash of a section: MD5, base64 without `=`, of its texts (lines
     right-stripped) and the hashes of its subsections, joined by nothing."""
-    parts = [
-        foreign_hash(child) if isinstance(child, HeadingNode) else _stripped(child)
-        for child in node.children
-    ]
+    parts = [foreign_hash(child) if isinstance(child, HeadingNode) else _stripped(child) for child in node.children]
     data = hashlib.md5("".join(parts).encode("utf-8"), usedforsecurity=False).digest()
     return base64.b64encode(data).decode("ascii").rstrip("=")
 

@@ -1,0 +1,44 @@
+# `make demo` shows what the project does; `make test` checks that it does it.
+# Both need Python 3.11 or newer, git and make, and nothing else.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+DEMO ?= demo
+
+.PHONY: demo test lint bench update-golden clean
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+# pypandoc_binary brings a pandoc but does not put it on PATH: link it there.
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@ln -sf "$$($(BIN)/python -c 'import lmm_core.doctor as d; print(d.packaged_pandoc())')" $(BIN)/pandoc
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+demo: $(VENV)/.installed
+	@PATH="$(abspath $(BIN)):$$PATH" sh docs/demo.sh $(DEMO)
+
+test: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check lmm_core filters tests benchmarks
+	$(BIN)/mypy
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto $(ARGS)
+
+bench: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/parse.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/filters.py
+
+# Write what the commands give now into the golden cases; review with git diff.
+update-golden: $(VENV)/.installed-test
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.golden.update
+
+clean:
+	rm -rf $(VENV) $(DEMO) .cache build *.egg-info
