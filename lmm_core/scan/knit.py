@@ -20,6 +20,7 @@ from ..markdown.blocks import (
     HeadingBlock,
     MetadataBlock,
     TextBlock,
+    blank,
     serialize_blocks,
 )
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
@@ -102,7 +103,16 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     kept += _needed_definitions(kept, out)
     for line, message in find_dangling(blocks, rules):
         logger.warning(message, line)
+    if kept and blocks and kept[-1] is not blocks[-1]:
+        kept[-1] = _end_here(kept[-1])
     return settle(blocks, kept)
+
+
+def _end_here(block: Block) -> Block:
+    """A block that has become the last one, without the blank lines after it."""
+    text = block.source.rstrip(" \t\r\n")
+    end = block.source.find("\n", len(text)) + 1
+    return replace(block, source=block.source[:end] if end else block.source)
 
 
 def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]:
@@ -138,7 +148,8 @@ def _own_header(tree: HeadingNode) -> Block:
 def _knit_text(block: TextBlock, rules: KnitRules) -> TextBlock:
     if ":::" not in block.source:
         return block
-    return replace(block, source=strip_divs(block.source, rules))
+    source = strip_divs(block.source, rules)
+    return replace(block, source="" if blank(source) else source)
 
 
 # Divs inside texts

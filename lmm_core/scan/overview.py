@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..markdown.blocks import Block, ErrorBlock, HeaderBlock
-from ..markdown.ownership import digest
-from ..markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, titles_path, traverse
-from ..models.annotator import Section
+from ..markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
 from .knit import KnitRules, types_of
-from .normalize import normalize
 from .options import ScanOpts
 from .owned import State, key_state
-from .rag import closed_parts, collect_material
+from .rag import Texts, closed_parts, source_hash
 
 
 @dataclass(slots=True)
@@ -53,31 +50,30 @@ def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitR
         return Overview("", "", 0, [], [], errors)
     closed = closed_parts(tree)
     nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode) and not isinstance(node, HeaderNode)]
-    sections = [_section(node, opts, rules, id(node) in closed) for node in nodes]
+    texts = Texts(tree, rules)
+    sections = [_section(node, opts, texts, id(node) in closed) for node in nodes]
     words = sum(len(node.content.split()) for node in traverse(tree) if isinstance(node, TextNode))
     missing = [key for key in ("title", "docid") if tree.get(key) is None]
-    missing += ["summary"] if id(tree) not in closed and "summary" in _section(tree, opts, rules, False).missing else []
+    missing += ["summary"] if id(tree) not in closed and "summary" in _section(tree, opts, texts, False).missing else []
     has_header = isinstance(blocks[0], HeaderBlock)
     return Overview(
         tree.title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], errors
     )
 
 
-def _section(node: HeadingNode, opts: ScanOpts, rules: KnitRules, closed: bool) -> SectionOverview:
+def _section(node: HeadingNode, opts: ScanOpts, texts: Texts, closed: bool) -> SectionOverview:
     own = sum(len(text.content.split()) for text in node.texts)
     line = node.heading.line if node.heading else 1
     found = SectionOverview(line, node.level, node.title, own, types_of(node.get("type")))
     if closed:
         return found
-    material = collect_material(node, rules)
-    section = Section(tuple(titles_path(node)), material.text, tuple(material.summaries))
-    source = digest([section.titles, normalize(section.text), section.summaries])
+    source = source_hash(texts.section(node))
     lists = {State.MISSING: found.missing, State.OUTDATED: found.outdated, State.STALE: found.stale}
     for key, wanted, threshold in (
         ("questions", opts.questions and node.heading is not None, opts.questions_threshold),
         ("summary", opts.summaries, opts.summary_threshold),
     ):
         state = key_state(node.properties, key, source)
-        if wanted and state in lists and (material.words >= threshold or state is not State.MISSING):
+        if wanted and state in lists and (texts.words[id(node)] >= threshold or state is not State.MISSING):
             lists[state].append(key)
     return found

@@ -12,11 +12,11 @@ from enum import Enum, auto
 from typing import Any
 
 from ..logging import LoggerBase
-from ..markdown.blocks import Block, HeaderBlock, MarkdownError, Spelling
+from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, Spelling, trim_blank_lines
 from ..markdown.metadata import DELETED, dump_entry
 from ..markdown.ownership import HASHES, digest, find_key, hash_pair
 from ..markdown.spelling import edit_block, make_block
-from ..markdown.tree import Node
+from ..markdown.tree import Node, TextNode
 
 FLOW = frozenset({HASHES})
 
@@ -89,7 +89,7 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
 def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling]:
     """For each node, the spelling of the metadata block nearest to it (the header
     aside; the one before wins a tie), `default` in a document without any."""
-    places = [(at, node.metadata[-1].spelling) for at, node in enumerate(nodes) if _positional(node)]
+    places = [(at, found) for at, node in enumerate(nodes) if (found := _spelling(node))]
     if not places:
         return [default] * len(nodes)
     spellings: list[Spelling] = []
@@ -101,8 +101,13 @@ def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling
     return spellings
 
 
-def _positional(node: Node) -> bool:
-    return any(not isinstance(block, HeaderBlock) for block in node.metadata)
+def _spelling(node: Node) -> Spelling | None:
+    """The spelling of the metadata at a node, one that cannot be read included."""
+    if isinstance(node, TextNode) and isinstance(node.block, ErrorBlock):
+        return "native" if trim_blank_lines(node.block.source).startswith("-") else "div"
+    if node.metadata and not isinstance(node.metadata[-1], HeaderBlock):
+        return node.metadata[-1].spelling
+    return None
 
 
 def first_newline(blocks: Sequence[Block]) -> str:

@@ -94,20 +94,18 @@ class _Run:
         """All sections, each after the sections in it (and without recursion, so
         that no document is too deep)."""
         closed = closed_parts(tree)
+        texts = Texts(tree, self.rules)
         for node in _sections_upward(tree):
             if id(node) not in closed:
-                self.annotate_section(node)
+                self.annotate_section(node, texts)
         if self.made and tree.metadata and id(tree) not in closed:
             changed = tree.properties.get("~~annotator") != self.annotator.name
             self.write(tree, {"~~annotator": self.annotator.name} if changed else {})
 
-    def annotate_section(self, node: HeadingNode) -> None:
-        material = collect_material(node, self.rules)
-        section = Section(
-            tuple(titles_path(node)), material.text, tuple(material.summaries), str(node.fetch("lang", ""))
-        )
-        source = digest([section.titles, normalize(section.text), section.summaries])
-        values = self.make_values(node, section, source, material.words)
+    def annotate_section(self, node: HeadingNode, texts: Texts) -> None:
+        section = texts.section(node)
+        source = source_hash(section)
+        values = self.make_values(node, section, source, texts.words[id(node)])
         changes = set_values(node.properties, values, dict.fromkeys(values, source))
         if isinstance(node, HeaderNode) and not node.metadata:
             return
@@ -212,8 +210,8 @@ def _mark(node: Node, key: str, inherited: bool) -> bool:
 
 @dataclass
 class Material:
-    """A section's own text (and that of subsections without a summary), and the
-    summaries of the others; `words` counts both."""
+    """What an annotator is shown of a section: its own text (and that of subsections
+    without a summary), and the summaries of the others."""
 
     texts: list[str] = field(default_factory=list)
     summaries: list[str] = field(default_factory=list)
@@ -222,29 +220,53 @@ class Material:
     def text(self) -> str:
         return "\n\n".join(self.texts)
 
-    @property
-    def words(self) -> int:
-        return sum(len(text.split()) for text in (*self.texts, *self.summaries))
+
+class Texts:
+    """The texts of a document as annotators see them: without metadata and RAG-only
+    divs, and without the parts under a section that are RAG-only or have `skip: true`."""
+
+    def __init__(self, tree: HeadingNode, rules: KnitRules) -> None:
+        self.shown: dict[int, str] = {}
+        self.words: dict[int, int] = {}
+        for node in reversed(list(traverse(tree))):
+            if isinstance(node, TextNode):
+                self.shown[id(node)] = strip_divs(node.content, rules).strip("\n")
+                self.words[id(node)] = len(self.shown[id(node)].split())
+            elif isinstance(node, HeadingNode):
+                self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not _unseen(child))
+
+    def material(self, section: HeadingNode) -> Material:
+        """What there is to show of a section."""
+        material = Material()
+        stack: list[Node] = list(reversed(section.children))
+        while stack:
+            node = stack.pop()
+            if _unseen(node):
+                continue
+            if isinstance(node, TextNode):
+                material.texts.extend(filter(None, [self.shown[id(node)]]))
+            elif isinstance(node, HeadingNode):
+                summary = node.get("summary")
+                if isinstance(summary, str) and summary.strip():
+                    material.summaries.append(" ".join(summary.split()))
+                else:
+                    stack.extend(reversed(node.children))
+        return material
+
+    def section(self, node: HeadingNode) -> Section:
+        """The request for a section."""
+        material = self.material(node)
+        language = str(node.fetch("lang", ""))
+        return Section(tuple(titles_path(node)), material.text, tuple(material.summaries), language)
 
 
-def collect_material(section: HeadingNode, rules: KnitRules) -> Material:
-    """What an annotator is shown of a section. Parts under it that are RAG-only or
-    have `skip: true` are left out."""
-    material = Material()
-    stack: list[Node] = list(reversed(section.children))
-    while stack:
-        node = stack.pop()
-        if out_by_itself(node) or _mark(node, "skip", False):
-            continue
-        if isinstance(node, TextNode):
-            material.texts.extend(filter(None, [strip_divs(node.content, rules)]))
-        elif isinstance(node, HeadingNode):
-            summary = node.get("summary")
-            if isinstance(summary, str) and summary.strip():
-                material.summaries.append(" ".join(summary.split()))
-            else:
-                stack.extend(reversed(node.children))
-    return material
+def source_hash(section: Section) -> str:
+    """The hash of what a request shows."""
+    return digest([section.titles, normalize(section.text), section.summaries])
+
+
+def _unseen(node: Node) -> bool:
+    return out_by_itself(node) or _mark(node, "skip", False)
 
 
 # Annotations by LM markdown itself
@@ -269,6 +291,3 @@ def foreign_hash(node: HeadingNode) -> str:
 def _stripped(node: Node) -> str:
     content = node.content if isinstance(node, TextNode) else ""
     return "\n".join(line.rstrip() for line in content.split("\n"))
-
-
-__all__ = ["Material", "collect_material", "foreign_hash", "scan_rag"]

@@ -1,0 +1,44 @@
+"""Running the real command lines."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from lmm_core.doctor import packaged_pandoc
+
+BIN = Path(sys.executable).parent
+
+
+@cache
+def pandocs():
+    """Paths of the pandocs to test with: those of LMM_TEST_PANDOCS (separated as in
+    PATH), the packaged one, and in want of both the one on PATH."""
+    found = [path for path in os.environ.get("LMM_TEST_PANDOCS", "").split(os.pathsep) if path]
+    if packaged_pandoc():
+        found.append(str(packaged_pandoc()))
+    return found or [path for path in [shutil.which("pandoc")] if path]
+
+
+def run(command, pandoc=None, stdin=None, env=None):
+    """Run a command line in the working folder; `pandoc` in it is the one given."""
+    words = [pandoc if pandoc and word == "pandoc" else word for word in shlex.split(command)]
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **(env or {})}
+    data = None if stdin is None else stdin.encode("utf-8")
+    return subprocess.run(words, input=data, stdin=None if data is not None else subprocess.DEVNULL,
+                          capture_output=True, env=environment, timeout=120)  # fmt: skip
+
+
+def text(path):
+    """A file's text, line ends as they are."""
+    return Path(path).read_bytes().decode("utf-8")
+
+
+def write(path, content):
+    """Write a text, line ends as they are."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(content.encode("utf-8"))
+    return Path(path)

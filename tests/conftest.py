@@ -1,0 +1,52 @@
+"""Pandocs to test with, and folders to test in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands import BIN, pandocs
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+def pytest_report_header():
+    """Say which pandocs the tests run with."""
+    return [f"pandoc: {subprocess.run([p, '--version'], capture_output=True, text=True).stdout.split()[1]} ({p})" for p in pandocs()]  # noqa: E501
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    """Every test starts in a folder of its own, with our commands on PATH."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    for name in list(os.environ):
+        if name.startswith(("LMM_", "QUARTO_")) and name != "LMM_TEST_PANDOCS":
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(params=pandocs(), ids=lambda path: Path(path).parent.name)
+def pandoc(request):
+    """Each pandoc that is there, the oldest that is supported first."""
+    return request.param
+
+
+@pytest.fixture
+def corpora():
+    """Real markdown; the product does not depend on it."""
+    folder = SHARED / "corpora"
+    if not folder.is_dir():
+        pytest.skip("no corpora beside the repository")
+    return folder
+
+
+@pytest.fixture
+def sample_book(tmp_path):
+    """A copy of the sample book."""
+    return Path(shutil.copytree(Path(__file__).parents[1] / "sample-book", tmp_path / "sample-book"))
+
+
+assert sys.version_info >= (3, 11)
