@@ -251,8 +251,8 @@ def _same_elements(document: Document, known: Source) -> bool:
             return False
         if inner["blocks"] == document.ast["blocks"] and _meta(inner) == _meta(document.ast):
             return True
-        if not run.value("shift-heading-level-by"):
-            return False
+        if not run.shifts:
+            break
     return False
 
 
@@ -432,7 +432,9 @@ def as_divs(document: Document) -> dict[str, Any]:
 def parse_as_input(document: Document, text: str) -> dict[str, Any]:
     """Pandoc's JSON of a text, read as the input was."""
     run = document.run or PandocRun(document.executable, Path.cwd())
-    return run.parse_text(text)
+    # pandoc 3 shifts headings after the filters, pandoc 2 before them
+    shifted = run.shifts and run.parse_inputs()["blocks"] == document.ast["blocks"]
+    return run.parse_text(text, with_shift=shifted)
 
 
 def finish_elements(document: Document, ast: dict[str, Any]) -> None:

@@ -56,6 +56,7 @@ _WRITING = frozenset(
     include-in-header include-before-body include-after-body list-tables ascii id-prefix title-prefix
     shift-heading-level-by base-header-level section-divs metadata-file columns table-of-contents""".split()
 )
+_SHIFT = {"shift-heading-level-by", "base-header-level"}
 _MARKDOWN = frozenset(
     "markdown markdown_strict markdown_mmd markdown_phpextra markdown_github commonmark commonmark_x gfm".split()
 )
@@ -155,12 +156,17 @@ class PandocRun:
 
     def parse_inputs(self, with_shift: bool = True) -> dict[str, Any]:
         """The document as pandoc reads it, before any filter."""
-        dropped = set() if with_shift else {"shift-heading-level-by", "base-header-level"}
-        return self._inner(self.inputs, None, dropped)
+        return self._inner(self.inputs, None, set() if with_shift else _SHIFT)
 
-    def parse_text(self, text: str) -> dict[str, Any]:
+    def parse_text(self, text: str, with_shift: bool = True) -> dict[str, Any]:
         """A text as pandoc would read it in place of the input files."""
-        return self._inner([], text, {"from", "file-scope"}, ["-f", _with_metadata(self.reader)])
+        dropped = {"from", "file-scope"} | (set() if with_shift else _SHIFT)
+        return self._inner([], text, dropped, ["-f", _with_metadata(self.reader)])
+
+    @property
+    def shifts(self) -> bool:
+        """Whether headings are shifted."""
+        return any(self.value(name) not in (None, "0") for name in _SHIFT)
 
     def _inner(
         self, inputs: list[str], text: str | None, dropped: set[str], extra: Iterable[str] = ()

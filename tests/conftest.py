@@ -15,7 +15,10 @@ SHARED = Path(__file__).parents[2] / "shared"
 
 def pytest_report_header():
     """Say which pandocs the tests run with."""
-    return [f"pandoc: {subprocess.run([p, '--version'], capture_output=True, text=True).stdout.split()[1]} ({p})" for p in pandocs()]  # noqa: E501
+    return [
+        f"pandoc: {subprocess.run([p, '--version'], capture_output=True, text=True).stdout.split()[1]} ({p})"
+        for p in pandocs()
+    ]  # noqa: E501
 
 
 @pytest.fixture(autouse=True)

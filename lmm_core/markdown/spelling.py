@@ -7,10 +7,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .blocks import BOM, Block, HeaderBlock, MetadataBlock, Spelling, TextBlock, blank, ends_blank, newline_of
+from .blocks import (
+    BOM,
+    Block,
+    HeaderBlock,
+    MarkdownError,
+    MetadataBlock,
+    Spelling,
+    TextBlock,
+    blank,
+    ends_blank,
+    newline_of,
+    serialize_blocks,
+    trim_blank_lines,
+)
 from .metadata import edit_metadata, parse_metadata
+from .parse import parse_markdown_text
 
-_RUN = re.compile(r"`+")
+_RUN = re.compile(r"`+|~+")
 _NATIVE_MARK = re.compile(r"^(?:---|\.\.\.)", re.M)
 _REMARK = re.compile(r"---[ \t]+(#[^\r\n]*)")
 
@@ -29,7 +43,7 @@ def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool 
 def _markers(body: str, spelling: Spelling, newline: str) -> tuple[str, str]:
     if spelling == "native":
         return f"---{newline}", f"---{newline}"
-    fence = "`" * max(3, 1 + max((len(run) for run in _RUN.findall(body)), default=0))
+    fence = "`" * max(3, 1 + max((len(run) for run in _RUN.findall(body) if run[0] == "`"), default=0))
     return f"::: {{.lmm .content-hidden}}{newline}{fence} yaml{newline}", f"{fence}{newline}:::{newline}"
 
 
@@ -58,8 +72,8 @@ def edit_block(
 
 
 def _fence_too_short(block: MetadataBlock, body: str) -> bool:
-    fence = max((len(run) for run in _RUN.findall(block.source[: block.start])), default=3)
-    return any(len(run) >= fence for run in _RUN.findall(body))
+    fence = max(_RUN.findall(block.source[: block.start]), key=len)
+    return any(run.startswith(fence) for run in _RUN.findall(body))
 
 
 def _shift(block: MetadataBlock, lead: str, line: int) -> MetadataBlock:
@@ -74,12 +88,49 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
 
     The header stays native. A body that native markers cannot hold (it starts
     with a blank line, or has `---` or `...` at the start of a line) stays a div,
-    and so does a div at the very start, which would become the header."""
+    and so does a div at the very start, which would become the header. Raises
+    MarkdownError as `settle_safely`."""
     converted = [
         _convert_block(block, to) if isinstance(block, MetadataBlock) and not _stays(block, to, at) else block
         for at, block in enumerate(blocks)
     ]
-    return settle(blocks, converted)
+    return settle_safely(blocks, converted)
+
+
+def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
+    """As `settle`, and sure that the text parses into these blocks again.
+
+    It does not where the fence of a new block closes a code fence that was not
+    closed before: then new blocks get fences of tildes. Raises MarkdownError where
+    that does not help."""
+    settled = settle(before, after)
+    if keeps_structure(settled):
+        return settled
+    old = {id(block) for block in before}
+    tilded = [block if id(block) in old else _with_tildes(block) for block in after]
+    settled = settle(before, tilded)
+    if keeps_structure(settled):
+        return settled
+    raise MarkdownError("something is not closed (a code fence, a comment) that new metadata blocks would close")
+
+
+def keeps_structure(blocks: Sequence[Block]) -> bool:
+    """Whether the blocks' text parses into these blocks again."""
+    again = parse_markdown_text(serialize_blocks(blocks))
+    wanted = [block for block in blocks if block.source]
+    return len(again) == len(wanted) and all(
+        type(one) is type(other) and trim_blank_lines(one.source) == trim_blank_lines(other.source)
+        for one, other in zip(again, wanted, strict=True)
+    )
+
+
+def _with_tildes(block: Block) -> Block:
+    if not isinstance(block, MetadataBlock) or block.spelling == "native":
+        return block
+    fence = "~" * max(3, 1 + max((len(run) for run in re.findall("~+", block.body)), default=0))
+    head = re.sub(r"`{3,}", fence, block.source[: block.start])
+    tail = re.sub(r"`{3,}", fence, block.source[block.end :])
+    return replace(block, source=head + block.body + tail, start=len(head), end=len(head) + len(block.body))
 
 
 def _stays(block: MetadataBlock, to: Spelling, at: int) -> bool:
@@ -134,11 +185,3 @@ def _move_mark(blocks: list[Block]) -> list[Block]:
             first = blocks[0]
             blocks[0] = _shift(first, BOM, 1) if isinstance(first, MetadataBlock) else first
     return blocks
-
-
-def spelling_of(blocks: Sequence[Block], default: Spelling = "div") -> Spelling:
-    """The spelling of the first metadata block that is not the header."""
-    for block in blocks:
-        if isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock):
-            return block.spelling
-    return default

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, Spelling
+from ..markdown.blocks import Block, MarkdownError, Spelling
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
 from ..markdown.ownership import digest
-from ..markdown.spelling import settle
+from ..markdown.spelling import settle_safely
 from ..markdown.tree import (
     HeaderNode,
     HeadingNode,
@@ -57,7 +57,11 @@ def scan_rag(
     run.prepare(tree, blocks, spelling)
     run.annotate(tree)
     run.identify(tree)
-    return settle(blocks, tree_to_blocks(tree))
+    try:
+        return settle_safely(blocks, tree_to_blocks(tree))
+    except MarkdownError as error:
+        run.logger.error(f"not annotated: {error}")
+        return list(blocks)
 
 
 def _extractive() -> Annotator:

@@ -28,8 +28,10 @@ def test_case(path, command, pandoc):
 def in_divs(case):
     blocks = parse_markdown_text(case.before.get("notes.md", ""))
     native = [b for b in blocks if isinstance(b, MetadataBlock) and b.spelling == "native"]
-    return case.commands[0] == "pandoc -F lmm-rag notes.md -o notes.md" and "by elements" not in case.about and all(
-        isinstance(block, HeaderBlock) for block in native
+    return (
+        case.commands[0] == "pandoc -F lmm-rag notes.md -o notes.md"
+        and "by elements" not in case.about
+        and all(isinstance(block, HeaderBlock) for block in native)
     )
 
 
