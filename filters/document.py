@@ -32,7 +32,7 @@ from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.spelling import convert, make_block
 from lmm_core.scan.knit import KnitRules
 
-from .meta import CHAIN, FilterOptions, is_positional, plain, read_options
+from .meta import CHAIN, OPTIONS, FilterOptions, is_positional, plain, read_options
 from .pandoc_run import FilterError, PandocRun, base_format, find_run, is_ours, run_pandoc
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def read_document(name: str, data: bytes, target: str) -> Document:
     document = Document(name, target, ast, run, options, Settings(), logger)
     _refuse_overwriting(document)
     for option in options.unknown:
-        logger.warning(f"unknown option lmm-{option}: known are lmm-keep, lmm-save, lmm-source, lmm-div-types")
+        logger.warning(f"unknown option lmm-{option}: known are {', '.join(f'lmm-{name}' for name in OPTIONS)}")
     source = _left_text(document) or _find_source(document)
     document.settings = load_settings(document.path)
     if source is not None:

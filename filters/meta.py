@@ -9,7 +9,7 @@ from typing import Any
 from lmm_core.markdown.metadata import MESSAGE_KEYS
 
 CHAIN = "lmm-chain"
-_OPTIONS = ("keep", "save", "source", "div-types", "spelling")
+OPTIONS = ("keep", "save", "source", "div-types", "spelling")
 # Keys that a metadata block inside the text may have brought: pandoc has merged
 # such blocks into the document's metadata, and their places are lost.
 _POSITIONAL = frozenset({"type", "questions", "skip", "frozen", "knit", "chat", *MESSAGE_KEYS})
@@ -75,7 +75,7 @@ def read_options(meta: Mapping[str, Any]) -> FilterOptions:
     for key, value in meta.items():
         if key.startswith("lmm-") and key != CHAIN:
             values[key.removeprefix("lmm-")] = plain(value)
-    options = FilterOptions(unknown=[key for key in values if key not in _OPTIONS])
+    options = FilterOptions(unknown=[key for key in values if key not in OPTIONS])
     options.keep = _words(values.get("keep"))
     options.div_types = _words(values.get("div-types"))
     options.save = str(values.get("save") or "")

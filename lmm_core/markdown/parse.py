@@ -122,7 +122,7 @@ class _Parser:
                 self.problems.append(Problem(line, _NOT_CLOSED))
             return None
         body = (found.end(), close.start() + 1)
-        if not _could_be_mapping(self.text[body[0] : body[0] + 2000]):
+        if not _could_be_mapping(self.text[body[0] : min(body[1], body[0] + 2000)]):
             return None
         parsed = parse_metadata(self.text[body[0] : body[1]])
         if parsed.content is not None:

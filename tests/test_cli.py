@@ -1,0 +1,206 @@
+"""The command `lmm`, as it is typed."""
+
+import json
+import os
+
+import pytest
+
+from tests.commands import BIN, run, text, write
+
+PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response.\n"
+NOTES = f"# A\n\n{PROSE}"
+
+
+def said(done):
+    return done.stderr.decode()
+
+
+def test_help_is_grouped_by_what_a_person_wants():
+    shown = run("lmm --help").stdout.decode()
+    assert [title for title in ("Write:", "Publish:", "Set up:") if title not in shown] == []
+
+
+@pytest.mark.parametrize("command", ["scan", "rag", "knit", "convert", "doctor"])
+def test_every_command_explains_itself(command):
+    done = run(f"lmm {command} -h")
+    assert done.returncode == 0
+    assert b"Usage" in done.stdout
+
+
+def test_scan_shows_and_writes_nothing():
+    write("notes.md", NOTES + "\n## B\n\nShort.\n")
+    done = run("lmm scan notes.md")
+    assert done.returncode == 0
+    shown = done.stdout.decode()
+    assert "notes.md: A" in shown
+    assert "missing: questions" in shown
+    assert "header: missing header" in shown
+    assert text("notes.md") == NOTES + "\n## B\n\nShort.\n"
+
+
+def test_scan_as_json():
+    write("notes.md", NOTES)
+    found = json.loads(run("lmm scan --json notes.md").stdout)
+    assert found[0]["sections"][0]["missing"] == ["questions"]
+
+
+def test_scan_reports_errors_with_file_and_line():
+    write("notes.md", "# A\n\n::: lmm\n```yaml\na: [\n```\n:::\n\ntext\n\n```\nunclosed\n")
+    done = run("lmm scan notes.md")
+    assert done.returncode == 1
+    assert "notes.md:" in said(done)
+    assert "invalid YAML" in said(done)
+
+
+def test_rag_writes_and_then_has_nothing_to_do():
+    write("notes.md", NOTES)
+    assert run("lmm rag notes.md").returncode == 0
+    first = text("notes.md")
+    assert "~questions" in first
+    assert "0 of 1 files annotated" in said(run("lmm rag notes.md"))
+    assert text("notes.md") == first
+
+
+def test_rag_on_a_folder_takes_markdown_only():
+    write("book/a.md", NOTES)
+    write("book/part/b.qmd", NOTES)
+    write("book/c.txt", NOTES)
+    write("book/_site/d.md", NOTES)
+    write("book/.hidden/e.md", NOTES)
+    assert "2 of 2 files annotated" in said(run("lmm rag book"))
+    assert text("book/c.txt") == NOTES
+    assert text("book/_site/d.md") == NOTES
+
+
+def test_check_writes_nothing_and_tells_by_its_status():
+    write("notes.md", NOTES)
+    assert run("lmm rag --check notes.md").returncode == 1
+    assert text("notes.md") == NOTES
+    run("lmm rag notes.md")
+    assert run("lmm rag --check notes.md").returncode == 0
+
+
+def test_diff_writes_nothing():
+    write("notes.md", NOTES)
+    done = run("lmm rag --diff notes.md")
+    assert b"+~questions:" in done.stdout
+    assert text("notes.md") == NOTES
+
+
+def test_rag_as_json():
+    write("notes.md", NOTES)
+    assert json.loads(run("lmm rag --json notes.md").stdout)[0]["changed"] is True
+
+
+def test_titles_and_no_summaries():
+    write("notes.md", NOTES)
+    run("lmm rag --titles --no-questions notes.md")
+    assert "~titles: A" in text("notes.md")
+    assert "~questions" not in text("notes.md")
+
+
+def test_an_error_in_one_file_leaves_the_others_done():
+    with open("a.md", "wb") as file:
+        file.write(b"# A\n\ncaf\xe9\n")
+    write("b.md", NOTES)
+    done = run("lmm rag a.md b.md")
+    assert done.returncode == 1
+    assert "a.md:3: not UTF-8 (byte 8, 0xe9)" in said(done)
+    assert "~questions" in text("b.md")
+
+
+def test_a_missing_file_is_wrong_usage():
+    done = run("lmm rag missing.md")
+    assert done.returncode == 2
+    assert "missing.md: no such file or folder" in said(done)
+
+
+def test_a_wrong_setting_is_named():
+    write("config.toml", "speling = 'div'\n")
+    write("notes.md", NOTES)
+    done = run("lmm rag notes.md")
+    assert done.returncode == 2
+    assert "unknown key `speling`" in said(done)
+
+
+def test_a_setting_of_the_wrong_type_is_named():
+    write("config.toml", "spelling = 3\n")
+    write("notes.md", NOTES)
+    assert "`spelling`" in said(run("lmm scan notes.md"))
+
+
+def test_configured_spelling():
+    write("config.toml", "spelling = 'native'\n")
+    write("notes.md", NOTES)
+    run("lmm rag notes.md")
+    assert ":::" not in text("notes.md")
+
+
+def test_the_environment_configures():
+    write("notes.md", NOTES)
+    run("lmm rag notes.md", env={"LMM_SPELLING": "native"})
+    assert ":::" not in text("notes.md")
+
+
+def test_knit_to_standard_output():
+    write("notes.md", NOTES + "\n::: exercise\nSECRET\n:::\n")
+    assert run("lmm knit notes.md").stdout.decode() == NOTES
+
+
+def test_knit_a_folder():
+    write("book/a.md", NOTES)
+    write("book/part/b.md", NOTES)
+    assert run("lmm knit book -o out").returncode == 0
+    assert text("out/part/b.md") == NOTES
+
+
+def test_knit_over_its_source_is_refused():
+    write("notes.md", NOTES + "\n::: exercise\nx\n:::\n")
+    done = run("lmm knit notes.md -o notes.md")
+    assert done.returncode == 2
+    assert "over their source" in said(done)
+
+
+def test_knit_several_files_needs_a_folder():
+    write("a.md", NOTES)
+    write("b.md", NOTES)
+    assert run("lmm knit a.md b.md").returncode == 2
+
+
+def test_convert_there_and_back():
+    source = f"---\ntitle: T\n---\n\n---\nkey: 1   # c\n---\n\n# A\n\n{PROSE}"
+    write("notes.md", source)
+    run("lmm convert --to div notes.md")
+    assert "::: {.lmm .content-hidden}" in text("notes.md")
+    run("lmm convert --to native notes.md")
+    assert text("notes.md") == source
+
+
+def test_a_file_that_cannot_be_written_is_reported():
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    write("folder/notes.md", NOTES)
+    os.chmod("folder", 0o500)
+    done = run("lmm rag folder/notes.md")
+    os.chmod("folder", 0o700)
+    assert done.returncode == 1
+    assert text("folder/notes.md") == NOTES
+
+
+def test_doctor_names_what_annotates():
+    done = run("lmm doctor")
+    assert b"extractive/default" in done.stdout
+    assert done.returncode == 0
+
+
+def test_doctor_without_pandoc_tells_how_to_get_it():
+    done = run(f"'{BIN}/lmm' doctor --json", env={"PATH": "/nowhere"})
+    found = {finding["what"]: finding for finding in json.loads(done.stdout)}
+    assert not found["pandoc"]["ok"]
+    assert "ln -s" in found["pandoc"]["advice"]
+
+
+def test_module_is_the_command():
+    import sys
+
+    assert b"Usage" in run(f"'{sys.executable}' -m lmm_core --help").stdout

@@ -1,0 +1,64 @@
+"""Every command that the README and the docs show, run; what they show it prints."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.commands import run, text
+
+ROOT = Path(__file__).parents[1]
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+
+
+def transcript(path):
+    """Pairs of command and what it prints, in the order of the page."""
+    for block in CONSOLE.findall(path.read_text(encoding="utf-8")):
+        for part in block.split("$ ")[1:]:
+            command, _, shown = part.partition("\n")
+            yield command, shown
+
+
+def fits(shown, printed):
+    """Whether a text is what is shown; `…` stands for anything left out."""
+    pattern = ".*".join(re.escape(part) for part in shown.strip().split("…"))
+    return re.fullmatch(pattern, printed.strip(), re.S) is not None
+
+
+def test_readme(pandoc):
+    shutil.copytree(ROOT / "docs", "docs")
+    for command, shown in transcript(ROOT / "README.md"):
+        done = run(command, pandoc)
+        assert done.returncode == 0 or command.startswith("git diff"), done.stderr
+        printed = (done.stdout + done.stderr).decode()
+        printed = re.sub(r"^index .*\n", "", printed, flags=re.M)
+        assert fits(shown, printed), f"{command} printed:\n{printed}"
+    assert "14" not in text("notes.html")
+    assert "14" in text("instructor.html")
+    assert "14" in text("instructor.md")
+    assert "14" not in text("lecture.md")
+
+
+@pytest.mark.parametrize("name", ["filters.md"])
+def test_commands_of_the_docs(name, pandoc):
+    """Commands in indented blocks of the docs."""
+    shutil.copy(ROOT / "docs" / "example.md", "notes.md")
+    commands = re.findall(r"^    (pandoc [^#\n]+?)\s*(?:#.*)?$", (ROOT / "docs" / name).read_text(), re.M)
+    assert commands
+    for command in commands:
+        assert run(command, pandoc).returncode == 0, command
+
+
+def test_the_configuration_page_shows_a_file_that_is_read():
+    shown = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "configuration.md").read_text(), re.S)
+    Path("config.toml").write_text(shown[1])
+    shutil.copy(ROOT / "docs" / "example.md", "notes.md")
+    assert run("lmm scan notes.md").returncode == 0
+
+
+def test_options_of_the_docs_are_the_filters_options():
+    from lmm_filters.meta import OPTIONS
+
+    named = set(re.findall(r"`lmm-([a-z-]+)=", (ROOT / "docs" / "filters.md").read_text()))
+    assert named == set(OPTIONS)
