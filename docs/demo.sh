@@ -28,4 +28,4 @@ echo
 echo "What changed in the text:   git diff --no-index $here/sample-book/01-data.md $PWD/01-data.md"
 echo "An annotated chapter:       $PWD/01-data.md"
 echo "The lecture notes:          $PWD/notes/01-data.html (no metadata, no exercises)"
-echo "An overview of a chapter:   lmm scan $PWD/01-data.md"
+echo "An overview of a chapter:   $(command -v lmm) scan $PWD/01-data.md"

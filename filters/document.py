@@ -163,6 +163,8 @@ def read_document(name: str, data: bytes, target: str) -> Document:
     _refuse_overwriting(document)
     for option in options.unknown:
         logger.warning(f"unknown option lmm-{option}: known are {', '.join(f'lmm-{name}' for name in OPTIONS)}")
+    if options.spelling not in ("", "div", "native"):
+        raise FilterError(f"lmm-spelling is div or native, not {options.spelling!r}")
     source = _left_text(document) or _find_source(document)
     document.settings = load_settings(document.path)
     if source is not None:
