@@ -19,8 +19,10 @@ from .blocks import MarkdownError, Message
 Value = Any
 MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
 DELETED = object()
+MAX_DEPTH = 64
 
 _MESSAGE = re.compile(r"^(\?|\+|=|query|message|edit):(?:[ \t]+(?=\S)([^\r\n]*))?[ \t]*\r?$", re.M)
+_DEEP_INDENT = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH}}}", re.M)
 _QUOTED = re.compile(r"[\"']")
 _NATIVE_TAGS = re.compile(r"^(?:~|null|Null|NULL|)$")
 _LOOKS_LIKE_KEY = re.compile(r"[\"']?[\w~?+=][^:\n#\[\]{}]{0,60}?[\"']?[ \t]*:(?=[ \t\r\n]|\Z)|[?+=]:")
@@ -97,6 +99,8 @@ def parse_metadata(body: str) -> Parsed:
     """Read a body: its mapping and its messages. An empty body is an empty mapping."""
     messages, rest = split_messages(body) if _MESSAGE.search(body) else ([], body)
     try:
+        if _too_deep(rest):
+            return Parsed(error=f"invalid YAML: nested more than {MAX_DEPTH} levels deep")
         content = yaml.load(rest, _Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -108,6 +112,23 @@ def parse_metadata(body: str) -> Parsed:
     if not isinstance(content, dict):
         return Parsed(messages=messages)
     return Parsed({str(key): value for key, value in content.items()}, messages)
+
+
+def _too_deep(body: str) -> bool:
+    """Whether a body is nested deeper than anybody writes: the C reader goes down by
+    recursion, and would end the process. Looked into only where brackets or
+    indentation allow for it."""
+    if body.count("[") + body.count("{") <= MAX_DEPTH and not _DEEP_INDENT.search(body):
+        return False
+    depth = 0
+    for event in yaml.parse(body, _Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            return True
+    return False
 
 
 def _describe(error: yaml.MarkedYAMLError) -> str:
