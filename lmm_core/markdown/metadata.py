@@ -99,9 +99,7 @@ def parse_metadata(body: str) -> Parsed:
     """Read a body: its mapping and its messages. An empty body is an empty mapping."""
     messages, rest = split_messages(body) if _MESSAGE.search(body) else ([], body)
     try:
-        if _too_deep(rest):
-            return Parsed(error=f"invalid YAML: nested more than {MAX_DEPTH} levels deep")
-        content = yaml.load(rest, _Loader)
+        content = _load(rest)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         return Parsed(error=_describe(error), error_line=mark.line if mark else 0)
@@ -112,6 +110,12 @@ def parse_metadata(body: str) -> Parsed:
     if not isinstance(content, dict):
         return Parsed(messages=messages)
     return Parsed({str(key): value for key, value in content.items()}, messages)
+
+
+def _load(body: str) -> Any:
+    if _too_deep(body):
+        raise yaml.YAMLError(f"invalid YAML: nested more than {MAX_DEPTH} levels deep")
+    return yaml.load(body, _Loader)
 
 
 def _too_deep(body: str) -> bool:
@@ -191,7 +195,7 @@ def _message_text(value: str | None, lines: list[str]) -> str | None:
 def _yaml_value(source: str) -> Any:
     """The value of a one-key mapping; `...` (Ellipsis) where it cannot be read."""
     try:
-        return next(iter(yaml.load(re.sub(r"\A[^:]+:", "v:", source), _Loader).values()))
+        return next(iter(_load(re.sub(r"\A[^:]+:", "v:", source)).values()))
     except (yaml.YAMLError, ValueError, RecursionError):
         return ...
 
