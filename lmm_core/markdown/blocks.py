@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Spelling = Literal["native", "div"]
@@ -142,6 +142,14 @@ class Message:
     text: str
     line: int
     lines: int
+
+
+def prefix_block(block: Block, lead: str) -> Block:
+    """The block with blank lines or a byte-order mark put before it."""
+    if isinstance(block, MetadataBlock):
+        start, end = block.start + len(lead), block.end + len(lead)
+        return replace(block, source=lead + block.source, start=start, end=end)
+    return replace(block, source=lead + block.source)
 
 
 def serialize_blocks(blocks: Iterable[Block]) -> str:

@@ -19,6 +19,7 @@ from .blocks import (
     Problem,
     Spelling,
     TextBlock,
+    prefix_block,
 )
 from .metadata import Parsed, looks_like_key, parse_metadata
 from .regions import DIV_OPEN, Regions, div_attributes
@@ -57,6 +58,9 @@ def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> lis
 
     What is not closed (a code fence, a comment, a fenced div, a metadata block)
     is text, and is added to `problems` with its line."""
+    if text.startswith(BOM) and len(text) > 1:
+        first, *rest = parse_markdown_text(text[1:], problems)
+        return [prefix_block(first, BOM), *rest]
     return _Parser(text, [] if problems is None else problems).parse()
 
 
@@ -76,7 +80,7 @@ class _Parser:
     def parse(self) -> list[Block]:
         blocks: list[Block] = []
         start = 0
-        pos = self._skip_blank(len(BOM) if self.text.startswith(BOM) else 0)
+        pos = self._skip_blank(0)
         line = 1 + self.text.count("\n", 0, pos)
         if pos == self.size:
             return [TextBlock(self.text)] if self.text else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from .blocks import (
     BOM,
@@ -18,6 +18,7 @@ from .blocks import (
     blank,
     ends_blank,
     newline_of,
+    prefix_block,
     serialize_blocks,
     trim_blank_lines,
 )
@@ -60,7 +61,7 @@ def edit_block(
     if block.spelling == "div" and _fence_too_short(block, body):
         lead = block.source[: len(block.source) - len(block.source.lstrip("\r\n"))]
         made = make_block(body, "div", newline)
-        return _shift(made, lead, block.line)
+        return replace(cast(MetadataBlock, prefix_block(made, lead)), line=block.line)
     parsed = parse_metadata(body)
     return replace(
         block,
@@ -74,13 +75,6 @@ def edit_block(
 def _fence_too_short(block: MetadataBlock, body: str) -> bool:
     fence = max(_RUN.findall(block.source[: block.start]), key=len)
     return any(run.startswith(fence) for run in _RUN.findall(body))
-
-
-def _shift(block: MetadataBlock, lead: str, line: int) -> MetadataBlock:
-    """The block with some blank lines (or a byte-order mark) put before it."""
-    return replace(
-        block, source=lead + block.source, start=block.start + len(lead), end=block.end + len(lead), line=line
-    )
 
 
 def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
@@ -166,15 +160,9 @@ def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
             touched = changed or (isinstance(previous, MetadataBlock) and id(previous) not in old)
             gone = old.get(id(block), 0) - old.get(id(previous), -1) > 1 and isinstance(block, TextBlock)
             if touched or gone:
-                block = _with_lead(block, newline_of(previous.source))
+                block = prefix_block(block, newline_of(previous.source))
         settled.append(block)
     return _move_mark(settled)
-
-
-def _with_lead(block: Block, newline: str) -> Block:
-    if isinstance(block, MetadataBlock):
-        return _shift(block, newline, block.line)
-    return replace(block, source=newline + block.source)
 
 
 def _move_mark(blocks: list[Block]) -> list[Block]:
@@ -182,6 +170,5 @@ def _move_mark(blocks: list[Block]) -> list[Block]:
     for at in range(1, min(2, len(blocks))):
         if blocks[at].source.startswith(BOM):
             blocks[at] = replace(blocks[at], source=blocks[at].source[1:])
-            first = blocks[0]
-            blocks[0] = _shift(first, BOM, 1) if isinstance(first, MetadataBlock) else first
+            blocks[0] = prefix_block(blocks[0], BOM)
     return blocks
