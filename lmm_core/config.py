@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 CONFIG_NAME = "config.toml"
+_SECTIONS = ("SPELLING", "KNIT")
 
 
 class ConfigError(Exception):
@@ -39,9 +40,14 @@ def load_settings(path: Path | None) -> Settings:
     """The settings for a file (None: for the working folder). Raises ConfigError."""
     folder = project_root(path if path is not None else Path.cwd() / "-")
     file = folder / CONFIG_NAME
-    if not file.is_file() and not any(name.upper().startswith("LMM_") for name in os.environ if name != "LMM_INNER"):
+    if not file.is_file() and not any(map(_is_setting, os.environ)):
         return Settings()
     return _read_settings(file)
+
+
+def _is_setting(variable: str) -> bool:
+    name = variable.upper()
+    return name.startswith("LMM_") and name.removeprefix("LMM_").split("__")[0] in _SECTIONS
 
 
 def _read_settings(file: Path) -> Settings:

@@ -90,3 +90,10 @@ def test_a_filter_with_nothing_to_do_imports_no_panflute(command, pandoc, tmp_pa
     done = run(f"pandoc -F ./{command} notes.md -t {target}", pandoc)
     assert done.returncode == 0, done.stderr
     assert Path("seen").read_text() == "[]"
+
+
+def test_every_setting_is_looked_for_in_the_environment():
+    from lmm_core.config import _SECTIONS
+    from lmm_core.settings import FileSettings
+
+    assert {name.upper() for name in FileSettings.model_fields} == set(_SECTIONS)
