@@ -20,7 +20,7 @@ import click
 from . import __version__
 from .config import ConfigError, load_settings
 from .logging import ListLogger, Report
-from .markdown.blocks import MarkdownError, Spelling, serialize_blocks
+from .markdown.blocks import MarkdownError, Problem, Spelling, serialize_blocks
 from .markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown_files import Work, convert_work, knit_work, rag_work, work_on
@@ -175,7 +175,10 @@ def _load(path: Path, logger: _Told) -> MarkdownFile | None:
 
 def _look(file: MarkdownFile, logger: _Told) -> Overview:
     rules = _checked(lambda: load_settings(file.path)).rules
-    seen = overview(parse_markdown_text(file.text), rules=rules)
+    problems: list[Problem] = []
+    seen = overview(parse_markdown_text(file.text, problems), rules=rules)
+    for problem in problems:
+        logger.report(Report("warning", problem.message, str(file.path), problem.line))
     for line, message in seen.errors:
         logger.report(Report("error", message, str(file.path), line))
     return seen

@@ -48,8 +48,8 @@ def test_scan_reports_errors_with_file_and_line():
     write("notes.md", "# A\n\n::: lmm\n```yaml\na: [\n```\n:::\n\ntext\n\n```\nunclosed\n")
     done = run("lmm scan notes.md")
     assert done.returncode == 1
-    assert "notes.md:" in said(done)
-    assert "invalid YAML" in said(done)
+    assert "notes.md:6: invalid YAML" in said(done)
+    assert "notes.md:11: warning: a code fence starts here and is not closed" in said(done)
 
 
 def test_rag_writes_and_then_has_nothing_to_do():

@@ -89,7 +89,7 @@ def looks_like_key(body: str) -> bool:
 
 def first_line(body: str) -> str:
     """The first line that is neither blank nor a comment."""
-    for line in body.splitlines():
+    for line in body.split("\n"):
         if line.strip() and not line.lstrip().startswith("#"):
             return line
     return ""
@@ -143,7 +143,7 @@ def _describe(error: yaml.MarkedYAMLError) -> str:
 def split_messages(body: str) -> tuple[list[Message], str]:
     """The chat and edit lines of a body, and the body with those lines emptied,
     so that the lines of the rest keep their numbers."""
-    lines = body.splitlines(keepends=True) if "\r" not in body.replace("\r\n", "") else _lines(body)
+    lines = _lines(body)
     messages: list[Message] = []
     at = 0
     while at < len(lines):
@@ -245,35 +245,45 @@ def _dump_literal(key: str, value: str) -> str:
 
 
 def edit_metadata(body: str, changes: dict[str, Value], newline: str = "\n", flow: frozenset[str] = frozenset()) -> str:
-    """The body with some keys set (or, with `DELETED`, removed); all other lines
-    stay as they are, byte for byte. Keys named in `flow` are written on one line.
+    """The body with some keys set (or, with `DELETED`, removed; chat and edit keys
+    can be removed only); all other lines stay as they are, byte for byte. Keys
+    named in `flow` are written on one line.
 
     Raises MarkdownError where the body is not a block mapping or where the other
     keys would not keep their values."""
     before = parse_metadata(body)
     if before.content is None:
         raise MarkdownError(before.error or "not a mapping")
+    spans = key_spans(body)
+    indent = min((span[2] for span in spans.values()), default=0)
+    entries = {
+        key: "" if value is DELETED else _indented(dump_entry(key, value, key in flow, newline), indent)
+        for key, value in changes.items()
+    }
+    edits = [(*spans[key][:2], entry) for key, entry in entries.items() if key in spans]
+    edits += [(m.line, m.line + m.lines, "") for m in before.messages if changes.get(m.key) is DELETED]
+    added = {key: entry for key, entry in entries.items() if key not in spans}
+    if (private := _first_private(spans)) is not None:
+        public = "".join(added.pop(key) for key in list(added) if not key.startswith("~~"))
+        edits.append((private, private, public))
+    text = _append(_apply(body, edits, newline), "".join(added.values()))
+    _check_edit(before, text, changes)
+    return text
+
+
+def _first_private(spans: dict[str, tuple[int, int, int]]) -> int | None:
+    """The line of the first private key: new keys go before it, so that it stays last."""
+    return min((span[0] for key, span in spans.items() if key.startswith("~~")), default=None)
+
+
+def _apply(body: str, edits: list[tuple[int, int, str]], newline: str) -> str:
+    """Replace ranges of lines, the last one first."""
     lines = _lines(body)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += newline
-    spans = key_spans(body)
-    indent = min((column for _, _, column in spans.values()), default=0)
-    private = min((span[0] for key, span in spans.items() if key.startswith("~~")), default=len(lines))
-    added: list[str] = []
-    edits: list[tuple[int, int, str]] = []
-    for key, value in changes.items():
-        entry = "" if value is DELETED else _indented(dump_entry(key, value, key in flow, newline), indent)
-        if key in spans:
-            edits.append((*spans[key][:2], entry))
-        elif private < len(lines) and not key.startswith("~~"):
-            edits.append((private, private, entry))  # private keys stay last
-        else:
-            added.append(entry)
     for start, stop, entry in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         lines[start:stop] = [entry]
-    text = _append("".join(lines), "".join(added))
-    _check_edit(before, text, changes)
-    return text
+    return "".join(lines)
 
 
 def _indented(entry: str, indent: int) -> str:
@@ -295,7 +305,8 @@ def _check_edit(before: Parsed, text: str, changes: dict[str, Value]) -> None:
     after = parse_metadata(text)
     wanted = {key: value for key, value in (before.content or {}).items() if key not in changes}
     wanted |= {key: value for key, value in changes.items() if value is not DELETED}
-    if after.content != wanted or [m.text for m in after.messages] != [m.text for m in before.messages]:
+    messages = [m.text for m in before.messages if changes.get(m.key) is not DELETED]
+    if after.content != wanted or [m.text for m in after.messages] != messages:
         raise MarkdownError("the block is written in a way that cannot be edited without changing other keys")
 
 

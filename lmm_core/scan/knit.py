@@ -18,6 +18,7 @@ from ..markdown.blocks import (
     ErrorBlock,
     HeaderBlock,
     HeadingBlock,
+    MarkdownError,
     MetadataBlock,
     TextBlock,
     blank,
@@ -141,7 +142,10 @@ def _own_header(tree: HeadingNode) -> Block:
     drop += [message.key for message in header.messages if message.key in MESSAGE_KEYS]
     if not drop:
         return header
-    edited = edit_block(header, dict.fromkeys(drop, DELETED))
+    try:
+        edited = edit_block(header, dict.fromkeys(drop, DELETED))
+    except MarkdownError:
+        return header  # a mapping in braces: metadata all the same, and never shown
     return edited if edited is not None else TextBlock("")
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, MarkdownError, Spelling
-from ..markdown.metadata import DELETED, MESSAGE_KEYS
+from ..markdown.blocks import Block, MarkdownError, MetadataBlock, Spelling
+from ..markdown.metadata import DELETED
 from ..markdown.ownership import digest
-from ..markdown.spelling import settle_safely
+from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import (
     HeaderNode,
     HeadingNode,
@@ -89,7 +89,7 @@ class _Run:
         self.spellings = dict(zip(map(id, nodes), nearest_spellings(nodes, spelling), strict=True))
         if self.opts.remove_messages:
             for node in nodes:
-                self.write(node, dict.fromkeys((*MESSAGE_KEYS, "~chat", "~~edit"), DELETED))
+                node.metadata = [kept for block in node.metadata if (kept := without_messages(block)) is not None]
 
     def write(self, node: Node, changes: dict[str, Any]) -> None:
         write_keys(node, changes, self.spellings[id(node)], self.newline, self.logger)
@@ -173,6 +173,13 @@ class _Run:
         if with_uuid:
             values[f"~~{name}UUID"] = str(uuid.uuid5(uuid.NAMESPACE_URL, ident))
         self.write(node, {key: value for key, value in values.items() if node.properties.get(key) != value})
+
+
+def without_messages(block: MetadataBlock) -> MetadataBlock | None:
+    """The block without chat and edit keys and what was answered to them; None
+    where nothing else is in it."""
+    keys = {message.key for message in block.messages} | ({"~chat", "~~edit"} & set(block.content))
+    return edit_block(block, dict.fromkeys(keys, DELETED)) if keys else block
 
 
 def _pick(annotation: Annotation, wanted: list[str], properties: dict[str, Any]) -> dict[str, Any]:
