@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,6 +136,18 @@ class Document:
 def run_filter(name: str, work: Callable[[Document], None]) -> int:
     """Read the document from standard input, work on it, write it to standard
     output. The exit status: 1 where pandoc has to stop, which then writes nothing."""
+    # JSON and panflute go down into nested divs and lists by recursion: a deep
+    # document needs a stack that is larger than the main thread's.
+    sys.setrecursionlimit(1_000_000)
+    threading.stack_size(512 << 20)
+    status: list[int] = []
+    thread = threading.Thread(target=lambda: status.append(_filter(name, work)))
+    thread.start()
+    thread.join()
+    return status[0] if status else 1
+
+
+def _filter(name: str, work: Callable[[Document], None]) -> int:
     data = sys.stdin.buffer.read()
     if os.environ.get("LMM_INNER"):
         sys.stdout.buffer.write(data)

@@ -134,6 +134,19 @@ def mark_elements(doc: pf.Doc, mark: str) -> pf.Doc:
 
 def knit_elements(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.Element]:
     """The elements of the notes: without metadata and RAG-only parts, at any depth."""
+    kept = _staying(elements, rules)
+    stack = list(kept)
+    while stack:
+        element = stack.pop()
+        content = getattr(element, "content", None)
+        if content is not None and any(isinstance(child, pf.Block) for child in content) and _removes(content, rules):
+            element.content = _staying(list(content), rules)
+        stack.extend(_children(element))
+    return kept
+
+
+def _staying(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.Element]:
+    """Of a list of blocks those that stay, whatever is inside them."""
     blocks: list[Block] = []
     element_of: dict[int, pf.Element] = {}
     for element in elements:
@@ -141,32 +154,19 @@ def knit_elements(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.E
         blocks.append(block)
         element_of[id(block)] = element
     tree = blocks_to_tree(blocks)
-    if tree is None:
-        return []
     kept: list[pf.Element] = []
-    for node, is_out in verdicts(tree, rules):
+    for node, is_out in verdicts(tree, rules) if tree is not None else ():
         stands = node_block(node)
         if stands is None or is_out or isinstance(stands, ErrorBlock):
             continue
         element = element_of[id(stands)]
         if not (isinstance(element, pf.Div) and div_verdict(_attributes(element), rules)):
-            kept.append(_knit_inside(element, rules))
+            kept.append(element)
     return kept
 
 
 def _attributes(element: pf.Div) -> Attributes:
     return Attributes(element.identifier, list(element.classes), dict(element.attributes))
-
-
-def _knit_inside(element: pf.Element, rules: KnitRules) -> pf.Element:
-    """Knit every list of blocks inside an element, in place. What a list of
-    list items or table cells holds is reached through its items."""
-    for child in _children(element):
-        _knit_inside(child, rules)
-    content = getattr(element, "content", None)
-    if content is not None and any(isinstance(child, pf.Block) for child in content) and _removes(content, rules):
-        element.content = knit_elements(list(content), rules)
-    return element
 
 
 def _removes(content: Sequence[pf.Element], rules: KnitRules) -> bool:

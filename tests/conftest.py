@@ -18,7 +18,7 @@ def pytest_report_header():
     return [
         f"pandoc: {subprocess.run([p, '--version'], capture_output=True, text=True).stdout.split()[1]} ({p})"
         for p in pandocs()
-    ]  # noqa: E501
+    ]
 
 
 @pytest.fixture(autouse=True)

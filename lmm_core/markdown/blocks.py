@@ -79,7 +79,10 @@ class TextBlock(Block):
     @property
     def content(self) -> str:
         """The source without byte-order mark and the blank lines around it."""
-        return trim_blank_lines(self.source)
+        source = self.source
+        if source.startswith(BOM) and self.line == 1 + count_lead(source):
+            source = source[1:]
+        return trim_blank_lines(source)
 
 
 @dataclass(slots=True)
@@ -162,16 +165,21 @@ def blank(text: str) -> bool:
     return not text.strip(" \t\r\n")
 
 
+def count_lead(source: str) -> int:
+    """How many line ends stand before the first block's text."""
+    return source.count("\n", 0, len(source) - len(source.lstrip(BOM + " \t\r\n")))
+
+
 def trim_blank_lines(text: str) -> str:
-    """The text without byte-order mark and without the blank lines around it."""
-    kept = text.removeprefix(BOM).rstrip(" \t\r\n")
+    """The text without the blank lines around it."""
+    kept = text.rstrip(" \t\r\n")
     lead = len(kept) - len(kept.lstrip(" \t\r\n"))
     return kept[kept.rfind("\n", 0, lead) + 1 :]
 
 
 def split_heading(source: str) -> tuple[str, Attributes]:
     """Title and attributes of an ATX heading line."""
-    text = trim_blank_lines(source).lstrip("#").strip()
+    text = trim_blank_lines(source.lstrip(BOM)).lstrip("#").strip()
     found = _ATTRIBUTES.search(" " + text)
     attributes = Attributes()
     if found:

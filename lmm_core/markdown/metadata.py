@@ -23,6 +23,7 @@ MAX_DEPTH = 64
 
 _MESSAGE = re.compile(r"^(\?|\+|=|query|message|edit):(?:[ \t]+(?=\S)([^\r\n]*))?[ \t]*\r?$", re.M)
 _DEEP_INDENT = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH}}}", re.M)
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 _QUOTED = re.compile(r"[\"']")
 _NATIVE_TAGS = re.compile(r"^(?:~|null|Null|NULL|)$")
 _LOOKS_LIKE_KEY = re.compile(r"[\"']?[\w~?+=][^:\n#\[\]{}]{0,60}?[\"']?[ \t]*:(?=[ \t\r\n]|\Z)|[?+=]:")
@@ -39,6 +40,15 @@ class _Dumper(yaml.SafeDumper):
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
+
+
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Text with one of Unicode's line ends is quoted so that it is escaped."""
+    style = '"' if _LINE_ENDS.search(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
 
 
 def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
@@ -217,9 +227,11 @@ def dump_entry(key: str, value: Value, flow: bool = False, newline: str = "\n") 
 
 def _dump(value: Value, flow: bool) -> str:
     dumped: str = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30, default_flow_style=flow
-    )
-    return dumped.removesuffix("...\n").rstrip("\n")
+        [value] if flow else value,
+        Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30, default_flow_style=flow,
+    )  # fmt: skip
+    # in a list, so that nothing has to end the document (`...`) or looks like it
+    return dumped.rstrip("\n")[1:-1] if flow else dumped.removesuffix("\n")
 
 
 _UNPRINTABLE = re.compile(r"[^\t\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -321,23 +333,29 @@ def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
     if not isinstance(node, yaml.MappingNode) or node.flow_style:
         raise MarkdownError("the block is a mapping in braces: write one key a line")
     lines = _lines(rest)
+    starts = [_line_of(rest, key.start_mark) for key, _ in node.value] + [len(lines)]
     spans: dict[str, tuple[int, int, int]] = {}
-    starts = [key.start_mark.line for key, _ in node.value] + [len(lines)]
-    for (key, value), after in zip(node.value, starts[1:], strict=True):
-        start, column = key.start_mark.line, key.start_mark.column
-        stop = _value_end(lines, value, start, after, column)
-        spans[str(key.value)] = (start, stop, column)
+    for at, (key, value) in enumerate(node.value):
+        stop = _value_end(
+            lines, value, _line_of(rest, value.end_mark), starts[at], starts[at + 1], key.start_mark.column
+        )
+        spans[str(key.value)] = (starts[at], stop, key.start_mark.column)
     return spans
 
 
-def _value_end(lines: list[str], value: yaml.Node, start: int, after: int, column: int) -> int:
+def _line_of(body: str, mark: yaml.Mark) -> int:
+    """The line of a mark, from 0. YAML counts more characters as line ends than we do."""
+    return body.count("\n", 0, mark.index)
+
+
+def _value_end(lines: list[str], value: yaml.Node, last: int, start: int, after: int, column: int) -> int:
     """The line after a value: blank lines and comments at the key's own depth
     before the next key stay outside, unless the value's own end lies behind them."""
     inside = start + 1
     if (isinstance(value, yaml.CollectionNode) and not value.flow_style) or getattr(value, "style", None) in ("|", ">"):
         stop = after
     else:
-        inside = stop = value.end_mark.line + 1
+        inside = stop = last + 1
     while stop > inside and _outside(lines[stop - 1], column):
         stop -= 1
     return stop

@@ -27,8 +27,8 @@ from .regions import DIV_OPEN, Regions, div_attributes
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*(?:[ \t]*\r?\Z)?")
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t]*\r?(?:\n|\Z))")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
-_NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")
-_NATIVE_CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
+NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")
+NATIVE_CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
 _DIV_BLOCK = re.compile(
     r":{3,}[^\n]*\n(?:[ \t]*\r?\n)*"
     r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{[^\n{}]*\.ya?ml\b[^\n{}]*\})[ \t]*\r?\n"
@@ -114,12 +114,12 @@ class _Parser:
     # Metadata
 
     def _native(self, start: int, pos: int, line: int) -> Block | None:
-        found = _NATIVE_OPEN.match(self.text, pos)
+        found = NATIVE_OPEN.match(self.text, pos)
         if not found:
             return None
         close = None
         if pos < self.unclosed_metadata:
-            close = _NATIVE_CLOSE.search(self.text, found.end() - 1)
+            close = NATIVE_CLOSE.search(self.text, found.end() - 1)
         if close is None:
             self.unclosed_metadata = min(self.unclosed_metadata, pos)
             if looks_like_key(self.text[found.end() : found.end() + 1000]):
@@ -174,9 +174,8 @@ class _Parser:
         while True:
             end = self._paragraph_end(pos)
             region = self.regions.first(pos, end)
-            if region is None:
-                self._report_div(pos, end)
-            else:
+            self._report_div(pos, end)
+            if region is not None:
                 pos = region
                 if pos < self.size and self._skip_blank(pos) == pos:
                     if self.text[pos - 1] == "\n" and self._starts_block(pos):
@@ -198,7 +197,7 @@ class _Parser:
         char = self.text[pos]
         return (
             (char == "#" and bool(_HEADING.match(self.text, pos)))
-            or (char == "-" and bool(_NATIVE_OPEN.match(self.text, pos)))
+            or (char == "-" and bool(NATIVE_OPEN.match(self.text, pos)))
             or (char == ":" and is_metadata_div(self.text[pos : self.regions.line_end(pos)]))
         )
 

@@ -44,7 +44,7 @@ def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool 
 def _markers(body: str, spelling: Spelling, newline: str) -> tuple[str, str]:
     if spelling == "native":
         return f"---{newline}", f"---{newline}"
-    fence = "`" * max(3, 1 + max((len(run) for run in _RUN.findall(body) if run[0] == "`"), default=0))
+    fence = _fence(body, "`")
     return f"::: {{.lmm .content-hidden}}{newline}{fence} yaml{newline}", f"{fence}{newline}:::{newline}"
 
 
@@ -58,23 +58,39 @@ def edit_block(
     body = edit_metadata(block.body, changes, newline, flow)
     if blank(body):
         return None
-    if block.spelling == "div" and _fence_too_short(block, body):
-        lead = block.source[: len(block.source) - len(block.source.lstrip("\r\n"))]
-        made = make_block(body, "div", newline)
-        return replace(cast(MetadataBlock, prefix_block(made, lead)), line=block.line)
+    head, tail = block.source[: block.start], block.source[block.end :]
+    if block.spelling == "div":
+        head, tail = _longer_fence(head, body, tail)
     parsed = parse_metadata(body)
     return replace(
         block,
-        source=block.source[: block.start] + body + block.source[block.end :],
-        end=block.start + len(body),
+        source=head + body + tail,
+        start=len(head),
+        end=len(head) + len(body),
         content=parsed.content or {},
         messages=parsed.messages,
     )
 
 
-def _fence_too_short(block: MetadataBlock, body: str) -> bool:
-    fence = max(_RUN.findall(block.source[: block.start]), key=len)
-    return any(run.startswith(fence) for run in _RUN.findall(body))
+def _longer_fence(head: str, body: str, tail: str) -> tuple[str, str]:
+    """A div's text before and after its body, with a fence that the body does not
+    hold."""
+    fence = _RUN.findall(head)[-1]
+    needed = _fence(body, fence[0])
+    if len(needed) <= len(fence) or not any(run.startswith(fence) for run in _RUN.findall(body)):
+        return head, tail
+    return _refence(head, needed, tail)
+
+
+def _refence(head: str, fence: str, tail: str) -> tuple[str, str]:
+    """The last fence of what is before a body and the first after it, made `fence`."""
+    at = list(_RUN.finditer(head))[-1]
+    return head[: at.start()] + fence + head[at.end() :], _RUN.sub(fence, tail, count=1)
+
+
+def _fence(body: str, sign: str) -> str:
+    """A fence of signs that is one longer than any run of them in the body."""
+    return sign * max(3, 1 + max((len(run) for run in _RUN.findall(body) if run[0] == sign), default=0))
 
 
 def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
@@ -121,9 +137,7 @@ def keeps_structure(blocks: Sequence[Block]) -> bool:
 def _with_tildes(block: Block) -> Block:
     if not isinstance(block, MetadataBlock) or block.spelling == "native":
         return block
-    fence = "~" * max(3, 1 + max((len(run) for run in re.findall("~+", block.body)), default=0))
-    head = re.sub(r"`{3,}", fence, block.source[: block.start])
-    tail = re.sub(r"`{3,}", fence, block.source[block.end :])
+    head, tail = _refence(block.source[: block.start], _fence(block.body, "~"), block.source[block.end :])
     return replace(block, source=head + block.body + tail, start=len(head), end=len(head) + len(block.body))
 
 
@@ -144,7 +158,8 @@ def _convert_block(block: MetadataBlock, to: Spelling) -> MetadataBlock:
     blanks = after[len(after.rstrip(" \t\r\n")) :].split("\n", 1)
     made = make_block(body, to, newline)
     source = made.source.removesuffix(newline) + (blanks[1] if len(blanks) > 1 else "")
-    return replace(made, source=source, line=block.line)
+    lead = block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
+    return replace(cast(MetadataBlock, prefix_block(replace(made, source=source), lead)), line=block.line)
 
 
 def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
@@ -162,13 +177,12 @@ def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
             if touched or gone:
                 block = prefix_block(block, newline_of(previous.source))
         settled.append(block)
-    return _move_mark(settled)
+    if before and before[0].source.startswith(BOM) and len(settled) > 1 and settled[1] is before[0]:
+        settled[:2] = [prefix_block(settled[0], BOM), _without_mark(settled[1])]
+    return settled
 
 
-def _move_mark(blocks: list[Block]) -> list[Block]:
-    """A byte-order mark stays at the very start."""
-    for at in range(1, min(2, len(blocks))):
-        if blocks[at].source.startswith(BOM):
-            blocks[at] = replace(blocks[at], source=blocks[at].source[1:])
-            blocks[0] = prefix_block(blocks[0], BOM)
-    return blocks
+def _without_mark(block: Block) -> Block:
+    if isinstance(block, MetadataBlock):
+        return replace(block, source=block.source[1:], start=block.start - 1, end=block.end - 1)
+    return replace(block, source=block.source[1:])

@@ -86,7 +86,7 @@ _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*])
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)(?:\{[^}\n]*\})?", re.S)
 _ITEM = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,3}[.)]|#\.|\(@\w*\))[ \t]+(?:\[[ xX]\][ \t]+)?", re.M)
 _QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.M)
-_HIDE = {ord(sign): 0xF0000 + ord(sign) for sign in "[]*_\\"}
+_HIDE = {ord(sign): 0xF0000 + ord(sign) for sign in "[]*_\\`<>$#|:!~"}
 _SHOW = {hidden: sign for sign, hidden in _HIDE.items()}
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
@@ -116,7 +116,7 @@ class ExtractiveAnnotator:
 def plain_text(markdown: str) -> str:
     """The prose of a markdown text: one paragraph a line, without code, equations,
     tables, markup and notes."""
-    text = markdown.replace("\r\n", "\n")
+    text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), markdown.replace("\r\n", "\n"))
     for pattern in _REMOVED:
         text = pattern.sub("", text)
     text = _ITEM.sub("\n\n", _QUOTE.sub("", text))
@@ -124,7 +124,7 @@ def plain_text(markdown: str) -> str:
     text = _LINK.sub(lambda m: m[1], text)
     for _ in range(3):
         text = _EMPHASIS.sub(lambda m: m[2], text)
-    text = _CONTROL.sub(" ", _ESCAPE.sub(r"\1", text).translate(_SHOW))
+    text = _CONTROL.sub(" ", text.translate(_SHOW))
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
     return "\n".join(part for part in paragraphs if part)
 

@@ -16,17 +16,15 @@ from ..markdown.blocks import (
     Attributes,
     Block,
     ErrorBlock,
-    HeaderBlock,
     HeadingBlock,
     MarkdownError,
-    MetadataBlock,
     TextBlock,
     blank,
+    ends_blank,
     serialize_blocks,
 )
+from ..markdown.divs import Part, cut, find_parts
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
-from ..markdown.parse import parse_markdown_text
-from ..markdown.regions import DIV_OPEN, Regions, div_attributes
 from ..markdown.spelling import edit_block, settle
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 
@@ -81,7 +79,7 @@ def out_by_itself(node: Node) -> bool:
 def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: LoggerBase | None = None) -> list[Block]:
     """The blocks of the notes: no metadata blocks, no RAG-only parts, and in the
     header only the writer's keys. Broken metadata blocks are left out, with a
-    warning, and so are references to what is left out warned of.
+    warning, and references to what is left out are warned of.
 
     Footnotes and link definitions that stand in a part left out stay where the
     rest refers to them."""
@@ -90,20 +88,28 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     if tree is None:
         return []
     kept: list[Block] = [_own_header(tree)] if tree.metadata else []
-    kept = [block for block in kept if block.source]
-    out: list[Block] = []
+    gone: list[str] = []
     for node, is_out in verdicts(tree, rules):
         block = node_block(node)
         if isinstance(block, ErrorBlock):
             logger.warning("a metadata block that cannot be read is left out", block.line)
+        elif isinstance(block, TextBlock) and not is_out:
+            kept.append(_knit_text(block, rules, gone, logger))
         elif block is not None and is_out:
-            out.append(block)
+            gone.append(block.source)
         elif block is not None:
-            kept.append(_knit_text(block, rules) if isinstance(block, TextBlock) else block)
-    kept = [block for block in kept if block.source]
-    kept += _needed_definitions(kept, out)
+            kept.append(block)
     for line, message in find_dangling(blocks, rules):
         logger.warning(message, line)
+    return _join(blocks, [block for block in kept if block.source], "".join(gone))
+
+
+def _join(blocks: Sequence[Block], kept: list[Block], gone: str) -> list[Block]:
+    """What stays, with the definitions that it needs of what is gone."""
+    if kept and (needed := _needed_definitions(kept, gone)):
+        if not ends_blank(kept[-1].source):
+            kept.append(TextBlock("\n"))
+        kept += needed
     if kept and blocks and kept[-1] is not blocks[-1]:
         kept[-1] = _end_here(kept[-1])
     return settle(blocks, kept)
@@ -149,92 +155,56 @@ def _own_header(tree: HeadingNode) -> Block:
     return edited if edited is not None else TextBlock("")
 
 
-def _knit_text(block: TextBlock, rules: KnitRules) -> TextBlock:
+def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: LoggerBase) -> TextBlock:
+    """The block without what has to go of it, which is added to `gone`."""
     if ":::" not in block.source:
         return block
+    gone += [block.source[start:end] for start, end in _cuts(block.source, rules)]
+    for part in find_parts(block.source):
+        if part.error:
+            line = block.line + block.content.count("\n", 0, block.content.find(block.source[part.start : part.end]))
+            logger.warning("a metadata block that cannot be read is left out", line)
     source = strip_divs(block.source, rules)
     return replace(block, source="" if blank(source) else source)
 
 
 # Divs inside texts
 
-_ANY_DIV = re.compile(r"^(?P<indent>(?:[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]+|))(?P<div>:{3,}[^\n]*)\n?", re.M)
-
 
 def strip_divs(text: str, rules: KnitRules) -> str:
-    """A text without metadata divs and RAG-only divs, at any depth."""
-    if ":::" not in text:
-        return text
-    lead = len(text) - len(text.lstrip("\n\r \t\ufeff"))
-    if DIV_OPEN.match(text, lead):
-        end = Regions(text).div_end(lead)
-        if end is not None:
-            return text[:lead] + _strip_div(text[lead:end], rules) + strip_divs(text[end:], rules)
-    return _strip_indented(text, rules)
+    """A text without metadata and RAG-only divs, at any depth. What a metadata block
+    inside a div says of the part after it counts, too."""
+    kept, at = [], 0
+    for start, end in _cuts(text, rules):
+        kept.append(text[at:start])
+        at = end
+    return "".join(kept) + text[at:]
 
 
-def _strip_div(div: str, rules: KnitRules) -> str:
-    """One fenced div: nothing where it is left out, else with its inside knitted."""
-    attributes = div_attributes(div)
-    if "lmm" in attributes.classes or div_verdict(attributes, rules):
-        return ""
-    opened = div.find("\n") + 1
-    closed = div.rstrip("\r\n \t").rfind("\n") + 1
-    inside = parse_markdown_text(div[opened:closed])
-    silent = _Silent()
-    return div[:opened] + serialize_blocks(_knit_inside(inside, rules, silent)) + div[closed:]
+def _cuts(text: str, rules: KnitRules) -> Iterator[tuple[int, int]]:
+    def goes(part: Part) -> bool | None:
+        if part.metadata is not None:
+            return properties_verdict(part.metadata, rules)
+        return div_verdict(part.attributes, rules)
+
+    return cut(text, goes)
 
 
-class _Silent(LoggerBase):
-    def report(self, report: Any) -> None:
-        """The caller has reported already."""
-
-
-def _knit_inside(blocks: list[Block], rules: KnitRules, logger: LoggerBase) -> list[Block]:
-    """The inside of a div: its first block is no header."""
-    if not any(isinstance(b, MetadataBlock) or ":::" in b.source for b in blocks):
-        return blocks
-    return knit([_no_header(block) for block in blocks], rules, logger)
-
-
-def _no_header(block: Block) -> Block:
-    if not isinstance(block, HeaderBlock):
-        return block
-    return MetadataBlock(
-        block.source, block.line, block.content, block.messages, block.spelling, block.start, block.end
-    )
-
-
-def _strip_indented(text: str, rules: KnitRules) -> str:
-    """Divs inside lists and the like: cut line by line, code fences left alone."""
-    kept: list[str] = []
-    depth = 0
-    fence = ""
-    for line in re.findall(r"[^\n]*\n|[^\n]+\Z", text):
-        bare = line.strip()
-        if not depth and (mark := re.match(r"(?:[-*+>]\s+|\d+[.)]\s+)*(`{3,}|~{3,})", bare)):
-            fence = "" if fence and bare.startswith(fence) else fence or mark[1]
-        found = None if fence else _ANY_DIV.match(line)
-        if found and re.fullmatch(r":{3,}\s*", found["div"]):
-            if depth:
-                depth -= 1
-                continue
-        elif found and DIV_OPEN.match(found["div"].rstrip()):
-            attributes = div_attributes(found["div"].rstrip())
-            if depth or "lmm" in attributes.classes or div_verdict(attributes, rules):
-                kept.extend([found["indent"] + "\n"] if not depth and found["indent"].strip() else [])
-                depth += 1
-                continue
-        if not depth:
-            kept.append(line)
-    return "".join(kept)
+def _blanked(text: str, rules: KnitRules) -> str:
+    """As `strip_divs`, with empty lines for what goes, so that lines keep their
+    numbers."""
+    kept, at = [], 0
+    for start, end in _cuts(text, rules):
+        kept += [text[at:start], "\n" * text.count("\n", start, end)]
+        at = end
+    return "".join(kept) + text[at:]
 
 
 # References to what is left out
 
-_LABEL = re.compile(r"\{[^}\n]*?#(?P<id>[^\s}]+)[^}\n]*\}")
+_BRACES = re.compile(r"\{([^{}\n]*)\}")
+_LABEL = re.compile(r"(?:^|[ \t])#(\S+)")
 _REFERENCE = re.compile(r"\]\(#(?P<link>[^)\s]+)\)|(?<![\w@\\])-?@(?P<cite>[A-Za-z][\w:.-]*\w)")
-_NOTE = re.compile(r"\[(?P<label>\^?[^\]\n]+)\]:")
 
 
 def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, str]]:
@@ -248,16 +218,17 @@ def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, 
         block = node_block(node)
         if block is None or isinstance(block, ErrorBlock):
             continue
-        rest = "" if is_out else strip_divs(block.source, rules) if isinstance(block, TextBlock) else block.source
+        rest = "" if is_out else _blanked(block.source, rules) if isinstance(block, TextBlock) else block.source
         gone |= _labels(block, block.source) - _labels(block, rest)
-        stays.append((block.line, rest))
+        lead = len(block.source) - len(block.source.lstrip(" \t\r\n\ufeff"))
+        stays.append((block.line - block.source.count("\n", 0, lead), rest))
     if not gone:
         return []
     return [found for line, text in stays for found in _dangling_in(text, line, gone)]
 
 
 def _labels(block: Block, text: str) -> set[str]:
-    found = {match["id"] for match in _LABEL.finditer(text)}
+    found = {label for braces in _BRACES.findall(text) for label in _LABEL.findall(braces)}
     if isinstance(block, HeadingBlock) and text:
         found.add(block.attributes.identifier or slug(block.title))
     return found
@@ -278,10 +249,21 @@ def _dangling_in(text: str, line: int, gone: set[str]) -> Iterator[tuple[int, st
             yield at, f"a reference to `{label}`, which is left out of the notes"
 
 
-def _needed_definitions(kept: list[Block], out: list[Block]) -> list[Block]:
-    """Footnotes and link definitions of parts left out that the rest refers to."""
-    candidates = [(m["label"], b) for b in out if isinstance(b, TextBlock) and (m := _NOTE.match(b.content))]
-    if not candidates:
-        return []
-    text = serialize_blocks(kept).lower()
-    return [block for label, block in candidates if f"[{label.lower()}]" in text]
+# A footnote or link definition: its line, the lines that go on with it, and (of a
+# footnote) indented paragraphs.
+_DEFINITION = re.compile(
+    r"^[ ]{0,3}\[(?P<label>\^?[^\]\n]+)\]:[^\n]*"
+    r"(?:\n(?![ ]{0,3}\[[^\]\n]+\]:|:::)[^\n]*\S[^\n]*|\n(?:[ \t]*\n)+(?:[ ]{4}|\t)[^\n]*)*",
+    re.M,
+)
+
+
+def _needed_definitions(kept: list[Block], gone: str) -> list[Block]:
+    """Footnotes and link definitions of what is left out that the rest refers to."""
+    text = serialize_blocks(kept).lower() if "]:" in gone else ""
+    needed = [
+        found[0].rstrip()
+        for found in _DEFINITION.finditer(gone)
+        if f"[{found['label'].lower()}]" in text and f"[{found['label'].lower()}]:" not in text
+    ]
+    return [TextBlock(definition + "\n\n") for definition in needed]

@@ -12,12 +12,13 @@ from enum import Enum, auto
 from typing import Any
 
 from ..logging import LoggerBase
-from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, Spelling, trim_blank_lines
+from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, MarkdownError, Spelling, trim_blank_lines
 from ..markdown.metadata import DELETED, dump_entry
 from ..markdown.ownership import HASHES, digest, find_key, hash_pair
 from ..markdown.spelling import edit_block, make_block
 from ..markdown.tree import Node, TextNode
 
+NOTHING = digest(None)
 FLOW = frozenset({HASHES})
 
 
@@ -37,7 +38,7 @@ def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State
     it would be made from today."""
     spelled = find_key(properties, key)
     if spelled is None:
-        return State.MISSING
+        return State.CURRENT if hash_pair(properties, key) == (input_hash, NOTHING) else State.MISSING
     if spelled != f"~{key}":
         return State.WRITERS
     pair = hash_pair(properties, key)
@@ -52,7 +53,8 @@ def set_values(
     properties: Mapping[str, Any], values: Mapping[str, Any], input_hashes: Mapping[str, str]
 ) -> dict[str, Any]:
     """Changes that set (or, for `DELETED`, remove) `~key`s and their hashes: a
-    value made from `input_hashes[key]`. Empty where all is as it should be."""
+    value made from `input_hashes[key]`. None is nothing said: no value, and a hash
+    that remembers it. Empty where all is as it should be."""
     changes: dict[str, Any] = {}
     found = properties.get(HASHES)
     hashes = dict(found) if isinstance(found, dict) else {}
@@ -61,6 +63,7 @@ def set_values(
             hashes.pop(key, None)
         else:
             hashes[key] = [input_hashes[key], digest(value)]
+        value = DELETED if value is None else value
         if (value is not DELETED or f"~{key}" in properties) and properties.get(f"~{key}", DELETED) != value:
             changes[f"~{key}"] = value
     if hashes != (found or {}):
@@ -104,7 +107,7 @@ def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling
 def _spelling(node: Node) -> Spelling | None:
     """The spelling of the metadata at a node, one that cannot be read included."""
     if isinstance(node, TextNode) and isinstance(node.block, ErrorBlock):
-        return "native" if trim_blank_lines(node.block.source).startswith("-") else "div"
+        return "native" if trim_blank_lines(node.block.source.lstrip(BOM)).startswith("-") else "div"
     if node.metadata and not isinstance(node.metadata[-1], HeaderBlock):
         return node.metadata[-1].spelling
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -107,12 +108,12 @@ class _Run:
             self.write(tree, {"~~annotator": self.annotator.name} if changed else {})
 
     def annotate_section(self, node: HeadingNode, texts: Texts) -> None:
+        if isinstance(node, HeaderNode) and not node.metadata:
+            return
         section = texts.section(node)
         source = source_hash(section)
         values = self.make_values(node, section, source, texts.words[id(node)])
         changes = set_values(node.properties, values, dict.fromkeys(values, source))
-        if isinstance(node, HeaderNode) and not node.metadata:
-            return
         self.write(node, changes)
 
     def make_values(self, node: HeadingNode, section: Section, source: str, words: int) -> dict[str, Any]:
@@ -130,8 +131,8 @@ class _Run:
         if self.opts.titles and not isinstance(node, HeaderNode):
             self.add_titles(node, section, values)
         if wanted:
-            values |= _pick(self.annotator.annotate(section), wanted, node.properties)
-            self.made = self.made or any(values.get(key, DELETED) is not DELETED for key in wanted)
+            values |= _pick(self.annotator.annotate(section), wanted)
+            self.made = self.made or any(values[key] is not None for key in wanted)
         _report_foreign(node, self.logger)
         return values
 
@@ -182,11 +183,10 @@ def without_messages(block: MetadataBlock) -> MetadataBlock | None:
     return edit_block(block, dict.fromkeys(keys, DELETED)) if keys else block
 
 
-def _pick(annotation: Annotation, wanted: list[str], properties: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for and said; a value that nothing is said for any more goes."""
+def _pick(annotation: Annotation, wanted: list[str]) -> dict[str, Any]:
+    """What was asked for; None where nothing is said."""
     said: dict[str, Any] = {"questions": annotation.questions, "summary": annotation.summary}
-    picked = {key: said[key] or DELETED for key in wanted}
-    return {key: value for key, value in picked.items() if value is not DELETED or f"~{key}" in properties}
+    return {key: said[key] or None for key in wanted}
 
 
 def _sections_upward(tree: HeadingNode) -> list[HeadingNode]:
@@ -292,8 +292,8 @@ def _report_foreign(node: HeadingNode, logger: LoggerBase) -> None:
 
 
 def foreign_hash(node: HeadingNode) -> str:
-    """LM markdown's hash of a section: MD5, base64 without `=`, of its texts (lines
-    right-stripped) and the hashes of its subsections, joined by nothing."""
+    """LM markdown's hash of a section: MD5, base64 without `=`, of its paragraphs
+    (lines right-stripped) and the hashes of its subsections, joined by nothing."""
     parts = [foreign_hash(child) if isinstance(child, HeadingNode) else _stripped(child) for child in node.children]
     data = hashlib.md5("".join(parts).encode("utf-8"), usedforsecurity=False).digest()
     return base64.b64encode(data).decode("ascii").rstrip("=")
@@ -301,4 +301,4 @@ def foreign_hash(node: HeadingNode) -> str:
 
 def _stripped(node: Node) -> str:
     content = node.content if isinstance(node, TextNode) else ""
-    return "\n".join(line.rstrip() for line in content.split("\n"))
+    return "".join(re.split(r"\n{2,}", "\n".join(line.rstrip() for line in content.split("\n"))))

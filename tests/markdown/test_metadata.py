@@ -1,0 +1,336 @@
+"""Reading and editing the YAML of a block."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.markdown import DELETED, MarkdownError, edit_block, parse_markdown_text
+from lmm_core.markdown.metadata import dump_entry, edit_metadata, key_spans, parse_metadata
+from lmm_core.markdown.ownership import find_key
+from lmm_core.markdown.spelling import make_block
+from tests.strategies import KEYS, bodies, values
+
+often = settings(max_examples=150, deadline=None)
+
+
+def content(body):
+    return parse_metadata(body).content
+
+
+def lines(body):
+    """Lines as an editor counts them."""
+    return [line + "\n" for line in body.split("\n")[:-1]]
+
+
+def messages(body):
+    return [(message.key, message.text) for message in parse_metadata(body).messages]
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2024-01-02", "2024-01-02"),
+        ("12:30", "12:30"),
+        ("0123", "0123"),
+        ("1.10", "1.10"),
+        ("1.5", 1.5),
+        ("12", 12),
+        ("1e3", "1e3"),
+        ("yes", True),
+        ("'yes'", "yes"),
+        ("~", None),
+        ("", None),
+        ("!expr x", "x"),
+        ("[a, b]", ["a", "b"]),
+    ],
+)
+def test_values(written, read):
+    assert content(f"a: {written}\n") == {"a": read}
+
+
+def test_keys_are_text():
+    assert content("1: a\n2024-01-02: b\n") == {"1": "a", "2024-01-02": "b"}
+
+
+@pytest.mark.parametrize("body", ["", "\n", "# only a comment\n"])
+def test_an_empty_body_is_an_empty_mapping(body):
+    assert content(body) == {}
+
+
+@pytest.mark.parametrize("body", ["- a\n", "text\n", "'quoted'\n", "~\n"])
+def test_what_is_no_mapping_has_no_content(body):
+    assert content(body) is None
+
+
+def test_an_error_has_its_line():
+    found = parse_metadata("a: 1\nb: 'x\nc: 2\n")
+    assert found.content is None
+    assert found.error
+    assert found.error_line >= 1
+
+
+def test_code_in_yaml_is_not_run():
+    assert content("a: !!python/object/apply:os.getcwd []\n") == {"a": []}
+
+
+def test_a_very_deep_value_is_an_error_and_no_crash():
+    assert parse_metadata("a: " + "[" * 5000 + "\n").content is None
+
+
+# Messages
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        ("?: Is #3 right: yes or no?\n", "Is #3 right: yes or no?"),
+        ("?: plain\n", "plain"),
+        ("?: 'quoted: text'\n", "quoted: text"),
+        ('?: "say \\"hi\\""\n', 'say "hi"'),
+        ("?: 'quoted' and more\n", "'quoted' and more"),
+        ("?: |\n  one\n  two\n", "one\ntwo\n"),
+        ("?: >-\n  one\n  two\n", "one two"),
+        ("?: one\n  two\n", "one\ntwo"),
+        ("?: one\n\n  two\n", "one\n\ntwo"),
+        ("?: [a] - b\n", "[a] - b"),
+        ("?: {{< x >}}\n", "{{< x >}}"),
+        ("?: | is a bar\n", "| is a bar"),
+        ("?: *stars* and `ticks`\n", "*stars* and `ticks`"),
+        ("?: - 3 is it?\n", "- 3 is it?"),
+        ("?: a # b\n", "a # b"),
+    ],
+)
+def test_the_text_of_a_message(body, read):
+    assert messages(body) == [("?", read)]
+
+
+@pytest.mark.parametrize("key", ["?", "+", "=", "query", "message", "edit"])
+def test_the_six_message_keys(key):
+    assert messages(f"{key}: say: what?\n") == [(key, "say: what?")]
+
+
+def test_messages_repeat_and_keep_their_order():
+    assert messages("?: one\na: 1\n+: two\n?: three\n") == [("?", "one"), ("+", "two"), ("?", "three")]
+
+
+def test_other_keys_stand_beside_messages():
+    assert content("a: 1\n?: Is #3 right: yes or no?\nb: [x]\n") == {"a": 1, "b": ["x"]}
+
+
+def test_a_message_key_in_a_value_is_none():
+    assert messages("a:\n  query: x\nb: |\n  ?: y\n") == []
+
+
+@pytest.mark.parametrize("value", ["3", "true", "1.5"])
+def test_a_message_that_is_no_text_is_a_key(value):
+    assert messages(f"query: {value}\n") == []
+    assert "query" in content(f"query: {value}\n")
+
+
+def test_two_colons_without_a_blank_are_no_message():
+    assert messages("query:x\n") == []
+
+
+@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_only_a_line_feed_ends_a_message(separator):
+    assert messages(f"?: one{separator}two\na: 1\n") == [("?", f"one{separator}two")]
+
+
+def test_line_ends_do_not_change_a_message():
+    assert messages("?: one\r\n  two\r\na: 1\r\n") == [("?", "one\ntwo")]
+
+
+# Editing
+
+
+@often
+@given(bodies(), st.sampled_from([*KEYS, "new", "~new", "~~new"]), values)
+def test_setting_a_key_changes_its_lines_alone(made, key, value):
+    body, _ = made
+    before = content(body)
+    after = edit_metadata(body, {key: value}, "\r\n" if "\r" in body else "\n")
+    assert content(after) == {**before, key: value}
+    if key in before:
+        start, stop, _ = key_spans(body)[key]
+        assert after.startswith("".join(lines(body)[:start]))
+        assert after.endswith("".join(lines(body)[stop:]))
+    else:
+        kept = iter(lines(after))
+        assert all(line in kept for line in lines(body))
+
+
+@often
+@given(bodies(), st.sampled_from(KEYS))
+def test_deleting_a_key_removes_its_lines_alone(made, key):
+    body, keys = made
+    after = edit_metadata(body, {key: DELETED})
+    kept = lines(body)
+    if key in keys:
+        start, stop, _ = key_spans(body)[key]
+        del kept[start:stop]
+    assert after == "".join(kept)
+
+
+@often
+@given(bodies(), st.sampled_from(KEYS), values)
+def test_setting_a_key_again_changes_nothing(made, key, value):
+    once = edit_metadata(made[0], {key: value})
+    assert edit_metadata(once, {key: value}) == once
+
+
+@often
+@given(bodies())
+def test_every_line_of_a_value_is_in_its_span(made):
+    body, keys = made
+    for key in keys:
+        start, stop, _ = key_spans(body)[key]
+        assert content("".join(lines(body)[start:stop])) == {key: content(body)[key]}
+
+
+@often
+@given(values, st.booleans())
+def test_what_is_written_is_read_again(value, flow):
+    assert content(dump_entry("key", value, flow)) == {"key": value}
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["Wait...", "...", "a ...", "a: b", "# c", "- x", "yes", "1.10", "2024-01-02", "two\nlines", "two\nlines\n\n",
+     " lead\nx", "---\n...", "```\ncode\n```", "'", '"', "tab\there", "\x85", "\u2028", "nul\0", "🙂", "", "\n",
+     "{{< x >}}", "@x", "%y"],
+)  # fmt: skip
+def test_texts_that_are_hard_to_write(value):
+    assert content(dump_entry("~summary", value)) == {"~summary": value}
+    assert content(dump_entry("~questions", ["first", value])) == {"~questions": ["first", value]}
+
+
+def test_letters_are_written_as_letters():
+    assert dump_entry("a", "Größe 🙂") == "a: Größe 🙂\n"
+
+
+def test_a_text_of_several_lines_is_a_literal_block():
+    assert dump_entry("a", "one\ntwo\n") == "a: |\n  one\n  two\n"
+
+
+def test_line_ends_are_those_asked_for():
+    assert dump_entry("a", ["x", "y"], newline="\r\n") == "a:\r\n  - x\r\n  - y\r\n"
+
+
+BODY = """\
+# by hand
+title:   'A: B'   # why
+
+version: 1.10
+tags: [a,   b]
+text: >-
+  folded
+  text
+# about summary
+~summary: old
+~~hash: {summary: [a, b]}
+"""
+
+
+def test_comments_order_and_quoting_stay():
+    assert edit_metadata(BODY, {"~summary": "new"}) == BODY.replace("summary: old", "summary: new")
+
+
+def test_a_new_key_goes_before_private_ones():
+    assert edit_metadata(BODY, {"~questions": ["q"]}) == BODY.replace("~~hash", "~questions:\n  - q\n~~hash")
+
+
+def test_a_new_private_key_goes_last():
+    assert edit_metadata(BODY, {"~~b": 1}) == BODY + "~~b: 1\n"
+
+
+def test_a_key_of_several_lines_is_removed_whole():
+    assert edit_metadata(BODY, {"text": DELETED}) == BODY.replace("text: >-\n  folded\n  text\n", "")
+
+
+def test_messages_stay_when_a_key_changes():
+    body = "?: Is #3 right: yes or no?\na: 1\n+: more: x\n"
+    assert edit_metadata(body, {"a": 2}) == body.replace("a: 1", "a: 2")
+
+
+@pytest.mark.parametrize("key", ["?", "query", "="])
+def test_messages_can_be_deleted(key):
+    assert edit_metadata(f"a: 1\n{key}: one: x\n  more\nb: 2\n{key}: two\n", {key: DELETED}) == "a: 1\nb: 2\n"
+
+
+def test_crlf_stays():
+    assert edit_metadata("a: 1\r\nb: 2\r\n", {"a": ["x"]}, "\r\n") == "a:\r\n  - x\r\nb: 2\r\n"
+
+
+@pytest.mark.parametrize("separator", ["\x85", "\u2028", "\u2029"])
+def test_other_separators_do_not_shift_lines(separator):
+    body = f"a: 'x {separator} y'\nb: 1\n# keep\nc: 2\n"
+    assert edit_metadata(body, {"b": 5}) == body.replace("b: 1", "b: 5")
+
+
+def test_anchors_that_others_need_are_not_lost():
+    with pytest.raises(MarkdownError):
+        edit_metadata("a: &x 1\nb: *x\n", {"a": DELETED})
+
+
+def test_a_mapping_in_braces_is_refused():
+    with pytest.raises(MarkdownError, match="braces"):
+        edit_metadata("{a: 1}\n", {"b": 2})
+
+
+# Blocks
+
+
+def test_editing_a_block_keeps_its_markers():
+    source = "--- # remark\na: 1\n...\n\n\n"
+    block = parse_markdown_text("text\n\n" + source + "# h\n")[1]
+    edited = edit_block(block, {"a": 2})
+    assert edited.source == source.replace("1", "2")
+    assert (edited.content, edited.body) == ({"a": 2}, "a: 2\n")
+
+
+def test_a_block_without_keys_goes():
+    assert edit_block(parse_markdown_text("---\na: 1\n---\n")[0], {"a": DELETED}) is None
+
+
+def test_a_fence_in_a_value_does_not_end_the_div():
+    block = parse_markdown_text("text\n\n::: lmm\n```yaml\na: 1\n```\n:::\n")[1]
+    edited = edit_block(block, {"b": "````"})
+    assert [type(part) for part in parse_markdown_text(edited.source)] == [type(block)]
+    assert parse_markdown_text(edited.source)[0].content == {"a": 1, "b": "````"}
+
+
+@pytest.mark.parametrize("after", ["", "text\n", "\n\n\n# h\n"])
+def test_a_longer_fence_leaves_what_is_around_it(after):
+    source = "::: {#mine .lmm}\n``` yaml\na: 1\n```\n:::\n"
+    block = parse_markdown_text("text\n\n" + source + after)[1]
+    edited = edit_block(block, {"b": "```"})
+    assert edited.source.startswith("::: {#mine .lmm}\n")
+    assert edited.source.endswith(":::\n" + after[: len(after) - len(after.lstrip("\n"))])
+
+
+@often
+@given(values, st.sampled_from(["native", "div"]))
+def test_a_made_block_holds_what_was_put_in(value, spelling):
+    source = make_block(dump_entry("key", value), spelling).source
+    blocks = parse_markdown_text("text\n\n" + source + "# h\n")
+    assert len(blocks) == 3
+    assert blocks[1].content == {"key": value}
+
+
+# Whose a key is
+
+
+@pytest.mark.parametrize(
+    ("properties", "counts"),
+    [
+        ({"~questions": 1, "questions": 2, "questions=": 3}, "questions="),
+        ({"~questions": 1, "questions": 2}, "questions"),
+        ({"~questions": 1}, "~questions"),
+        ({"~~questions": 1}, None),
+    ],
+)
+def test_which_spelling_of_a_key_counts(properties, counts):
+    assert find_key(properties, "questions") == counts

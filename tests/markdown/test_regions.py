@@ -1,0 +1,150 @@
+"""What is never cut nor searched, and what is not closed."""
+
+import pytest
+from hypothesis import given, settings
+
+from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text
+from tests.strategies import markdown
+
+INSIDE = "\n# no heading\n\n---\nkey: value\n---\n\n# none either\n"
+
+REGIONS = {
+    "backticks": "```\n{}```\n",
+    "more backticks": "`````sh\n```\n{}```\n`````\n",
+    "tildes": "~~~ {{.r}}\n{}~~~\n",
+    "an indented fence": "   ```\n{}   ```\n",
+    "a fence in a list": "- ```\n  {}  ```\n",
+    "a comment": "<!--\n{}-->\n",
+    "a comment in a paragraph": "text <!-- and\n{}--> text\n",
+    "script": "<script>\n{}</script>\n",
+    "style": "<style type='x'>\n{}</style>\n",
+    "pre": "<pre>\n{}</pre>\n",
+    "div": "<div class='a'>\n{}</div>\n",
+    "nested div": "<div>\n<div>\n{}</div>\n\n# x\n</div>\n",
+    "details": "<details>\n<summary>s</summary>\n{}</details>\n",
+    "instruction": "<?php\n{}?>\n",
+    "cdata": "<![CDATA[\n{}]]>\n",
+    "environment": "\\begin{{align*}}\n{}\\end{{align*}}\n",
+    "fenced div": "::: note\n{}:::\n",
+    "nested fenced divs": ":::: a\n::: b\n{}:::\n\n# x\n\n::::\n",
+    "fenced div with code": "::: note\n```\n:::\n{}```\n{}:::\n",
+}
+
+
+def titles(text):
+    return [block.title for block in parse_markdown_text(text) if isinstance(block, HeadingBlock)]
+
+
+def contents(text):
+    return [block.content for block in parse_markdown_text(text) if isinstance(block, MetadataBlock)]
+
+
+@pytest.mark.parametrize("region", REGIONS.values(), ids=REGIONS.keys())
+def test_nothing_inside_is_a_heading_or_metadata(region):
+    inside = INSIDE.replace("\n", "\n  ").rstrip(" ") if region.startswith("- ") else INSIDE
+    text = "# one\n\n" + region.replace("{}", inside).replace("{{", "{").replace("}}", "}") + "\n# two\n"
+    assert titles(text) == ["one", "two"]
+    assert contents(text) == []
+    assert len(parse_markdown_text(text)) == 3
+
+
+OPENERS = [
+    "```", "~~~~ py", "<!--", "text <!-- starts", "<script>", "<pre>", "<div>", "<table>", "<?php", "<![CDATA[", "$$",
+    "\\begin{align}", "::: note", "::: {.lmm .content-hidden}", ":::: a\n::: b\n:::", "::: lmm\n```yaml\na: 1",
+    "- ```", "`", "---",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_what_is_not_closed_swallows_nothing(opener):
+    text = f"# one\n\n{opener}\n\n# two\n\n---\nkey: value\n---\n\n# three\n"
+    assert titles(text) == ["one", "two", "three"]
+    assert contents(text) == [{"key": "value"}]
+
+
+@pytest.mark.parametrize(
+    ("opener", "named"),
+    [
+        ("```", "code fence"),
+        ("<!--", "comment"),
+        ("text <!-- a", "comment"),
+        ("::: note", "fenced div"),
+        ("<pre>", "<pre>"),
+    ],
+)
+def test_what_is_not_closed_is_reported_with_its_line(opener, named):
+    problems = []
+    parse_markdown_text(f"# one\n\ntext\n\n{opener}\n\n# two\n", problems)
+    assert [problem.line for problem in problems] == [5]
+    assert named in problems[0].message
+
+
+def test_what_is_closed_is_not_reported():
+    problems = []
+    text = "".join(region.replace("{}", "text\n").replace("{{", "{").replace("}}", "}") for region in REGIONS.values())
+    parse_markdown_text(text, problems)
+    assert problems == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(markdown())
+def test_problems_name_lines_that_are_there(text):
+    problems = []
+    parse_markdown_text(text, problems)
+    assert all(1 <= problem.line <= text.count("\n") + 1 for problem in problems)
+
+
+def test_math_holds_no_blank_line():
+    assert titles("$$\nx\n\n# a heading\n\n$$\n") == ["a heading"]
+
+
+def test_math_is_not_cut():
+    assert len(parse_markdown_text("$$\n# x\n---\n$$\n\ntext\n")) == 2
+
+
+def test_indented_code_is_one_text():
+    code = "    # a\n\n    # b\n\n"
+    assert [block.source for block in parse_markdown_text(code + "# c\n")] == [code, "# c\n"]
+
+
+def test_a_longer_fence_is_not_closed_by_a_shorter_one():
+    assert titles("````\n```\n\n# no\n````\n\n# yes\n") == ["yes"]
+
+
+def test_backticks_do_not_close_tildes():
+    assert titles("~~~\n```\n\n# no\n~~~\n\n# yes\n") == ["yes"]
+
+
+def test_code_spans_open_no_fence():
+    assert titles("``` a ``` b\n\n# yes\n") == ["yes"]
+
+
+def test_a_comment_in_a_code_span_is_none():
+    assert titles("write `<!--` here\n\n# yes\n\n-->\n") == ["yes"]
+
+
+def test_inline_html_opens_nothing():
+    assert titles("<b>bold\n\n# yes\n\n</b>\n") == ["yes"]
+
+
+@pytest.mark.parametrize("item", ["- item", "1. item", "(@) item", "[^1]: note", "term\n\n:   definition"])
+def test_headings_in_items_are_text(item):
+    text = f"{item}\n\n    # no heading\n\n# yes\n"
+    assert titles(text) == ["yes"]
+
+
+def test_a_list_is_one_text():
+    text = "- one\n\n  more\n\n- two\n\n      code\n\nparagraph\n"
+    assert [type(block) for block in parse_markdown_text(text)] == [TextBlock, TextBlock]
+
+
+def test_headings_in_quotes_are_text():
+    assert titles("> # no heading\n\n# yes\n") == ["yes"]
+
+
+def test_a_heading_directly_after_code_is_a_heading():
+    assert titles("```\nx\n```\n# yes\n") == ["yes"]
+
+
+def test_a_metadata_div_inside_a_callout_is_text():
+    assert contents("::: callout\n::: lmm\n```yaml\na: 1\n```\n:::\n:::\n") == []

@@ -1,0 +1,213 @@
+"""The document as sections and the texts in them."""
+
+from hypothesis import given, settings
+
+from lmm_core.markdown import (
+    ErrorBlock,
+    HeaderNode,
+    HeadingNode,
+    TextNode,
+    blocks_to_tree,
+    parse_markdown_text,
+    serialize_tree,
+    titles_path,
+    traverse,
+    traverse_post,
+    tree_to_blocks,
+)
+from lmm_core.markdown.tree import fold, fold_post, load_tree, map_blocks, save_tree, sections
+from tests.strategies import any_text, markdown
+
+often = settings(max_examples=150, deadline=None)
+BOOK = """\
+---
+title: Book
+lang: en
+---
+
+preface
+
+---
+skip: true
+---
+
+# One
+
+first
+
+---
+type: topic
+---
+
+second
+
+### Deep
+
+third
+
+# Two
+
+---
+left: over
+---
+"""
+
+
+def tree_of(text):
+    return blocks_to_tree(parse_markdown_text(text))
+
+
+def names(nodes):
+    return [node.title if isinstance(node, HeadingNode) else node.content for node in nodes]
+
+
+def find(text, name):
+    return next(node for node in traverse(tree_of(text)) if node.parent and names([node]) == [name])
+
+
+@often
+@given(any_text)
+def test_any_text_comes_back_through_the_tree(text):
+    assert serialize_tree(tree_of(text)) == text
+
+
+@often
+@given(markdown())
+def test_markdown_comes_back_through_the_tree(text):
+    blocks = parse_markdown_text(text)
+    again = tree_to_blocks(blocks_to_tree(blocks))
+    assert len(again) == len(blocks)
+    assert all(one is other for one, other in zip(again, blocks, strict=True))
+
+
+def test_the_empty_list_is_the_empty_tree():
+    assert blocks_to_tree([]) is None
+    assert tree_to_blocks(None) == []
+    assert list(traverse(None)) == list(traverse_post(None)) == []
+
+
+def test_document_order():
+    assert names(traverse(tree_of(BOOK))) == ["Book", "preface", "One", "first", "second", "Deep", "third", "Two", ""]
+
+
+def test_post_order():
+    order = ["preface", "first", "second", "third", "Deep", "One", "", "Two", "Book"]
+    assert names(traverse_post(tree_of(BOOK))) == order
+
+
+def test_sections_are_under_the_nearest_heading_of_a_lower_level():
+    root = tree_of("## a\n\n# b\n\n### c\n\n## d\n")
+    assert names(root.sections) == ["a", "b"]
+    assert names(root.sections[1].sections) == ["c", "d"]
+
+
+def test_metadata_before_a_heading_annotates_the_section():
+    assert find(BOOK, "One").get("skip") is True
+
+
+def test_metadata_before_a_text_annotates_that_text_alone():
+    assert find(BOOK, "second").get("type") == "topic"
+    assert find(BOOK, "third").get("type") is None
+    assert find(BOOK, "first").get("type") is None
+
+
+def test_the_header_annotates_the_document():
+    assert tree_of(BOOK).get("title") == "Book"
+
+
+def test_metadata_at_the_end_annotates_an_empty_text():
+    last = list(traverse(tree_of(BOOK)))[-1]
+    assert (type(last), last.content, last.get("left")) == (TextNode, "", "over")
+    assert last.parent.title == "Two"
+
+
+def test_of_consecutive_blocks_the_nearest_wins():
+    node = find("text\n\n---\na: 1\nb: 1\n---\n\n---\nb: 2\n---\n\n# h\n", "h")
+    assert (node.get("a"), node.get("b"), len(node.metadata)) == (1, 2, 2)
+
+
+def test_a_header_and_a_block_after_it():
+    root = tree_of("---\ntitle: T\n---\n---\na: 1\n---\n\n# h\n")
+    assert (root.get("title"), root.get("a")) == ("T", None)
+    assert root.sections[0].get("a") == 1
+
+
+def test_own_and_inherited_values():
+    third = find(BOOK, "third")
+    assert third.get("skip") is None
+    assert third.fetch("skip") is True
+    assert third.fetch("lang") == "en"
+    assert third.fetch("nothing", "else") == "else"
+
+
+def test_the_nearest_value_is_inherited():
+    assert find("---\na: 1\n---\n\n# x\n\n---\na: 2\n---\n\n## y\n\nz\n", "z").fetch("a") == 2
+
+
+def test_a_value_that_is_said_counts_over_the_systems():
+    node = find("# x\n\n---\n~summary: s\nsummary=:\n---\n\n## y\n", "y")
+    assert node.get("summary", "none said") is None
+
+
+def test_titles_path():
+    assert titles_path(find(BOOK, "third")) == ["Book", "One", "Deep"]
+    assert titles_path(find(BOOK, "Deep")) == ["Book", "One", "Deep"]
+
+
+def test_a_title_is_not_said_twice():
+    assert titles_path(find("---\ntitle: T\n---\n\n# T\n\n## a\n\nx\n", "x")) == ["T", "a"]
+
+
+def test_the_title_of_a_document_without_header():
+    root = tree_of("text\n\n# First\n")
+    assert (type(root), root.title) == (HeaderNode, "First")
+
+
+def test_ancestors_are_outermost_first():
+    assert names(find(BOOK, "third").ancestors) == ["Book", "One", "Deep"]
+
+
+def test_an_error_block_is_a_text_node_and_comes_back():
+    text = "# h\n\n---\na: [\n---\n\ntext\n"
+    root = tree_of(text)
+    node = root.sections[0].children[0]
+    assert (type(node), type(node.block), node.content) == (TextNode, ErrorBlock, "")
+    again = parse_markdown_text(serialize_tree(root))
+    assert again[1] == node.block
+
+
+def test_fold_counts_in_document_order():
+    assert fold(tree_of(BOOK), lambda said, node: said + names([node]), []) == names(traverse(tree_of(BOOK)))
+
+
+def test_fold_post_sees_the_results_of_the_children():
+    words = fold_post(tree_of(BOOK), lambda node, below: sum(below) + isinstance(node, TextNode))
+    assert words == 5
+
+
+def test_fold_of_nothing():
+    assert fold(None, lambda said, node: 1 / 0, 7) == 7
+    assert fold_post(None, lambda node, below: 1 / 0) is None
+
+
+def test_map_changes_metadata_and_leaves_the_tree_it_was_given():
+    root = tree_of(BOOK)
+    bare = map_blocks(root, lambda node: [])
+    assert "skip" not in serialize_tree(bare)
+    assert serialize_tree(root) == BOOK
+
+
+def test_sections_inner_ones_first():
+    assert names(sections(tree_of(BOOK), post=True)) == ["Deep", "One", "Two", "Book"]
+
+
+def test_a_very_deep_document():
+    text = "".join("#" * (level % 6 + 1) + " h\n\n" for level in range(6)) + "> " * 3000 + "x\n"
+    assert serialize_tree(tree_of(text)) == text
+
+
+def test_a_tree_from_a_file_and_to_a_file(tmp_path):
+    path = tmp_path / "notes.md"
+    path.write_text(BOOK, newline="")
+    save_tree(load_tree(path), tmp_path / "copy.md")
+    assert (tmp_path / "copy.md").read_bytes() == path.read_bytes()

@@ -1,0 +1,377 @@
+"""The knit pass: lecture notes without metadata and without RAG-only material."""
+
+from time import perf_counter
+
+import pytest
+from hypothesis import given, settings
+
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import HeaderBlock, MetadataBlock, parse_markdown_text
+from lmm_core.scan import KnitRules
+from tests.strategies import LONG, annotate, knitted, markdown, squeezed
+
+often = settings(max_examples=150, deadline=None)
+
+
+def warnings(text, rules=None):
+    """Line and message of each warning."""
+    logger = ListLogger()
+    knitted(text, rules, logger)
+    return [(report.line, report.message) for report in logger.reports if report.level == "warning"]
+
+
+def dangling(text):
+    """Line and label of each reference to what is left out."""
+    return [(line, message.split("`")[1]) for line, message in warnings(text) if "reference" in message]
+
+
+# Metadata
+
+
+def test_metadata_blocks_go():
+    text = "# A\n\n---\na: 1\n---\n\ntext\n\n::: lmm\n```yaml\nb: 2\n```\n:::\n\n## B\n\nend\n"
+    assert knitted(text) == "# A\n\ntext\n\n## B\n\nend\n"
+
+
+def test_metadata_at_the_end_goes():
+    assert knitted("text\n\n---\na: 1\n---\n") == "text\n"
+
+
+def test_the_header_keeps_the_writers_keys():
+    text = "---\ntitle:   T   # mine\n~docid: d\n~~hash: {docid: [a, b]}\n---\n\ntext\n"
+    assert knitted(text) == "---\ntitle:   T   # mine\n---\n\ntext\n"
+
+
+def test_a_header_of_the_systems_keys_goes_whole():
+    assert knitted("---\n~title: T\n~docid: d\n---\n\ntext\n") == "text\n"
+
+
+@pytest.mark.parametrize("line", ["?: Is #3 right: yes or no?", "query: x", "+: y", "edit: |\n  a\n  b"])
+def test_messages_in_the_header_go(line):
+    assert knitted(f"---\ntitle: T\n{line}\nlang: en\n---\n\ntext\n") == "---\ntitle: T\nlang: en\n---\n\ntext\n"
+
+
+def test_a_header_of_messages_goes_whole():
+    assert knitted("---\n?: what?\n---\n\ntext\n") == "text\n"
+
+
+def test_broken_blocks_go_with_a_warning():
+    text = "# A\n\n---\na: [\n---\n\ntext\n"
+    assert knitted(text) == "# A\n\ntext\n"
+    assert [line for line, _ in warnings(text)] == [3]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "::: callout-note\n::: lmm\n```yaml\na: 1\n```\n:::\n\nStays.\n:::\n",
+            "::: callout-note\nStays.\n:::\n",
+        ),
+        (
+            ":::: a\n::: b\n\n::: {.lmm .content-hidden}\n``` yaml\na: 1\n```\n:::\n\nStays.\n:::\n::::\n",
+            ":::: a\n::: b\n\nStays.\n:::\n::::\n",
+        ),
+        ("::: note\n---\na: 1\n---\n\nStays.\n:::\n", "::: note\nStays.\n:::\n"),
+        ("- item\n\n  ::: lmm\n  ```yaml\n  a: 1\n  ```\n  :::\n\n  Stays.\n", "- item\n\n  Stays.\n"),
+        ("1. item\n\n    ::: lmm\n    ```yaml\n    a: 1\n    ```\n    :::\n\n2. Stays.\n", "1. item\n\n2. Stays.\n"),
+    ],
+)
+def test_metadata_inside_callouts_and_lists_goes(before, after):
+    assert squeezed(knitted("# A\n\n" + before)) == squeezed("# A\n\n" + after)
+
+
+def test_a_broken_block_inside_a_callout_is_warned_of():
+    text = "::: note\n\n::: lmm\n```yaml\na: [\n```\n:::\n\nStays.\n:::\n"
+    assert "Stays." in knitted(text)
+    assert len(warnings(text)) == 1
+
+
+# RAG-only parts
+
+
+@pytest.mark.parametrize("value", ["exercise", "topic", "definition", "whatever", "[a, b]"])
+def test_a_section_with_a_type_goes_with_all_under_it(value):
+    text = f"# A\n\nStays.\n\n---\ntype: {value}\n---\n\n## B\n\nGone.\n\n### C\n\nGone.\n\n## D\n\nStays.\n"
+    assert knitted(text) == "# A\n\nStays.\n\n## D\n\nStays.\n"
+
+
+def test_a_paragraph_with_a_type_goes_alone():
+    assert knitted("---\na: 1\n---\n\n---\ntype: topic\n---\n\nGone.\n\nStays.\n").endswith("\n\nStays.\n")
+    assert "Gone" not in knitted("# A\n\n---\ntype: topic\n---\n\nGone.\n\nStays.\n")
+
+
+@pytest.mark.parametrize("value", ["", "~", "''", "[]", "false"])
+def test_an_empty_type_is_none(value):
+    assert "Stays." in knitted(f"# A\n\n---\ntype: {value}\n---\n\n## B\n\nStays.\n")
+
+
+@pytest.mark.parametrize("key", ["type", "type=", "~type"])
+def test_whoever_wrote_the_type(key):
+    assert "Gone." not in knitted(f"# A\n\n---\n{key}: topic\n---\n\n## B\n\nGone.\n")
+
+
+def test_knit_false_leaves_out():
+    assert knitted("# A\n\n---\nknit: false\n---\n\n## B\n\nGone.\n") == "# A\n"
+
+
+def test_knit_true_keeps_in():
+    assert "Stays." in knitted("# A\n\n---\ntype: exercise\nknit: true\n---\n\n## B\n\nStays.\n")
+
+
+def test_knit_true_inside_a_part_that_is_left_out():
+    text = "---\ntype: topic\n---\n\n# A\n\nGone.\n\n---\nknit: true\n---\n\n## B\n\nStays.\n"
+    assert knitted("text\n\n" + text) == "text\n\n## B\n\nStays.\n"
+
+
+def test_skip_does_not_leave_out():
+    assert "Stays." in knitted("# A\n\n---\nskip: true\n---\n\n## B\n\nStays.\n")
+
+
+def test_types_that_are_kept():
+    text = "# A\n\n---\ntype: [exercise, hard]\n---\n\n## B\n\nEx.\n\n::: topic\nTopic.\n:::\n"
+    made = knitted(text, KnitRules(keep=frozenset({"exercise"})))
+    assert "Ex." in made
+    assert "Topic." not in made
+
+
+def test_a_document_that_is_left_out():
+    assert knitted("---\ntitle: T\nknit: false\n---\n\ntext\n\n# A\n").count("text") == 0
+
+
+# RAG-only divs
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        "::: exercise",
+        "::: topic",
+        "::: rag-only",
+        "::: {.rag-only type=definition}",
+        ":::: {#x .note .exercise k=v}",
+        "::: exercise :::",
+    ],
+)
+def test_rag_only_divs_go(opened):
+    assert knitted(f"# A\n\n{opened}\nGone.\n\n## No section\n::::\n\nStays.\n") == "# A\n\nStays.\n"
+
+
+@pytest.mark.parametrize("lead", ["", "\n", "\ufeff", "\ufeff\n", "\r\n"])
+def test_a_rag_only_div_at_the_very_start_goes(lead):
+    assert "Gone" not in knitted(f"{lead}::: exercise\nGone.\n:::\n\nStays.\n")
+
+
+def test_other_divs_stay_as_they_are():
+    text = "::: {.callout-note  title='exercise'}\n## T\n\n  x  \n:::\n\n::: exercises\ny\n:::\n"
+    assert knitted(text) == text
+
+
+def test_more_classes_can_be_rag_only():
+    text = "# A\n\n::: solution\nx\n:::\n"
+    assert knitted(text) == text
+    assert knitted(text, KnitRules(div_types=frozenset({"solution"}))) == "# A\n"
+
+
+@pytest.mark.parametrize(("value", "stays"), [("true", True), ("false", False)])
+def test_the_attribute_knit_of_a_div(value, stays):
+    assert ("x" in knitted(f"# A\n\n::: {{.exercise knit={value}}}\nx\n:::\n")) is stays
+    assert ("x" in knitted(f"# A\n\n::: {{.note knit={value}}}\nx\n:::\n")) is stays
+
+
+def test_a_kept_type_keeps_a_rag_only_div():
+    text = "# A\n\n::: {.rag-only type=definition}\nx\n:::\n"
+    assert knitted(text, KnitRules(keep=frozenset({"definition"}))) == text
+
+
+def test_divs_in_divs():
+    text = ":::: note\nStays.\n\n::: exercise\n::: note\nGone.\n:::\nGone.\n:::\n\nStays, too.\n::::\n"
+    assert squeezed(knitted(text)) == ":::: note\nStays.\nStays, too.\n::::"
+
+
+def test_divs_in_lists():
+    text = "- one\n\n  ::: exercise\n  Gone.\n\n  ::: note\n  Gone.\n  :::\n  :::\n\n  Stays.\n\n- two\n"
+    assert squeezed(knitted(text)) == "- one\n  Stays.\n- two"
+
+
+def test_a_div_as_a_list_item():
+    made = knitted("- one\n- ::: exercise\n  Gone.\n  :::\n- two\n")
+    assert "Gone" not in made
+    assert ":::" not in made
+    assert "- two" in made
+
+
+def test_code_in_a_div_that_goes_holds_no_markers():
+    text = "- one\n\n  ::: exercise\n  ```\n  :::\n  ```\n  Gone.\n  :::\n\n- two\n"
+    assert "Gone" not in knitted(text)
+    assert "- two" in knitted(text)
+
+
+# What looks like a div and is none
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n::: exercise\nx\n:::\n```\n",
+        "~~~~\n```\n::: exercise\nx\n:::\n```\n~~~~\n",
+        "text\n\n    ::: exercise\n    x\n    :::\n",
+        "- item\n\n  ```\n  ::: exercise\n  x\n  :::\n  ```\n",
+        "- item\n\n      ::: exercise\n      x\n      :::\n",
+        "<!--\n::: exercise\nx\n:::\n-->\n",
+        "<!--\n::: exercise\nx\n-->\n\nend\n",
+        "<pre>\n::: exercise\nx\n:::\n</pre>\n",
+        "$$\n::: exercise\nx\n:::\n$$\n",
+        "\\begin{verbatim}\n::: exercise\nx\n:::\n\\end{verbatim}\n",
+        "Write this:\n::: exercise\nx\n:::\n",
+        "`::: exercise` and `:::`\n",
+        "::: note\n```\n::: exercise\nx\n:::\n```\n:::\n",
+    ],
+)
+def test_what_is_no_div_stays(text):
+    assert knitted(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "::: exercise\nx\n",
+        "::: exercise\nx\n\nmore\n\n# A\n\nend\n",
+        "- ::: exercise\n  x\n\n- more\n\nend\n",
+        "- item\n\n  ::: exercise\n  x\n\n- more\n",
+        "# A\n\n::: {.lmm .content-hidden}\n\nend\n",
+    ],
+)
+def test_what_is_not_closed_swallows_nothing(text):
+    made = knitted(text)
+    assert [word for word in ("more", "end", "x") if (word in text) != (word in made)] == []
+
+
+# References
+
+
+def test_references_to_what_is_left_out_are_warned_of_with_their_line():
+    text = "# A\n\nSee @sec-b,\nor [there](#c), or @kept.\n\n---\ntype: topic\n---\n\n# B {#sec-b}\n\n## C\n"
+    assert dangling(text) == [(3, "sec-b"), (4, "c")]
+
+
+@pytest.mark.parametrize("lead", ["\n\n", "---\ntitle: T\n---\n\n", "::: exercise\nGone.\n\nGone.\n:::\n", "\ufeff\n"])
+def test_the_line_is_that_of_the_document(lead):
+    text = f"{lead}\nSee @sec-b.\n\n---\ntype: topic\n---\n\n# B {{#sec-b}}\n"
+    assert dangling(text) == [(text[: text.index("See")].count("\n") + 1, "sec-b")]
+
+
+def test_the_line_inside_a_callout_that_loses_something():
+    text = "::: note\n::: exercise\nGone.\n\nGone.\n:::\nSee @sec-b.\n:::\n\n---\ntype: topic\n---\n\n# B {#sec-b}\n"
+    assert dangling(text) == [(7, "sec-b")]
+
+
+@pytest.mark.parametrize("label", ["{#fig-x}", "{#fig-x .wide width=50%}", "{.wide #fig-x}"])
+def test_labels_of_figures_equations_and_divs(label):
+    assert dangling(f"See @fig-x.\n\n---\ntype: topic\n---\n\n![a](b.png){label}\n") == [(1, "fig-x")]
+
+
+def test_labels_in_a_div_that_goes():
+    assert dangling("See @exr-x.\n\n::: {#exr-x .exercise}\nGone.\n:::\n") == [(1, "exr-x")]
+
+
+def test_a_reference_inside_what_goes_is_not_warned_of():
+    assert dangling("# A\n\n---\ntype: topic\n---\n\n# B {#sec-b}\n\nSee @sec-b.\n") == []
+
+
+def test_citations_and_addresses_are_not_warned_of():
+    assert dangling("See @knuth, me@sec-b.org.\n\n---\ntype: topic\n---\n\n# B {#sec-b}\n") == []
+
+
+def test_a_line_of_braces_takes_no_time():
+    started = perf_counter()
+    knitted("{#a" * 200)
+    assert perf_counter() - started < 2
+
+
+# Footnotes and link definitions
+
+
+@pytest.mark.parametrize(
+    ("use", "definition"),
+    [("[^1]", "[^1]: A note."), ("[text][a]", "[a]: http://example.org"), ("[a][]", "[a]: http://example.org")],
+)
+def test_a_definition_that_is_needed_stays(use, definition):
+    text = f"See {use}.\n\n---\ntype: topic\n---\n\n# B\n\nGone.\n\n{definition}\n"
+    assert knitted(text) == f"See {use}.\n\n{definition}\n"
+
+
+def test_a_definition_that_is_not_needed_goes():
+    assert knitted("See.\n\n---\ntype: topic\n---\n\n# B\n\nx [^1]\n\n[^1]: A note.\n") == "See.\n"
+
+
+def test_each_of_several_definitions_counts():
+    text = "See [x][b].\n\n---\ntype: topic\n---\n\n# B\n\n[a]: http://a\n[b]: http://b\n"
+    assert "[b]: http://b" in knitted(text)
+
+
+def test_a_definition_in_a_div_that_goes_stays_when_it_is_needed():
+    text = "See [^1].\n\n::: exercise\nGone.\n\n[^1]: A note.\n:::\n"
+    made = knitted(text)
+    assert "[^1]: A note." in made
+    assert "Gone" not in made
+
+
+def test_a_definition_with_several_paragraphs_stays_whole():
+    text = "See [^1].\n\n---\ntype: topic\n---\n\n# B\n\n[^1]: A note.\n\n    More.\n"
+    assert knitted(text) == "See [^1].\n\n[^1]: A note.\n\n    More.\n"
+
+
+def test_a_definition_that_stays_is_a_paragraph_of_its_own():
+    text = "# A\n\n---\ntype: topic\n---\n\n## B\n\n[^1]: A note.\n\n## C\n\nSee [^1].\n"
+    assert knitted(text) == "# A\n\n## C\n\nSee [^1].\n\n[^1]: A note.\n"
+
+
+# The rest is the writer's
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n\n", "", "  \n", "\r\n"])
+def test_a_document_without_anything_to_leave_out_stays(end):
+    text = "---\ntitle: T\n---\n\n# A\n\n* item\n\n  more" + end
+    assert knitted(text) == text
+
+
+@pytest.mark.parametrize("text", ["# h\n\n\ufefftext\n", "# h\n\ufeff\n\ufeff\n"])
+def test_a_mark_in_the_middle_is_the_writers(text):
+    assert knitted(text) == text
+
+
+def test_nothing_is_glued_together():
+    assert knitted("# A\n---\na: 1\n---\ntext\n") == "# A\n\ntext\n"
+    assert knitted("```\nx\n```\n---\na: 1\n---\ntext\n") == "```\nx\n```\n\ntext\n"
+
+
+def has_no_empty_header(text):
+    """Annotating fills an empty header, and knitting then takes it away."""
+    return not any(isinstance(block, HeaderBlock) and not block.content for block in parse_markdown_text(text))
+
+
+@often
+@given(markdown())
+def test_no_metadata_is_left(text):
+    made = parse_markdown_text(knitted(text))
+    header = made[0].content if made and isinstance(made[0], HeaderBlock) else {}
+    assert not any(key.startswith("~") for key in header)
+    assert not any(isinstance(block, MetadataBlock) for block in made[1:])
+
+
+@often
+@given(markdown())
+def test_knitting_twice_is_knitting_once(text):
+    assert knitted(knitted(text)) == knitted(text)
+
+
+@often
+@given(markdown().filter(has_no_empty_header))
+def test_annotating_does_not_change_the_notes(text):
+    assert squeezed(knitted(annotate(text)).removeprefix("\ufeff")) == squeezed(knitted(text).removeprefix("\ufeff"))
+
+
+def test_annotating_does_not_change_the_notes_by_a_byte():
+    text = f"---\ntitle: T\n---\n\n# A\n{LONG}\n\n\n## B\n\n{LONG}\n\n::: exercise\nx\n:::\n\n- a\n\n\n- b"
+    assert knitted(annotate(text)) == knitted(text)

@@ -1,0 +1,556 @@
+"""The RAG pass: questions and summaries, and whose they are."""
+
+from base64 import b64encode
+from hashlib import md5
+from itertools import takewhile
+
+import pytest
+from hypothesis import given, settings
+
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import (
+    ErrorBlock,
+    HeadingNode,
+    MetadataBlock,
+    blocks_to_tree,
+    parse_markdown_text,
+    serialize_blocks,
+    traverse,
+)
+from lmm_core.markdown.metadata import parse_metadata
+from lmm_core.models.annotator import Annotation
+from lmm_core.scan import ScanOpts, scan_rag
+from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
+
+often = settings(max_examples=150, deadline=None)
+HEADER = "---\ntitle: T\ndocid: d\n---\n\n"
+ONE = f"{HEADER}# A\n\n{LONG}\n"
+TWO = f"{HEADER}# A\n\n{LONG}\n\n## B\n\n{PROSE} {LONG}\n"
+
+
+def section(text, title):
+    """The node of a section."""
+    nodes = traverse(blocks_to_tree(parse_markdown_text(text)))
+    return next(node for node in nodes if isinstance(node, HeadingNode) and node.title == title)
+
+
+def keys(text, title):
+    return [key for key in section(text, title).properties if key != "~~hash"]
+
+
+def stale(logger):
+    return [report.message for report in logger.reports if "corrected by hand" in report.message]
+
+
+def words(count):
+    return " ".join(["word"] * (count - 1) + ["end."])
+
+
+# What is asked and written
+
+
+def test_each_section_gets_questions_and_a_summary():
+    made = annotate(TWO)
+    assert keys(made, "A") == keys(made, "B") == ["~questions", "~summary"]
+
+
+def test_the_document_gets_a_summary_and_no_questions():
+    assert keys(annotate(TWO), "T") == ["title", "docid", "~summary", "~~annotator"]
+
+
+def test_the_annotators_name_is_said():
+    assert section(annotate(ONE), "T").properties["~~annotator"] == "test/counting"
+
+
+def test_children_are_asked_before_parents():
+    annotator = CountingAnnotator()
+    annotate(TWO, annotator)
+    assert [asked.titles for asked in annotator.sections] == [("T", "A", "B"), ("T", "A"), ("T",)]
+
+
+def test_a_section_shows_its_text_and_the_summaries_below():
+    annotator = CountingAnnotator()
+    made = annotate(TWO, annotator)
+    shown = annotator.sections[1]
+    assert shown.text == LONG
+    assert shown.summaries == (section(made, "B").get("summary"),)
+
+
+def test_a_subsection_without_summary_is_shown_as_text():
+    annotator = CountingAnnotator()
+    annotate(f"{HEADER}# A\n\n{LONG}\n\n## B\n\nShort.\n", annotator)
+    assert annotator.sections[0].text == f"{LONG}\n\nShort."
+
+
+def test_the_language_is_the_headers():
+    annotator = CountingAnnotator()
+    annotate(ONE.replace("docid: d", "docid: d\nlang: de"), annotator)
+    assert {asked.language for asked in annotator.sections} == {"de"}
+
+
+def test_metadata_is_not_shown():
+    annotator = CountingAnnotator()
+    item = "- item\n\n  ::: lmm\n  ```yaml\n  secret: y\n  ```\n  :::\n"
+    annotate(f"{HEADER}# A\n\n---\nsecret: x\n---\n\n{LONG}\n\n{item}", annotator)
+    assert not any("secret" in asked.text for asked in annotator.sections)
+
+
+def test_rag_only_material_is_in_no_summary():
+    annotator = CountingAnnotator()
+    text = f"{ONE}\n::: exercise\nsecret {PROSE}\n:::\n\n---\ntype: topic\n---\n\nsecret {PROSE}\n\n"
+    annotate(text + f"---\ntype: exercise\n---\n\n## Solve\n\nsecret {LONG}\n", annotator)
+    assert [asked.titles for asked in annotator.sections if "secret" in asked.text] == [("T", "A", "Solve")]
+    assert not any("Solve" in summary for asked in annotator.sections for summary in asked.summaries)
+
+
+def test_titles_are_the_path():
+    assert section(annotate(TWO, opts=ScanOpts(titles=True)), "B").get("titles") == "T - A - B"
+
+
+def test_titles_follow_the_headings():
+    opts = ScanOpts(titles=True, questions=False, summaries=False)
+    changed = annotate(TWO, opts=opts).replace("# A\n", "# C\n", 1)
+    assert section(annotate(changed, opts=opts), "B").get("titles") == "T - C - B"
+
+
+@pytest.mark.parametrize(
+    ("opts", "written"),
+    [
+        (ScanOpts(questions=False), ["~summary"]),
+        (ScanOpts(summaries=False), ["~questions"]),
+        (ScanOpts(questions=False, summaries=False), []),
+    ],
+)
+def test_only_what_the_options_ask_for(opts, written):
+    assert keys(annotate(ONE, opts=opts), "A") == written
+
+
+def test_nothing_wanted_changes_nothing():
+    assert annotate(ONE, opts=ScanOpts(questions=False, summaries=False)) == ONE
+
+
+def test_a_negative_threshold_is_refused():
+    with pytest.raises(ValueError, match="summary_threshold"):
+        ScanOpts(summary_threshold=-1)
+
+
+@pytest.mark.parametrize(
+    ("count", "written"),
+    [(14, []), (15, ["~questions"]), (49, ["~questions"]), (50, ["~questions", "~summary"])],
+)
+def test_thresholds_are_15_and_50_words(count, written):
+    assert keys(annotate(f"{HEADER}# A\n\n{words(count)}\n"), "A") == written
+
+
+def test_thresholds_count_the_subsections_too():
+    made = annotate(f"{HEADER}# A\n\n{words(10)}\n\n## B\n\n{words(10)}\n")
+    assert keys(made, "A") == ["~questions"]
+    assert keys(made, "B") == []
+
+
+def test_thresholds_do_not_count_rag_only_material():
+    assert keys(annotate(f"{HEADER}# A\n\n{words(10)}\n\n::: exercise\n{words(60)}\n:::\n"), "A") == []
+
+
+# Whose a key is
+
+
+@pytest.mark.parametrize("key", ["questions", "questions="])
+def test_what_the_writer_wrote_is_kept(key):
+    made = annotate(f"{HEADER}---\n{key}: mine\n---\n\n# A\n\n{LONG}\n")
+    assert keys(made, "A") == [key, "~summary"]
+    assert section(made, "A").properties[key] == "mine"
+
+
+def test_an_empty_key_means_none_wanted():
+    annotator = CountingAnnotator()
+    made = annotate(f"{HEADER}---\nquestions=:\nsummary=:\n---\n\n# A\n\n{words(20)}\n", annotator)
+    assert keys(made, "A") == ["questions=", "summary="]
+    assert annotator.calls == 0
+
+
+def test_the_writers_summary_is_shown_above():
+    annotator = CountingAnnotator()
+    annotate(TWO.replace("## B", "---\nsummary: Mine.\n---\n\n## B"), annotator)
+    assert annotator.sections[1].summaries == ("Mine.",)
+
+
+def test_a_changed_text_is_annotated_again():
+    once = annotate(ONE)
+    again = annotate(once.replace("sum of its values", "sum of all values"))
+    assert section(again, "A").get("summary") != section(once, "A").get("summary")
+
+
+def test_a_change_goes_up_to_the_document_and_not_sideways():
+    text = f"{TWO}\n# C\n\n{LONG}\n"
+    changed = annotate(text).replace(f"{PROSE} {LONG}", f"new {PROSE} {LONG}")
+    annotator = CountingAnnotator()
+    annotate(changed, annotator)
+    assert [asked.titles[-1] for asked in annotator.sections] == ["B", "A", "T"]
+
+
+def corrected(text):
+    """The text after the writer has corrected the summary of A."""
+    return text.replace(f"~summary: {section(text, 'A').get('summary')}\n", "~summary: By hand.\n")
+
+
+def test_a_corrected_value_is_kept_while_its_text_stays():
+    logger = ListLogger()
+    made = annotate(corrected(annotate(ONE)), logger=logger)
+    assert section(made, "A").get("summary") == "By hand."
+    assert stale(logger) == []
+
+
+def test_a_corrected_value_is_kept_and_listed_when_its_text_changes():
+    logger = ListLogger()
+    made = annotate(corrected(annotate(ONE)).replace("sum of its", "sum of all"), logger=logger)
+    assert section(made, "A").get("summary") == "By hand."
+    assert any("~summary" in message for message in stale(logger))
+
+
+def test_the_other_value_of_a_corrected_section_is_made_again():
+    once = corrected(annotate(ONE))
+    made = annotate(once.replace("sum of its", "sum of all"))
+    assert section(made, "A").get("questions") != section(once, "A").get("questions")
+
+
+def test_a_value_whose_origin_is_unknown_is_kept():
+    text = f"{HEADER}---\n~summary: From somewhere.\n---\n\n# A\n\n{LONG}\n"
+    assert section(annotate(text), "A").get("summary") == "From somewhere."
+
+
+def test_a_deleted_value_is_made_again():
+    once = annotate(ONE)
+    deleted = "\n".join(line for line in once.split("\n") if not line.startswith("~summary"))
+    assert annotate(deleted) == once
+
+
+def test_deleting_the_hashes_does_not_lose_values():
+    once = annotate(ONE)
+    bare = "\n".join(line for line in once.split("\n") if not line.startswith("~~hash"))
+    assert section(annotate(bare), "A").get("summary") == section(once, "A").get("summary")
+
+
+def test_a_section_that_shrank_loses_what_the_system_wrote():
+    shrunk = annotate(annotate(ONE).replace(LONG, "Short."))
+    assert keys(shrunk, "A") == []
+    assert shrunk.endswith("\n---\n\n# A\n\nShort.\n")
+
+
+def test_a_section_that_shrank_keeps_what_was_corrected():
+    assert section(annotate(corrected(annotate(ONE)).replace(LONG, "Short.")), "A").get("summary") == "By hand."
+
+
+def test_a_section_that_shrank_keeps_the_writers_other_keys():
+    text = ONE.replace("# A", "---\nlevel: 1 # easy\n---\n\n# A")
+    shrunk = annotate(annotate(text).replace(LONG, "Short."))
+    assert shrunk.endswith("\n---\nlevel: 1 # easy\n---\n\n# A\n\nShort.\n")
+
+
+# Frozen and skipped
+
+
+@pytest.mark.parametrize("key", ["frozen", "skip"])
+def test_a_closed_part_and_all_under_it_is_left(key):
+    annotator = CountingAnnotator()
+    made = annotate(f"{HEADER}---\n{key}: true\n---\n\n# A\n\n{LONG}\n\n## B\n\n{LONG}\n", annotator)
+    assert keys(made, "A") == [key]
+    assert keys(made, "B") == []
+    assert [asked.titles for asked in annotator.sections] == [("T",)][: annotator.calls]
+
+
+@pytest.mark.parametrize("key", ["frozen", "skip"])
+def test_the_nearest_value_opens_a_part_again(key):
+    text = f"{HEADER}---\n{key}: true\n---\n\n# A\n\n{LONG}\n\n---\n{key}: false\n---\n\n## B\n\n{LONG}\n"
+    assert keys(annotate(text), "B") == [key, "~questions", "~summary"]
+
+
+@pytest.mark.parametrize("key", ["frozen", "skip"])
+def test_a_closed_document_is_left(key):
+    text = ONE.replace("docid: d", f"docid: d\n{key}: true")
+    annotator = CountingAnnotator()
+    assert annotate(text, annotator) == text
+    assert annotator.calls == 0
+
+
+def test_a_frozen_part_keeps_its_values_when_its_text_changes():
+    frozen = annotate(ONE).replace("~questions", "frozen: true\n~questions").replace("sum of its", "sum of all")
+    assert section(annotate(frozen), "A").properties == section(frozen, "A").properties
+
+
+def test_a_frozen_part_is_still_shown_above():
+    annotator = CountingAnnotator()
+    annotate(TWO.replace("## B", "---\nfrozen: true\nsummary: Mine.\n---\n\n## B"), annotator)
+    assert annotator.sections[0].summaries == ("Mine.",)
+
+
+def test_a_skipped_part_is_not_shown_above():
+    annotator = CountingAnnotator()
+    skipped = "---\nskip: true\n---\n\n"
+    annotate(f"{ONE}\n{skipped}## B\n\nsecret {LONG}\n\n# C\n\n{skipped}secret\n", annotator)
+    assert not any("secret" in asked.text + " ".join(asked.summaries) for asked in annotator.sections)
+
+
+@pytest.mark.parametrize("value", ["'no'", "x", "0"])
+def test_only_true_closes(value):
+    assert "~summary" in keys(annotate(f"{HEADER}---\nskip: {value}\n---\n\n# A\n\n{LONG}\n"), "A")
+
+
+# Again: nothing to do
+
+
+@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("text", [ONE, TWO, f"# A\n\n{LONG}\n", f"{LONG}\n", f"\ufeff# A\r\n\r\n{LONG}\r\n"])
+def test_a_second_run_changes_nothing_and_asks_nothing(text, spelling):
+    once = annotate(text, spelling=spelling)
+    annotator = CountingAnnotator()
+    assert annotate(once, annotator, spelling=spelling) == once
+    assert annotator.calls == 0
+
+
+@often
+@given(markdown())
+def test_a_second_run_never_changes_nor_asks(text):
+    for spelling in ("div", "native"):
+        logger, annotator = ListLogger(), CountingAnnotator()
+        once = annotate(text, opts=ScanOpts(titles=True), spelling=spelling, logger=logger)
+        again = annotate(once, annotator, ScanOpts(titles=True), spelling)
+        if not logger.count("error"):
+            assert (again, annotator.calls) == (once, 0)
+
+
+@pytest.mark.parametrize("text", [f"% Title\n\n{LONG}\n", f"---\na: [\n---\n\n{LONG}\n"])
+def test_a_document_without_header_asks_nothing_that_it_cannot_write(text):
+    annotator = CountingAnnotator()
+    assert annotate(text, annotator) == text
+    assert annotator.calls == 0
+
+
+@pytest.mark.parametrize("annotator", [CountingAnnotator(summary=False), CountingAnnotator(questions=False)])
+def test_an_annotator_with_nothing_to_say_is_not_asked_again(annotator):
+    once = annotate(ONE, annotator)
+    calls = annotator.calls
+    assert annotate(once, annotator) == once
+    assert annotator.calls == calls
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace(". ", ".\n"),
+        lambda text: text.replace(" ", "   "),
+        lambda text: text.replace(LONG, f"   {LONG}  "),
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("# A\n\n", "# A\n\n\n\n"),
+        lambda text: text.replace("# A", "# A {#sec-a}"),
+    ],
+)
+def test_wrapping_again_is_no_change(change):
+    head, _, body = annotate(ONE).rpartition("# A")
+    annotator = CountingAnnotator()
+    annotate(head + change("# A" + body), annotator)
+    assert annotator.calls == 0
+
+
+CODE = f"{HEADER}# A\n\n{LONG}\n\n```\na  b\n\nc\n```\n\n    d  e\n\n    f\n\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a  b", "a b"),
+        ("a  b", "  a  b"),
+        ("b\n\nc", "b\n\n\nc"),
+        ("d  e", "d e"),
+        ("    f", "      f"),
+        ("e\n\n    f", "e\n\n\n    f"),
+    ],
+)
+def test_code_is_exact(before, after):
+    once = annotate(CODE)
+    annotator = CountingAnnotator()
+    annotate(once.replace(before, after), annotator)
+    assert annotator.calls > 0
+
+
+def test_splitting_a_paragraph_is_a_change():
+    once = annotate(ONE)
+    annotator = CountingAnnotator()
+    annotate(once.replace("number. It", "number.\n\nIt"), annotator)
+    assert annotator.calls > 0
+
+
+# The text is the writer's
+
+
+def has_no_metadata(text):
+    return not any(isinstance(block, MetadataBlock | ErrorBlock) for block in parse_markdown_text(text))
+
+
+@often
+@given(markdown())
+def test_text_outside_metadata_stays(text):
+    made = annotate(text)
+    assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(text))
+
+
+@often
+@given(markdown().filter(has_no_metadata))
+def test_text_without_metadata_gets_blank_lines_around_new_blocks_at_most(text):
+    for spelling in ("div", "native"):
+        made = iter(outside_metadata(annotate(text, spelling=spelling)).split("\n"))
+        lines = outside_metadata(text).split("\n")
+        for line in lines:
+            between = list(takewhile(lambda other, line=line: other != line, made))
+            assert not "".join(between).strip("\r")
+        assert not "".join(made).strip("\r")
+
+
+def test_the_writers_keys_stay_byte_for_byte():
+    block = "---\nlevel:  1.10 # easy\n\ntags: [a,   'b']\n---\n"
+    made = annotate(ONE.replace("# A", block + "\n# A"))
+    assert "---\nlevel:  1.10 # easy\n\ntags: [a,   'b']\n~questions:\n" in made
+
+
+class Hostile:
+    """An annotator whose replies look like the document's structure."""
+
+    name = "test/hostile"
+
+    def __init__(self, reply):
+        self.reply = reply
+
+    def annotate(self, section):
+        return Annotation([self.reply], self.reply)
+
+
+@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize(
+    "reply",
+    ["---\n# h\n---", "```\n:::\n\n# h", "...\n", "a\n...\nb", ":::\n:::", "~~~~~~", "# h", "- a\n- b", "a: b", "'",
+     '"""', "\n\n# h", "x\r\ny", "tab\t", "{{< x >}}", "\ufeff", "Wait...", "\x85", "\u2028# h", "nul\0", "`" * 40,
+     "<!--", "$$"],
+)  # fmt: skip
+def test_no_reply_changes_the_structure(reply, spelling):
+    logger = ListLogger()
+    made = annotate(TWO, Hostile(reply), spelling=spelling, logger=logger)
+    assert [type(block).__name__ for block in parse_markdown_text(made) if not isinstance(block, MetadataBlock)] == [
+        "HeadingBlock", "TextBlock", "HeadingBlock", "TextBlock",
+    ]  # fmt: skip
+    assert logger.reports == []
+    assert section(made, "B").get("questions") == [reply]
+    assert section(made, "B").get("summary") == reply
+
+
+def test_a_new_block_is_spelled_as_the_nearest():
+    text = f"{ONE}\n---\na: 1\n---\n\n# B\n\n{LONG}\n\n# C\n\n{LONG}\n"
+    assert ":::" not in annotate(text)
+    assert "\n---\n~questions" in annotate(text)
+
+
+def test_a_document_without_blocks_gets_the_spelling_asked_for():
+    assert "::: {.lmm .content-hidden}" in annotate(ONE, spelling="div")
+    assert ":::" not in annotate(ONE, spelling="native")
+
+
+def test_the_nearest_of_two_blocks_is_written():
+    made = annotate(ONE.replace("# A", "---\nfar: 1\n---\n\n---\nnear: 1\n---\n\n# A"))
+    assert "---\nfar: 1\n---\n\n---\nnear: 1\n~questions:" in made
+
+
+def test_a_broken_block_does_not_stop_the_rest():
+    text = f"{ONE}\n---\na: [\n---\n\n# B\n\n{LONG}\n"
+    made = annotate(text)
+    assert "---\na: [\n---\n" in made
+    assert keys(made, "B") == ["~questions", "~summary"]
+
+
+def test_the_empty_document():
+    assert scan_rag([], annotator=CountingAnnotator()) == []
+
+
+# Options that number and clean
+
+
+def test_numbers_of_headings_and_texts():
+    made = annotate(TWO, opts=ScanOpts(textid=True, headingid=True))
+    assert section(made, "T").properties["~~headingid"] == "d.h1"
+    assert section(made, "B").properties["~~headingid"] == "d.h3"
+    assert section(made, "B").texts[0].properties["~~textid"] == "d.2"
+
+
+def test_numbers_and_uuids_follow_an_insertion_together():
+    opts = ScanOpts(textUUID=True)
+    once = annotate(TWO, opts=opts)
+    made = annotate(once.replace("# A\n", "# A\n\nnew\n", 1), opts=opts)
+    assert [text.properties["~~textid"] for text in section(made, "A").texts] == ["d.1", "d.2"]
+    uuids = [text.properties["~~textUUID"] for text in (*section(made, "A").texts, *section(made, "B").texts)]
+    assert len(set(uuids)) == 3
+    assert uuids[1] == section(once, "B").texts[0].properties["~~textUUID"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["?: Is #3 right: yes or no?", "+: more", "=: x", "query: x", "message: |\n  a\n  b", "~chat: [a, b]", "~~edit: x"],
+)
+def test_messages_are_removed_where_asked(line):
+    text = f"{ONE}\n---\nkept: 1\n{line}\n---\n\nend\n"
+    made = annotate(text, opts=ScanOpts(questions=False, summaries=False, remove_messages=True))
+    assert made == text.replace(line + "\n", "")
+
+
+def test_messages_stay_where_not_asked():
+    text = f"{ONE}\n---\n?: Is #3 right: yes or no?\n---\n\nend\n"
+    assert "?: Is #3 right: yes or no?" in annotate(text)
+
+
+# Documents annotated by LM markdown
+
+FOREIGN = f"{HEADER}---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: %s\n---\n\n# A\n\n{LONG}\n"
+
+
+def txthash(text):
+    """MD5 in base64 without padding, as LM markdown writes it."""
+    return b64encode(md5(text.encode()).digest()).decode().rstrip("=")
+
+
+FRESH = txthash(LONG)
+
+
+def foreign(logger):
+    return [report for report in logger.reports if "txthash" in report.message]
+
+
+@pytest.mark.parametrize("digest", [FRESH, "older"])
+def test_annotations_of_lm_markdown_are_not_overwritten(digest):
+    made = annotate(FOREIGN % digest)
+    assert f"---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: {digest}\n---\n" in made
+    assert keys(made, "A") == ["titles", "questions", "summary", "~txthash"]
+
+
+def test_fresh_annotations_of_lm_markdown_are_not_reported():
+    logger = ListLogger()
+    annotate(FOREIGN % FRESH, logger=logger)
+    assert foreign(logger) == []
+
+
+def test_old_annotations_of_lm_markdown_are_reported():
+    logger = ListLogger()
+    annotate(FOREIGN % "older", logger=logger)
+    assert [report.level for report in foreign(logger)] == ["info"]
+
+
+def test_lm_markdown_hashes_paragraphs_one_by_one():
+    # It cuts at every blank line and joins the pieces by nothing, in lists and code too.
+    text = "- one\n\n- two\n\n```\nx\n\ny\n```\n"
+    digest = txthash("- one- two```\nxy\n```")
+    logger = ListLogger()
+    annotate(f"{HEADER}---\nsummary: Theirs.\n~txthash: {digest}\n---\n\n# A\n\n{text}", logger=logger)
+    assert foreign(logger) == []
+
+
+def test_everything_written_is_yaml():
+    for block in parse_markdown_text(annotate(TWO, opts=ScanOpts(titles=True, textUUID=True, headingUUID=True))):
+        if isinstance(block, MetadataBlock):
+            assert parse_metadata(block.body).content == block.content
+    assert serialize_blocks(parse_markdown_text(annotate(TWO))) == annotate(TWO)
