@@ -15,11 +15,8 @@ Spelling = Literal["native", "div"]
 
 BOM = "\ufeff"
 
-_ATTRIBUTES = re.compile(
-    r"[ \t]+\{(?P<items>[ \t]*(?:-|(?:[#.][^\s{}]+|[\w:.-]+=(?:\"[^\"]*\"|'[^']*'|[^\s{}]+)|-)"
-    r"(?:[ \t]+(?:[#.][^\s{}]+|[\w:.-]+=(?:\"[^\"]*\"|'[^']*'|[^\s{}]+)|-))*)[ \t]*)\}[ \t]*$"
-)
-_CLOSING = re.compile(r"[ \t]+#+[ \t]*$")
+_ONE = r"(?:[#.][^\s{}]+|[\w:.-]+=(?:\"[^\"]*\"|'[^']*'|[^\s{}]+)|-)"
+_ITEMS = re.compile(rf"[ \t]*{_ONE}(?:[ \t]+{_ONE})*[ \t]*")
 _ITEM = re.compile(r"([\w:.-]+)=(?:\"([^\"]*)\"|'([^']*)'|(\S+))|([#.])(\S+)|(-)")
 
 
@@ -180,12 +177,15 @@ def trim_blank_lines(text: str) -> str:
 def split_heading(source: str) -> tuple[str, Attributes]:
     """Title and attributes of an ATX heading line."""
     text = trim_blank_lines(source.lstrip(BOM)).lstrip("#").strip()
-    found = _ATTRIBUTES.search(" " + text)
     attributes = Attributes()
-    if found:
-        attributes = parse_attributes("{" + found["items"] + "}")
-        text = (" " + text)[: found.start()].strip()
-    return _CLOSING.sub("", " " + text).strip(), attributes
+    at = text.rfind("{") if text.endswith("}") else -1
+    if at >= 0 and (at == 0 or text[at - 1] in " \t") and _ITEMS.fullmatch(text, at + 1, len(text) - 1):
+        attributes = parse_attributes(text[at:])
+        text = text[:at].strip()
+    open_end = text.rstrip("#")
+    if open_end != text and (not open_end or open_end[-1] in " \t"):
+        text = open_end.rstrip()
+    return text, attributes
 
 
 def newline_of(text: str) -> str:

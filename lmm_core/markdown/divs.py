@@ -8,8 +8,10 @@ found, too: Pandoc takes them for metadata wherever they stand.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from .blocks import BOM, Attributes, HeadingBlock, MetadataBlock, parse_attributes
@@ -19,6 +21,7 @@ from .regions import DIV_CLOSE, DIV_OPEN, Regions
 
 _ITEM = re.compile(r"(?:[-*+]|\(?[@#]?\w{0,9}[.)])[ \t]+(?=\S)")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*(?=\n|\Z)")
+_QUOTED = re.compile(r"[ ]{0,3}>[ ]?")
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 
@@ -54,6 +57,12 @@ def find_parts(text: str) -> list[Part]:
 def cut(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, int]]:
     """What has to go of a text: start and end, ordered, not overlapping. `goes` says
     whether a div goes, or (of a metadata block, which goes itself) what it is about."""
+    if text.startswith(BOM):
+        yield from ((start + 1, end + 1) for start, end in cut(text[1:], goes))
+        return
+    if _QUOTED.match(text) and ":::" in text:
+        yield from _cut_quoted(text, goes)
+        return
     done = 0
     for part in find_parts(text):
         verdict = goes(part)
@@ -66,6 +75,15 @@ def cut(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, i
         start = line if not text[line : part.start].strip() else part.start
         done = _skip_blank(text, start, done)
         yield start, done
+
+
+def _cut_quoted(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, int]]:
+    """The same for a block quote: by lines, without their marks."""
+    lines = re.findall(r"[^\n]*\n|[^\n]+\Z", text)
+    inner = [_QUOTED.sub("", line, count=1) for line in lines]
+    outer_at, inner_at = list(accumulate(map(len, lines), initial=0)), list(accumulate(map(len, inner), initial=0))
+    for start, end in cut("".join(inner), goes):
+        yield outer_at[bisect_left(inner_at, start)], outer_at[bisect_left(inner_at, end)]
 
 
 def _skip_blank(text: str, start: int, end: int) -> int:

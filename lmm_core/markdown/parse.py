@@ -29,13 +29,11 @@ _PARAGRAPH_END = re.compile(r"\n(?=[ \t]*\r?(?:\n|\Z))")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")
 NATIVE_CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
-_DIV_BLOCK = re.compile(
+_DIV_HEAD = re.compile(
     r":{3,}[^\n]*\n(?:[ \t]*\r?\n)*"
     r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{[^\n{}]*\.ya?ml\b[^\n{}]*\})[ \t]*\r?\n"
-    r"(?P<body>(?:[^\n]*\n)*?)"
-    r"[ ]{0,3}(?P=fence)[`~]*[ \t]*\r?\n(?:[ \t]*\r?\n)*"
-    r":{3,}[ \t]*\r?(?:\n|\Z)"
 )
+_DIV_TAIL = re.compile(r"(?:[ \t]*\r?\n)*:{3,}[ \t]*\r?(?:\n|\Z)")
 _NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
 _HEADING_INSIDE = re.compile(r"\n[ \t]*\r?\n#{1,6}[ \t]")
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
@@ -145,17 +143,27 @@ class _Parser:
         opened = DIV_OPEN.match(self.text, pos)
         if not opened or "lmm" not in opened[0] or not is_metadata_div(opened[0]):
             return None
-        found = _DIV_BLOCK.match(self.text, pos)
+        found = self._div_body(pos)
         if not found:
             end = self.regions.div_end(pos)
             message = "a div of class lmm holds one code block of YAML and nothing else"
             return ErrorBlock(self._source(start, end), line, message, line) if end else None
-        parsed = parse_metadata(found["body"])
+        body, end = found
+        parsed = parse_metadata(self.text[body[0] : body[1]])
         if parsed.content is not None:
-            return self._metadata(start, found.end(), line, found.span("body"), parsed, "div")
-        at = line + self.text.count("\n", pos, found.start("body")) + parsed.error_line
+            return self._metadata(start, end, line, body, parsed, "div")
+        at = line + self.text.count("\n", pos, body[0]) + parsed.error_line
         message = parsed.error or "metadata has to be a YAML mapping (`key: value`)"
-        return ErrorBlock(self._source(start, found.end()), line, message, at)
+        return ErrorBlock(self._source(start, end), line, message, at)
+
+    def _div_body(self, pos: int) -> tuple[tuple[int, int], int] | None:
+        """Start and end of the YAML in the metadata div at `pos`, and the div's end."""
+        head = _DIV_HEAD.match(self.text, pos)
+        close = self.regions.fence_close(head["fence"], head.end() - 1) if head else None
+        tail = _DIV_TAIL.match(self.text, self.regions.line_end(close.end())) if close else None
+        if not head or not close or not tail:
+            return None
+        return (head.end(), close.start() + 1), tail.end()
 
     def _metadata(
         self, start: int, end: int, line: int, body: tuple[int, int], parsed: Parsed, spelling: Spelling

@@ -105,17 +105,22 @@ class Regions:
         in_list = bool(prefix.strip())
         if not in_list and (len(prefix) > 3 or "\t" in prefix):
             return None
+        close = self.fence_close(fence, self.line_end(pos) - 1, in_list)
+        return self.line_end(close.end()) if close else self._note(pos, "code fence")
+
+    def fence_close(self, fence: str, after: int, in_list: bool = False) -> re.Match[str] | None:
+        """The line that closes a code fence, searched for from the line end at `after`
+        on; None where there is none. In a list item it is indented, and the item ends
+        with the first line that is not."""
         key = f"{fence[0]}{in_list}"
         if len(fence) >= self._dead.get(key, 1 << 30):
-            return self._note(pos, "code fence")
-        after = self.line_end(pos) - 1
+            return None
         item_end = _TIGHT.search(self.text, after) if in_list else None
-        close = _fence_close(fence, in_list).search(self.text, after, item_end.start() if item_end else len(self.text))
-        if close is None:
-            if item_end is None:
-                self._dead[key] = len(fence)
-            return self._note(pos, "code fence")
-        return self.line_end(close.end())
+        stop = item_end.start() if item_end else len(self.text)
+        close = _fence_close(fence, in_list).search(self.text, after, stop)
+        if close is None and item_end is None:
+            self._dead[key] = len(fence)
+        return close
 
     def _note(self, pos: int, what: str) -> int | None:
         self.unclosed[pos] = what
@@ -231,3 +236,23 @@ class Regions:
         before = self.text.rfind("\n", 0, at - 1) + 1 if at else 0
         line = self.text[before:at]
         return not line.strip() or bool(_HEADING_LINE.match(line)) or line.startswith(":::")
+
+
+def split_fences(text: str) -> list[tuple[bool, str]]:
+    """A text in parts: whether one is fenced code, and the part. A fence that is not
+    closed goes to the end."""
+    parts: list[tuple[bool, list[str]]] = [(False, [])]
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        bare = line.strip()
+        if fence:
+            parts[-1][1].append(line)
+            if bare.startswith(fence) and not bare.strip(fence[0]):
+                parts.append((False, []))
+                fence = ""
+        elif found := _FENCE.match(line):
+            fence = found["fence"]
+            parts.append((True, [line]))
+        else:
+            parts[-1][1].append(line)
+    return [(code, "".join(lines)) for code, lines in parts if lines]

@@ -14,12 +14,14 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from ..markdown.regions import split_fences
 from .annotator import Annotation, Section
 from .stopwords import STOPWORDS
 
 NAME = "extractive/default"
 SUMMARY_CHARACTERS = 400
 MOST_QUESTIONS = 3
+MOST_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,7 @@ _PHRASES = {
         "Che cosa dice il testo su «{title}»?", "Come sono collegati {terms}?", " e ",
     ),
 }  # fmt: skip
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*\1[`~]*[ \t]*$", re.M | re.S)
 _REMOVED = (
-    _FENCE,
     re.compile(r"<!--.*?-->", re.S),
     re.compile(r"\$\$.*?\$\$(?:[ \t]*\{[^}\n]*\})?", re.S),
     re.compile(r"^[ \t]*\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.M | re.S),
@@ -82,8 +82,8 @@ _REMOVED = (
     re.compile(r"[ ]?\[[^\]\[]*?-?@[\w][^\]]*\]"),
 )
 _LINK = re.compile(r"\[([^\[\]]+)\](?:\([^()\n]*(?:\([^()]*\)[^()\n]*)*\)|\[[^\]\n]*\])?(?:\{[^}\n]*\})?")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*])", re.S)
-_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)(?:\{[^}\n]*\})?", re.S)
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=\S)(.{1,400}?)(?<=\S)\1(?![\w*])", re.S)
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.{1,400}?)(?<!`)\1(?!`)(?:\{[^}\n]*\})?", re.S)
 _ITEM = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,3}[.)]|#\.|\(@\w*\))[ \t]+(?:\[[ xX]\][ \t]+)?", re.M)
 _QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.M)
 _HIDE = {ord(sign): 0xF0000 + ord(sign) for sign in "[]*_\\`<>$#|:!~"}
@@ -114,9 +114,10 @@ class ExtractiveAnnotator:
 
 
 def plain_text(markdown: str) -> str:
-    """The prose of a markdown text: one paragraph a line, without code, equations,
-    tables, markup and notes."""
-    text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), markdown.replace("\r\n", "\n"))
+    """The prose of a markdown text (of its first 100,000 characters): one paragraph a
+    line, without code, equations, tables, markup and notes."""
+    prose = "".join("\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
+    text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), prose[:MOST_CHARACTERS])
     for pattern in _REMOVED:
         text = pattern.sub("", text)
     text = _ITEM.sub("\n\n", _QUOTE.sub("", text))
@@ -134,12 +135,13 @@ def split_sentences(text: str) -> list[str]:
     full stop (items of lists, labels) are left out where there are sentences."""
     found: list[str] = []
     for paragraph in text.split("\n"):
-        start = len(found)
+        open_parts: list[str] = []
         for part in _SENTENCE_END.split(paragraph):
-            if len(found) > start and _ABBREVIATION.search(found[-1]):
-                found[-1] += " " + part
-            else:
-                found.append(part)
+            open_parts.append(part)
+            if not _ABBREVIATION.search(part[-12:]):
+                found.append(" ".join(open_parts))
+                open_parts = []
+        found += [" ".join(open_parts)] if open_parts else []
     whole = [s for s in found if s[-1:] in ".!?…”" and not s[:1].islower() and len(s.split()) > 3]
     return whole or [s for s in found if len(s.split()) > 3]
 

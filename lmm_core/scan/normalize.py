@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"(^[ \t]*(`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*\2[`~]*[ \t]*$)", re.M | re.S)
+from ..markdown.regions import split_fences
 
 
 def normalize(text: str) -> str:
     """Line ends as LF; white space in prose collapsed to single blanks, blank lines
     kept as paragraph breaks; fenced and indented code exact."""
-    parts = _FENCE.split(text.replace("\r\n", "\n"))
-    # split gives prose, code, fence sign, prose, …
-    normal = [part if at % 3 == 1 else _prose(part) for at, part in enumerate(parts) if at % 3 != 2]
+    parts = split_fences(text.replace("\r\n", "\n"))
+    normal = [part.rstrip("\n") if code else _prose(part) for code, part in parts]
     return "\n\n".join(part for part in normal if part)
 
 
