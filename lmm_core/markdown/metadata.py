@@ -57,7 +57,6 @@ def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
         ("bool", r"^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$", "yYnNtTfFoO"),
         ("int", r"^-?(?:0|[1-9][0-9]*)$", "-0123456789"),
         ("float", r"^-?(?:0|[1-9][0-9]{0,14})\.(?:0|[0-9]{0,14}[1-9])$", "-0123456789"),
-        ("merge", r"^<<$", "<"),
         ("null", _NATIVE_TAGS.pattern, "~nN"),
     ]
     for tag, pattern, first in rules:

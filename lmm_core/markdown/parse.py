@@ -22,16 +22,17 @@ from .blocks import (
     prefix_block,
 )
 from .metadata import Parsed, looks_like_key, parse_metadata
-from .regions import DIV_OPEN, Regions, div_attributes
+from .regions import DIV_OPEN, Forward, Regions, div_attributes
 
-_BLANKS = re.compile(r"(?:[ \t]*\r?\n)*(?:[ \t]*\r?\Z)?")
+_BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*+(?:[ \t]*+\r?\Z)?")
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t]*\r?(?:\n|\Z))")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")
 NATIVE_CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
+_REMARK_OPEN = re.compile(r"\n---[ \t]+#")
 _DIV_HEAD = re.compile(
     r":{3,}[^\n]*\n(?:[ \t]*\r?\n)*"
-    r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{[^\n{}]*\.ya?ml\b[^\n{}]*\})[ \t]*\r?\n"
+    r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{(?>[^\n{}]*?\.ya?ml\b)[^\n{}]*+\})[ \t]*\r?\n"
 )
 _DIV_TAIL = re.compile(r"(?:[ \t]*\r?\n)*:{3,}[ \t]*\r?(?:\n|\Z)")
 _NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
@@ -74,6 +75,11 @@ class _Parser:
         self.problems = problems
         self.regions = Regions(text)
         self.unclosed_metadata = self.size + 1
+        self._paragraph = Forward(_PARAGRAPH_END, text)
+        self._close = Forward(NATIVE_CLOSE, text)
+        self._remark = Forward(_REMARK_OPEN, text)
+        self._item: tuple[int, re.Pattern[str] | None] = (-1, None)
+        self._under_text: list[int] = []
 
     def parse(self) -> list[Block]:
         blocks: list[Block] = []
@@ -115,11 +121,8 @@ class _Parser:
         found = NATIVE_OPEN.match(self.text, pos)
         if not found:
             return None
-        close = None
-        if pos < self.unclosed_metadata:
-            close = NATIVE_CLOSE.search(self.text, found.end() - 1)
+        close = self._native_close(pos, found.end() - 1)
         if close is None:
-            self.unclosed_metadata = min(self.unclosed_metadata, pos)
             if looks_like_key(self.text[found.end() : found.end() + 1000]):
                 self.problems.append(Problem(line, _NOT_CLOSED))
             return None
@@ -132,6 +135,18 @@ class _Parser:
         if parsed.error and looks_like_key(self.text[body[0] : body[1]]):
             return self._native_error(start, line, body, close.end(), parsed)
         return None
+
+    def _native_close(self, pos: int, after: int) -> re.Match[str] | None:
+        """The line that closes the native block at `pos`; None where there is none, or
+        the next block opens before it."""
+        if pos >= self.unclosed_metadata:
+            return None
+        close, opener = self._close.search(after), self._remark.search(after)
+        if close is None:
+            self.unclosed_metadata = pos
+        elif opener is not None and opener.start() < close.start():
+            return None
+        return close
 
     def _native_error(self, start: int, line: int, body: tuple[int, int], end: int, parsed: Parsed) -> Block:
         text = self.text[body[0] : body[1]]
@@ -182,7 +197,7 @@ class _Parser:
         while True:
             end = self._paragraph_end(pos)
             region = self.regions.first(pos, end)
-            self._report_div(pos, end)
+            self._report_div(pos, end if region is None else min(end, region))
             if region is not None:
                 pos = region
                 if pos < self.size and self._skip_blank(pos) == pos:
@@ -198,7 +213,7 @@ class _Parser:
             pos = after
 
     def _paragraph_end(self, pos: int) -> int:
-        found = _PARAGRAPH_END.search(self.text, pos)
+        found = self._paragraph.search(pos)
         return found.end() if found else self.size
 
     def _starts_block(self, pos: int) -> bool:
@@ -213,8 +228,7 @@ class _Parser:
         """A metadata div directly under a paragraph's line is none to Pandoc."""
         at = self.text.find("\n:::", pos, end) + 1
         if at and is_metadata_div(self.text[at : self.regions.line_end(at)]):
-            line = self.text.count("\n", 0, at) + 1
-            self.problems.append(Problem(line, "a metadata div needs a blank line before it: it is read as text"))
+            self._under_text.append(at)
 
     def _goes_on(self, first: int, after: int) -> bool:
         """Whether the text block that starts at `first` goes on with the line at
@@ -228,17 +242,20 @@ class _Parser:
             return True
         if _INDENTED.match(text, first) or _FOOTNOTE.match(text, first):
             return bool(_INDENTED.match(text, after))
-        for item in (_BULLET, _NUMBER):
-            if item.match(text, first):
-                return bool(_NESTED.match(text, after) or item.match(text, after))
+        if self._item[0] != first:
+            self._item = (first, next((item for item in (_BULLET, _NUMBER) if item.match(text, first)), None))
+        if item := self._item[1]:
+            return bool(_NESTED.match(text, after) or item.match(text, after))
         return bool(_DEFINITION.match(text, first) and _INDENTED.match(text, after))
 
     def _report_unclosed(self) -> None:
         at, line = 0, 1
-        for pos, what in sorted(self.regions.unclosed.items()):
+        found = {pos: f"a {what} starts here and is not closed" for pos, what in self.regions.unclosed.items()}
+        found |= dict.fromkeys(self._under_text, "a metadata div needs a blank line before it")
+        for pos, what in sorted(found.items()):
             line += self.text.count("\n", at, pos)
             at = pos
-            self.problems.append(Problem(line, f"a {what} starts here and is not closed: it is read as text"))
+            self.problems.append(Problem(line, f"{what}: it is read as text"))
 
 
 def _could_be_mapping(body: str) -> bool:

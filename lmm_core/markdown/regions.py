@@ -34,9 +34,9 @@ _CONTAINERS = frozenset(
 _HTML_LINE = re.compile(r"^[ \t]*<[^\n]*", re.M)
 _TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])[^<>\n]*?(/?)>")
 _ENVIRONMENT = re.compile(r"^[ \t]*\\(begin|end)\{([A-Za-z]+\*?)\}", re.M)
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.*?)(?<!`)\1(?!`)", re.S)
+_TICKS = re.compile("`+")
 
-DIV_OPEN = re.compile(r":{3,}[ \t]*(?P<attributes>\{[^\n]*?\}|[^\s{}:][^\s{}]*)[ \t]*:*[ \t]*\r?(?=\n|\Z)")
+DIV_OPEN = re.compile(r":{3,}[ \t]*+(?P<attributes>\{[^\n]*?\}|[^\s{}:][^\s{}]*+)[ \t]*+:*+[ \t]*+\r?(?=\n|\Z)")
 DIV_CLOSE = re.compile(r":{3,}[ \t]*\r?(?=\n|\Z)")
 SPECIAL = re.compile(rf"{_PREFIX}(?:```|~~~|<[!?A-Za-z]|\\begin\{{)")
 _SPECIAL_NEXT = re.compile(rf"\n(?={SPECIAL.pattern})")
@@ -51,10 +51,47 @@ def _fence_close(fence: str, indented: bool) -> re.Pattern[str]:
     return re.compile(rf"\n{indent}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*\r?(?=\n|\Z)")
 
 
+def _without_code(text: str) -> str:
+    """The text with blanks in place of its code spans."""
+    runs = [found.span() for found in _TICKS.finditer(text)]
+    closing: dict[int, int] = {}
+    following: list[int | None] = [None] * len(runs)
+    for at in range(len(runs) - 1, -1, -1):
+        length = runs[at][1] - runs[at][0]
+        following[at] = closing.get(length)
+        closing[length] = at
+    parts: list[str] = []
+    done = at = 0
+    while at < len(runs):
+        close = following[at]
+        if close is not None:
+            parts += [text[done : runs[at][0]], " " * (runs[close][1] - runs[at][0])]
+            done, at = runs[close][1], close
+        at += 1
+    return "".join([*parts, text[done:]])
+
+
 def div_attributes(line: str) -> Attributes:
     """Attributes of the div that a line opens."""
     found = DIV_OPEN.match(line)
     return parse_attributes(found["attributes"]) if found else Attributes()
+
+
+class Forward:
+    """The next match of a pattern, searched for once where the questions go forward."""
+
+    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+        self.pattern = pattern
+        self.text = text
+        self._from = self._start = -1
+        self._found: re.Match[str] | None = None
+
+    def search(self, pos: int) -> re.Match[str] | None:
+        """The first match at or after `pos`."""
+        if not (0 <= self._from <= pos <= self._start):
+            self._found = self.pattern.search(self.text, pos)
+            self._from, self._start = pos, self._found.start() if self._found else len(self.text)
+        return self._found
 
 
 class Regions:
@@ -63,7 +100,8 @@ class Regions:
     def __init__(self, text: str) -> None:
         self.text = text
         self.unclosed: dict[int, str] = {}
-        self._dead: dict[str, int] = {}
+        self._dead: dict[str, list[tuple[int, int]]] = {}
+        self._tight = Forward(_TIGHT, text)
         self._divs: dict[int, int | None] = {}
         self._html: dict[int, int] | None = None
         self._environments: dict[int, int] | None = None
@@ -87,7 +125,8 @@ class Regions:
     def first(self, pos: int, stop: int) -> int | None:
         """End of the first region that starts between `pos` and `stop` (a
         paragraph, `pos` at its start), a fenced div only at `pos` itself."""
-        if DIV_OPEN.match(self.text, pos) and (end := self.div_end(pos)):
+        at_line = pos == 0 or self.text[pos - 1] == "\n"
+        if at_line and DIV_OPEN.match(self.text, pos) and (end := self.div_end(pos)):
             return end
         at = pos if SPECIAL.match(self.text, pos) else self._next_special(pos, stop)
         while at is not None:
@@ -112,26 +151,37 @@ class Regions:
         """The line that closes a code fence, searched for from the line end at `after`
         on; None where there is none. In a list item it is indented, and the item ends
         with the first line that is not."""
-        key = f"{fence[0]}{in_list}"
-        if len(fence) >= self._dead.get(key, 1 << 30):
-            return None
-        item_end = _TIGHT.search(self.text, after) if in_list else None
+        item_end = self._tight.search(after) if in_list else None
         stop = item_end.start() if item_end else len(self.text)
+        key = f"{fence[0]}{in_list}{stop}"
+        if self._is_dead(key, after, len(fence)):
+            return None
         close = _fence_close(fence, in_list).search(self.text, after, stop)
-        if close is None and item_end is None:
-            self._dead[key] = len(fence)
+        if close is None:
+            self._bury(key, after, len(fence))
         return close
+
+    def _is_dead(self, key: str, pos: int, length: int = 0) -> bool:
+        """Whether what opens at `pos` is known not to be closed: the same, as long or
+        shorter, was not closed from there or from before. (Divs are paired ahead of
+        the parser, so that questions also go back.)"""
+        return any(pos >= at and length >= least for at, least in self._dead.get(key, ()))
+
+    def _bury(self, key: str, pos: int, length: int = 0) -> None:
+        known = self._dead.get(key, [])
+        left = [(at, least) for at, least in known if not (at >= pos and least >= length)]
+        self._dead[key] = [*left, (pos, length)]
 
     def _note(self, pos: int, what: str) -> int | None:
         self.unclosed[pos] = what
         return None
 
     def _find(self, needle: str, pos: int, what: str, start: int) -> int | None:
-        if needle in self._dead:
+        if self._is_dead(needle, start):
             return self._note(pos, what)
         at = self.text.find(needle, start)
         if at < 0:
-            self._dead[needle] = 0
+            self._bury(needle, start)
             return self._note(pos, what)
         return self.line_end(at + len(needle) - 1)
 
@@ -147,10 +197,10 @@ class Regions:
 
     def _verbatim_end(self, pos: int, found: re.Match[str]) -> int | None:
         close = None
-        if "</" not in self._dead:
+        if not self._is_dead("</", pos):
             close = re.compile(r"</(?:script|pre|style|textarea)>", re.I).search(self.text, found.end())
         if close is None:
-            self._dead["</"] = 0
+            self._bury("</", pos)
             return self._note(pos, f"<{found['verbatim']}>")
         return self.line_end(close.end() - 1)
 
@@ -160,16 +210,17 @@ class Regions:
             self._html = {}
             open_tags: dict[str, list[int]] = {}
             for line in _HTML_LINE.finditer(self.text):
+                first = line[0].find("<")
                 for tag in _TAG.finditer(line[0]):
-                    self._count_tag(open_tags, line, tag)
+                    self._count_tag(open_tags, line, tag, tag.start() == first)
         return self._html
 
-    def _count_tag(self, open_tags: dict[str, list[int]], line: re.Match[str], tag: re.Match[str]) -> None:
+    def _count_tag(self, open_tags: dict[str, list[int]], line: re.Match[str], tag: re.Match[str], first: bool) -> None:
         assert self._html is not None
         name = tag[2].lower()
         stack = open_tags.setdefault(name, [])
         if not tag[1] and not tag[3]:
-            stack.append(line.start() if not line[0][: tag.start()].strip() else -1)
+            stack.append(line.start() if first else -1)
         elif tag[1] and stack and (at := stack.pop()) >= 0:
             self._html[at] = self.line_end(line.end())
 
@@ -191,15 +242,15 @@ class Regions:
     def _comment_end(self, pos: int, stop: int) -> int | None:
         """Position after a comment that starts inside the paragraph and ends
         behind it: to Pandoc, such a comment may hold blank lines."""
-        if self.text.find("<!--", pos, stop) < 0 or "-->" in self._dead:
+        if self.text.find("<!--", pos, stop) < 0 or self._is_dead("-->", stop):
             return None
-        prose = _CODE_SPAN.sub(lambda span: " " * len(span[0]), self.text[pos:stop])
+        prose = _without_code(self.text[pos:stop])
         at = prose.rfind("<!--")
         if at < 0 or prose.find("-->", at) >= 0:
             return None
         end = self.text.find("-->", stop)
         if end < 0:
-            self._dead["-->"] = 0
+            self._bury("-->", stop)
             return self._note(pos, "comment")
         return end + 3
 

@@ -88,6 +88,8 @@ class _Run:
         nodes = list(traverse(tree))
         self.newline = first_newline(blocks)
         self.spellings = dict(zip(map(id, nodes), nearest_spellings(nodes, spelling), strict=True))
+        if not tree.metadata and len(nodes) > 1:
+            self.spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
         if self.opts.remove_messages:
             for node in nodes:
                 node.metadata = [kept for block in node.metadata if (kept := without_messages(block)) is not None]

@@ -369,7 +369,8 @@ def test_knitting_twice_is_knitting_once(text):
 @often
 @given(markdown().filter(has_no_empty_header))
 def test_annotating_does_not_change_the_notes(text):
-    assert squeezed(knitted(annotate(text)).removeprefix("\ufeff")) == squeezed(knitted(text).removeprefix("\ufeff"))
+    annotated, plain = knitted(annotate(text)), knitted(text)
+    assert squeezed(annotated.replace("\ufeff", "")) == squeezed(plain.replace("\ufeff", ""))
 
 
 def test_annotating_does_not_change_the_notes_by_a_byte():
