@@ -26,14 +26,17 @@ from lmm_core.markdown.blocks import (
     MarkdownError,
     MetadataBlock,
     Problem,
+    TextBlock,
     serialize_blocks,
 )
+from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.files import MarkdownFile, check_unchanged, load_markdown, save_markdown
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.spelling import convert, make_block
-from lmm_core.scan.knit import KnitRules
+from lmm_core.markdown.spelling import convert, edit_block, make_block
+from lmm_core.scan.knit import DOCUMENT_KEYS, KnitRules
+from lmm_core.scan.owned import FLOW
 
-from .meta import CHAIN, OPTIONS, FilterOptions, is_positional, plain, read_options
+from .meta import CHAIN, OPTIONS, FilterOptions, is_ours_alone, is_positional, plain, read_options
 from .pandoc_run import FilterError, PandocRun, base_format, find_run, is_ours, run_pandoc
 
 if TYPE_CHECKING:
@@ -77,9 +80,11 @@ class Source:
 class Document:
     """A document on its way through a filter.
 
-    `blocks` is what a pass works on. They come from `source`, or (`elements`)
-    from Pandoc's elements; `known` is a source text that is not the one of these
-    elements (another filter came before, or Quarto has changed them)."""
+    `done` says how many filters of ours have run before, in this run. `blocks` is
+    what a pass works on; they come from `source`, or (`elements`) from Pandoc's
+    elements. `known` is a source text that is not the one of these elements (another
+    filter came before, or Quarto has changed them). `problems` are what is not closed
+    in the text."""
 
     name: str
     target: str
@@ -93,16 +98,13 @@ class Document:
     elements: Elements | None = None
     blocks: list[Block] = field(default_factory=list)
     original: list[Block] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    done: int = 0
 
     @property
     def to_markdown(self) -> bool:
         """Whether pandoc writes its own markdown."""
         return base_format(self.target) == "markdown"
-
-    @property
-    def done(self) -> int:
-        """How many filters of ours have run before, in this run."""
-        return int(plain(self.ast["meta"][CHAIN])) if CHAIN in self.ast["meta"] else 0
 
     @property
     def place(self) -> int | None:
@@ -173,6 +175,7 @@ def read_document(name: str, data: bytes, target: str) -> Document:
     options = read_options(ast["meta"])
     logger = ConsoleLogger(f"{name}: ")
     document = Document(name, target, ast, run, options, Settings(), logger)
+    document.done = _take_mark(ast, run)
     _refuse_overwriting(document)
     for option in options.unknown:
         logger.warning(f"unknown option lmm-{option}: known are {', '.join(f'lmm-{name}' for name in OPTIONS)}")
@@ -182,14 +185,20 @@ def read_document(name: str, data: bytes, target: str) -> Document:
     document.settings = load_settings(document.path)
     if source is not None:
         document.source = source
-        problems: list[Problem] = []
-        document.blocks = parse_markdown_text(source.text, problems)
+        document.blocks = parse_markdown_text(source.text, document.problems)
         document.logger = LocatedLogger(logger, source.locate)
         if document.done == 0:
-            for problem in problems:
+            for problem in document.problems:
                 document.logger.warning(problem.message, problem.line)
     document.original = document.blocks
     return document
+
+
+def _take_mark(ast: dict[str, Any], run: PandocRun | None) -> int:
+    """How many filters of ours have run before: the mark of the last one, which goes."""
+    mark = ast["meta"].pop(CHAIN, None)
+    count = str(plain(mark)) if mark is not None else ""
+    return int(count) if count.isdigit() and run is not None and int(count) < len(run.places()) else 0
 
 
 def _refuse_overwriting(document: Document) -> None:
@@ -202,7 +211,7 @@ def _refuse_overwriting(document: Document) -> None:
 
 def _left_text(document: Document) -> Source | None:
     """What an earlier filter of ours has left, for a markdown target: the text."""
-    if not (document.to_markdown and CHAIN in document.ast["meta"]):
+    if not (document.to_markdown and document.done):
         return None
     parts = [block["c"][1] for block in document.ast["blocks"] if block.get("t") == "RawBlock"]
     if len(parts) != len(document.ast["blocks"]):
@@ -217,6 +226,8 @@ def _load_source(document: Document) -> Source | None:
     paths: list[Path] | None = None
     if document.options.source:
         paths = [Path(document.options.source)]
+        if not paths[0].is_file():
+            raise FilterError(f"lmm-source: no such file: {paths[0]}")
     elif document.run is not None and document.run.files:
         paths = document.run.files
     elif os.environ.get("QUARTO_DOCUMENT_FILE"):
@@ -236,20 +247,32 @@ def _find_source(document: Document) -> Source | None:
         return None
     if document.done or _is_direct(document) or _same_elements(document, known):
         return known
+    if run is not None and run.overwrites_input() and not _foreign_before(document):
+        raise FilterError(
+            "what pandoc has read is not what the file holds now: it changed on disk while it was worked on; "
+            "nothing was written: run again"
+        )
     return None
+
+
+def _foreign_before(document: Document) -> bool:
+    """Whether another filter has come before ours, as far as can be seen."""
+    run, place = document.run, document.place
+    return run is None or place is None or not all(is_ours(name) for name in run.filters[:place])
 
 
 def _needs_text(document: Document) -> bool:
     """Whether the reader knows no divs, so that metadata can only be seen in the text."""
-    return document.run is not None and base_format(document.run.reader) not in _WITH_DIVS
+    reader = document.run.reader if document.run is not None else "markdown"
+    return base_format(reader) not in _WITH_DIVS or "-fenced_divs" in reader
 
 
 def _is_direct(document: Document) -> bool:
     """Whether the command line alone shows that nothing came between."""
     run, place = document.run, document.place
-    if run is None or place is None or run.defaults or document.options.source or run.files is None:
+    if run is None or run.defaults or document.options.source or run.files is None:
         return False
-    return all(is_ours(name) for name in run.filters[:place])
+    return place is not None and not _foreign_before(document)
 
 
 def _same_elements(document: Document, known: Source) -> bool:
@@ -284,11 +307,14 @@ def require_places(document: Document) -> None:
     keys = [key for key in document.ast["meta"] if is_positional(key)]
     if keys:
         shown = ", ".join(f"`{key}`" for key in keys[:4])
+        advice = (
+            f"Give pandoc the file by its name (pandoc -F {document.name} FILE -o …), name it with -M lmm-source=FILE"
+        )
+        if document.known is not None and _foreign_before(document):
+            advice = f"Put -F {document.name} before the other filters (and before --citeproc)"
         raise FilterError(
             f"the document's metadata has {shown}, which may come from metadata blocks inside the text: pandoc has "
-            "merged them and their places are lost. Give pandoc the file by its name (pandoc -F "
-            f"{document.name} FILE -o …), name it with -M lmm-source=FILE, or write its blocks as divs "
-            "(lmm convert --to div FILE)"
+            f"merged them and their places are lost. {advice}, or write the blocks as divs (lmm convert --to div FILE)"
         )
 
 
@@ -389,20 +415,25 @@ def write_elements(document: Document) -> None:
 
 
 def _write_header(document: Document, header: HeaderBlock) -> None:
-    """Keys of ours go into the metadata. Pandoc writes them with `-s` only, so that
-    otherwise the header goes before the text."""
-    for key, value in header.content.items():
-        if key.startswith("~"):
-            document.ast["meta"][key] = _to_meta(value)
-    for key in [key for key in document.ast["meta"] if key.startswith("~") and key not in header.content]:
-        del document.ast["meta"][key]
-    standalone = document.run is not None and any(name == "standalone" for name, _ in document.run.options)
-    if document.to_markdown and not standalone and not document.followed:
-        from .elements import load
+    """The header's keys of ours. To markdown the header goes before the text, with
+    our keys as we write them: pandoc would write metadata with `-s` only, and escape
+    what looks like markup in our values."""
+    ours = {key: value for key, value in header.content.items() if key.startswith("~")}
+    theirs = {key: value for key, value in _meta(document.ast).items() if not key.startswith("~")}
+    if not document.to_markdown or document.followed:
+        document.ast["meta"] = {**theirs, **{key: _to_meta(value) for key, value in ours.items()}}
+        return
+    from .elements import load
 
-        only_meta = {**document.ast, "blocks": [], "meta": _meta(document.ast)}
-        text = _to_markdown(document, load(only_meta), "--standalone")
-        document.ast["blocks"].insert(0, {"t": "RawBlock", "c": ["markdown", text.rstrip("\n")]})
+    text = (
+        _to_markdown(document, load({**document.ast, "blocks": [], "meta": theirs}), "--standalone") if theirs else ""
+    )
+    written = next(iter(parse_markdown_text(text)), None)
+    base = written if isinstance(written, HeaderBlock) else make_block("", "native", header=True)
+    made = edit_block(base, ours, FLOW) if ours else base
+    if made is not None and (ours or theirs):
+        document.ast["blocks"].insert(0, {"t": "RawBlock", "c": ["markdown", made.source.rstrip("\n")]})
+    document.ast["meta"] = {}
 
 
 def _to_meta(value: Any) -> dict[str, Any]:
@@ -426,27 +457,55 @@ def header_of(meta: dict[str, Any]) -> HeaderBlock:
 def mark_chain(document: Document) -> None:
     """Say to the next filter of ours that this one was there; the last one takes
     the mark away."""
-    document.ast["meta"].pop(CHAIN, None)
     if document.followed:
         document.ast["meta"][CHAIN] = {"t": "MetaString", "c": str(document.done + 1)}
 
 
-def as_divs(document: Document) -> dict[str, Any]:
+def as_divs(document: Document) -> dict[str, Any] | None:
     """Pandoc's JSON of the document's blocks, with all metadata blocks as divs.
-    Where nothing is native, and nothing has changed, that is what we were given."""
-    same = document.blocks is document.original or serialize_blocks(document.blocks) == serialize_blocks(
-        document.original
-    )
-    run = document.run
-    odd_reader = run is not None and "-yaml_metadata_block" in run.reader
-    if same and not has_native(document.blocks) and not odd_reader:
-        return document.ast
-    return parse_as_input(document, serialize_blocks(convert(document.blocks, "div")))
+    Where nothing is native, and nothing has changed, that is what we were given.
+    None where pandoc does not see the blocks that we see, so that only the text
+    tells what is where: something is not closed, or its reader knows no divs."""
+    if _needs_text(document) or any("fenced div" in problem.message for problem in document.problems):
+        return None
+    if any(_holds_native(block) for block in document.blocks):
+        return None
+    text = serialize_blocks(document.blocks)
+    converted = serialize_blocks(convert(document.blocks, "div"))
+    odd_reader = document.run is not None and "-yaml_metadata_block" in document.run.reader
+    ast = document.ast
+    if odd_reader or converted != text or text != serialize_blocks(document.original):
+        ast = parse_as_input(document, converted)
+        ast["meta"] = {**_document_keys(document.ast["meta"]), **ast["meta"]}
+    blocks = sum(isinstance(b, MetadataBlock | ErrorBlock) and not isinstance(b, HeaderBlock) for b in document.blocks)
+    return ast if _count_divs(ast["blocks"]) == blocks else None
+
+
+def _holds_native(block: Block) -> bool:
+    """Whether a native block stands inside a div."""
+    if not isinstance(block, TextBlock) or ":::" not in block.source or "---" not in block.source:
+        return False
+    return any(part.metadata is not None and not part.attributes.classes for part in find_parts(block.source))
+
+
+def _count_divs(blocks: list[dict[str, Any]]) -> int:
+    return sum(block.get("t") == "Div" and "lmm" in block["c"][0][1] for block in blocks)
+
+
+def _document_keys(meta: dict[str, Any]) -> dict[str, Any]:
+    """Keys for Pandoc itself (references, authors, …) that stand in native blocks
+    behind the header."""
+    return {key: value for key, value in meta.items() if key in DOCUMENT_KEYS}
 
 
 def parse_as_input(document: Document, text: str) -> dict[str, Any]:
     """Pandoc's JSON of a text, read as the input was."""
     run = document.run or PandocRun(document.executable, Path.cwd())
+    if run.value("file-scope") is not None or any(name == "file-scope" for name, _ in run.options):
+        raise FilterError(
+            "--file-scope reads each file by itself, which native metadata blocks do not survive: "
+            "write them as divs (lmm convert --to div FILES)"
+        )
     # pandoc 3 shifts headings after the filters, pandoc 2 before them
     shifted = run.shifts and run.parse_inputs()["blocks"] == document.ast["blocks"]
     return run.parse_text(text, with_shift=shifted)
@@ -460,13 +519,17 @@ def finish_elements(document: Document, ast: dict[str, Any]) -> None:
     holds = _holds_metadata(ast["blocks"])
     if holds:
         ast = mark_metadata(ast) if document.followed else strip_metadata(ast)
-    done = document.ast["meta"].get(CHAIN)
     document.ast = {**document.ast, "blocks": ast["blocks"], "meta": dict(ast["meta"])}
-    if done is not None:
-        document.ast["meta"][CHAIN] = done
-    if not document.followed:
-        document.ast["meta"] = {k: v for k, v in document.ast["meta"].items() if not k.startswith(("~", "lmm-"))}
+    clean_meta(document)
     mark_chain(document)
+
+
+def clean_meta(document: Document) -> None:
+    """Our keys leave the metadata with the last filter of ours: some writers (docx)
+    put every key into the file."""
+    if not document.followed:
+        meta = document.ast["meta"]
+        document.ast["meta"] = {key: value for key, value in meta.items() if not is_ours_alone(key)}
 
 
 def _holds_metadata(node: Any) -> bool:
@@ -482,6 +545,8 @@ def save_text(document: Document, text: str) -> None:
     read = next((f for f in (document.source.files if document.source else []) if _same_file(f.path, path)), None)
     try:
         save_markdown(path, text, read)
+        if read is not None and document.source is not None:
+            document.source.files[document.source.files.index(read)] = load_markdown(read.path)
     except (OSError, MarkdownError) as error:
         document.logger.error(f"lmm-save: {error}")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 
 from lmm_core.markdown.blocks import serialize_blocks
+from lmm_core.scan.header import report_errors
 from lmm_core.scan.knit import find_dangling, knit
 
 from .document import (
     Document,
     as_divs,
+    clean_meta,
     elements_of,
     finish_elements,
     mark_chain,
@@ -19,57 +21,56 @@ from .document import (
     write_elements,
     write_text,
 )
-from .pandoc_run import base_format
 
 
 def knit_document(document: Document) -> None:
     """Knit the document, and hand it on."""
     if document.source is None:
         _knit_elements(document)
-    elif document.to_markdown:
+        return
+    report_errors(document.blocks, document.logger)
+    if document.to_markdown:
         document.blocks = knit(document.blocks, document.rules, document.logger)
         write_text(document, serialize_blocks(document.blocks))
-    elif _reader_lacks_divs(document):
-        blocks = knit(document.blocks, document.rules, document.logger)
-        same = serialize_blocks(blocks) == serialize_blocks(document.blocks)
-        finish_elements(document, document.ast if same else parse_as_input(document, serialize_blocks(blocks)))
-    else:
+    elif (ast := as_divs(document)) is not None:
         for line, message in find_dangling(document.blocks, document.rules):
             document.logger.warning(message, line)
-        document.ast = {**document.ast, **as_divs(document)}
+        document.ast = {**document.ast, "blocks": ast["blocks"], "meta": dict(ast["meta"])}
         _knit_ast(document)
+    else:
+        _knit_as_text(document)
 
 
-def _reader_lacks_divs(document: Document) -> bool:
-    return document.run is not None and base_format(document.run.reader) not in ("markdown", "commonmark_x")
+def _knit_as_text(document: Document) -> None:
+    """Where pandoc does not see the blocks: knit the text, and let pandoc read that."""
+    before = serialize_blocks(document.blocks)
+    after = serialize_blocks(knit(document.blocks, document.rules, document.logger))
+    finish_elements(document, document.ast if after == before else parse_as_input(document, after))
 
 
 def _knit_elements(document: Document) -> None:
     require_places(document)
-    if document.to_markdown:
-        elements = elements_of(document, with_text=False)
-        from .elements import knit_elements
-
-        elements.doc.content = knit_elements(list(elements.doc.content), document.rules)
-        document.blocks = elements.blocks
-        kept = {id(element) for element in elements.doc.content}
-        document.blocks = [block for block in elements.blocks if id(elements.of_block[id(block)]) in kept]
-        write_elements(document)
-    else:
+    if not document.to_markdown:
         _knit_ast(document)
+        return
+    from .elements import knit_elements
+
+    elements = elements_of(document, with_text=False)
+    elements.doc.content = knit_elements(list(elements.doc.content), document.rules)
+    kept = {id(element) for element in elements.doc.content}
+    document.blocks = [block for block in elements.blocks if id(elements.of_block[id(block)]) in kept]
+    write_elements(document)
 
 
 def _knit_ast(document: Document) -> None:
     """Knit Pandoc's elements; they pass untouched where nothing has to go."""
-    classes = {"lmm", *document.rules.div_types}
-    if _mentions(document.ast["blocks"], classes):
+    if _mentions(document.ast["blocks"], {"lmm", *document.rules.div_types}):
         from .elements import dump, knit_elements, load
 
         doc = load(document.ast)
         doc.content = knit_elements(list(doc.content), document.rules)
         document.ast = {**document.ast, "blocks": dump(doc)["blocks"]}
-    meta = document.ast["meta"]
-    document.ast["meta"] = {key: value for key, value in meta.items() if not key.startswith("~")}
+    clean_meta(document)
     mark_chain(document)
 
 

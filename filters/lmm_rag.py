@@ -9,7 +9,7 @@ from typing import Any
 
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.files import project_root
-from lmm_core.scan.header import scan
+from lmm_core.scan.header import report_errors, scan
 from lmm_core.scan.rag import scan_rag
 
 from .document import (
@@ -35,7 +35,8 @@ def annotate(document: Document) -> None:
             f"nothing keeps annotations in {document.target}, so none were made; "
             "write markdown, or add -M lmm-save=FILE"
         )
-        finish_elements(document, as_divs(document))
+        report_errors(document.blocks, document.logger)
+        finish_elements(document, as_divs(document) or document.ast)
         return
     document.blocks = _passes(document, document.blocks)
     text = serialize_blocks(document.blocks)
@@ -44,7 +45,7 @@ def annotate(document: Document) -> None:
     if document.to_markdown:
         write_text(document, text)
     else:
-        finish_elements(document, as_divs(document))
+        finish_elements(document, as_divs(document) or document.ast)
 
 
 def _passes(document: Document, blocks: list[Block]) -> list[Block]:
@@ -53,7 +54,14 @@ def _passes(document: Document, blocks: list[Block]) -> list[Block]:
         docid = Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
     spelling: Any = document.options.spelling or document.settings.spelling
     scanned = scan(blocks, path.stem if path else "", docid, document.logger)
-    return scan_rag(scanned, docid=docid, spelling=spelling, rules=document.rules, logger=document.logger)
+    return scan_rag(
+        scanned,
+        docid=docid,
+        spelling=spelling,
+        rules=document.rules,
+        verbatim=document.source is not None,
+        logger=document.logger,
+    )
 
 
 def _annotate_elements(document: Document) -> None:

@@ -48,6 +48,11 @@ def _text(node: Any) -> str:
     return _text(content) + ("\n" if kind in ("Para", "Plain") else "")
 
 
+def is_ours_alone(key: str) -> bool:
+    """Whether a key means something to us only."""
+    return is_positional(key) or key in ("lmm", "model", "docid", "titles") or key.startswith("lmm-")
+
+
 def is_positional(key: str) -> bool:
     """Whether a key may have come from a metadata block inside the text."""
     return key in _POSITIONAL or key.startswith("~") or key.endswith("=")
@@ -71,17 +76,22 @@ def read_options(meta: Mapping[str, Any]) -> FilterOptions:
     values: dict[str, Any] = {}
     group = plain(meta["lmm"]) if "lmm" in meta else {}
     for key, value in group.items() if isinstance(group, dict) else []:
-        values[key] = value
+        values[str(key).replace("_", "-")] = value
     for key, value in meta.items():
         if key.startswith("lmm-") and key != CHAIN:
-            values[key.removeprefix("lmm-")] = plain(value)
+            values[key.removeprefix("lmm-").replace("_", "-")] = plain(value)
     options = FilterOptions(unknown=[key for key in values if key not in OPTIONS])
     options.keep = _words(values.get("keep"))
     options.div_types = _words(values.get("div-types"))
-    options.save = str(values.get("save") or "")
-    options.source = str(values.get("source") or "")
+    options.save = _file(values.get("save"))
+    options.source = _file(values.get("source"))
     options.spelling = str(values.get("spelling") or "")
     return options
+
+
+def _file(value: Any) -> str:
+    """A file's name; `-M lmm-save` without one is no name."""
+    return value if isinstance(value, str) else ""
 
 
 def _words(value: Any) -> list[str]:

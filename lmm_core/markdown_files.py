@@ -62,7 +62,7 @@ def rag_work(opts: ScanOpts | None = None, annotator: Annotator | None = None) -
         settings = load_settings(file.path)
         spelling: Any = settings.spelling
         scanned = _scan(blocks, file, logger)
-        return scan_rag(scanned, opts, annotator, docid_of(file.path), spelling, settings.rules, logger)
+        return scan_rag(scanned, opts, annotator, docid_of(file.path), spelling, settings.rules, logger=logger)
 
     return work
 

@@ -20,9 +20,11 @@ Value = Any
 MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
 DELETED = object()
 MAX_DEPTH = 64
+MAX_ALIASES = 20
 
 _MESSAGE = re.compile(r"^(\?|\+|=|query|message|edit):(?:[ \t]+(?=\S)([^\r\n]*))?[ \t]*\r?$", re.M)
 _DEEP_INDENT = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH}}}", re.M)
+_ALIAS = re.compile(r"(?:^|[\s\[{,])\*\w")
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 _QUOTED = re.compile(r"[\"']")
 _NATIVE_TAGS = re.compile(r"^(?:~|null|Null|NULL|)$")
@@ -122,26 +124,34 @@ def parse_metadata(body: str) -> Parsed:
 
 
 def _load(body: str) -> Any:
-    if _too_deep(body):
-        raise yaml.YAMLError(f"invalid YAML: nested more than {MAX_DEPTH} levels deep")
+    if reason := _dangerous(body):
+        raise yaml.YAMLError(f"invalid YAML: {reason}")
     return yaml.load(body, _Loader)
 
 
-def _too_deep(body: str) -> bool:
-    """Whether a body is nested deeper than anybody writes: the C reader goes down by
-    recursion, and would end the process. Looked into only where brackets or
-    indentation allow for it."""
-    if body.count("[") + body.count("{") <= MAX_DEPTH and not _DEEP_INDENT.search(body):
-        return False
-    depth = 0
+def _dangerous(body: str) -> str:
+    """Why a body must not be read, "" where it may: nested deeper than anybody writes
+    (the C reader goes down by recursion, and would end the process), or aliases that
+    hold themselves or multiply. Looked into only where the text allows for it."""
+    nested = body.count("[") + body.count("{") > MAX_DEPTH or _DEEP_INDENT.search(body)
+    if not nested and not _ALIAS.search(body):
+        return ""
+    anchors: list[str | None] = []
+    aliases = 0
     for event in yaml.parse(body, _Loader):
         if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
+            anchors.append(event.anchor)
         elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > MAX_DEPTH:
-            return True
-    return False
+            anchors.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            aliases += 1
+            if event.anchor in anchors:
+                return f"the alias *{event.anchor} holds itself"
+        if len(anchors) > MAX_DEPTH:
+            return f"nested more than {MAX_DEPTH} levels deep"
+        if aliases > MAX_ALIASES:
+            return f"more than {MAX_ALIASES} aliases"
+    return ""
 
 
 def _describe(error: yaml.MarkedYAMLError) -> str:

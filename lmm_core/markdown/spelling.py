@@ -96,7 +96,8 @@ def _fence(body: str, sign: str) -> str:
 def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
     """All metadata blocks in one spelling, at their places and with their bodies.
 
-    The header stays native. A body that native markers cannot hold (it starts
+    The header stays native; a comment behind an opening `---` becomes the first line
+    of the body. A body that native markers cannot hold (it starts
     with a blank line, or has `---` or `...` at the start of a line) stays a div,
     and so does a div at the very start, which would become the header. Raises
     MarkdownError as `settle_safely`."""
@@ -142,7 +143,9 @@ def _with_tildes(block: Block) -> Block:
 
 
 def _stays(block: MetadataBlock, to: Spelling, at: int) -> bool:
-    if isinstance(block, HeaderBlock) or (block.spelling == to and block.source == _convert_block(block, to).source):
+    if isinstance(block, HeaderBlock):
+        return _remark(block) is None
+    if block.spelling == to and block.source == _convert_block(block, to).source:
         return True
     if to == "div":
         return False
@@ -152,14 +155,21 @@ def _stays(block: MetadataBlock, to: Spelling, at: int) -> bool:
 
 def _convert_block(block: MetadataBlock, to: Spelling) -> MetadataBlock:
     newline = newline_of(block.source)
-    remark = _REMARK.match(block.source.lstrip())
-    body = (remark[1] + newline if remark and block.spelling == "native" else "") + block.body
+    header = isinstance(block, HeaderBlock)
+    remark = _remark(block)
+    body = (remark + newline if remark else "") + block.body
     after = block.source[block.end :]
     blanks = after[len(after.rstrip(" \t\r\n")) :].split("\n", 1)
-    made = make_block(body, to, newline)
+    made = make_block(body, "native" if header else to, newline, header)
     source = made.source.removesuffix(newline) + (blanks[1] if len(blanks) > 1 else "")
     lead = block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
     return replace(cast(MetadataBlock, prefix_block(replace(made, source=source), lead)), line=block.line)
+
+
+def _remark(block: MetadataBlock) -> str | None:
+    """The comment behind the opening `---` of a native block, which is to Pandoc none."""
+    found = _REMARK.match(block.source.lstrip(BOM + " \t\r\n"))
+    return found[1] if found and block.spelling == "native" else None
 
 
 def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:

@@ -18,6 +18,7 @@ from ..markdown.blocks import (
     ErrorBlock,
     HeadingBlock,
     MarkdownError,
+    MetadataBlock,
     TextBlock,
     blank,
     ends_blank,
@@ -25,10 +26,16 @@ from ..markdown.blocks import (
 )
 from ..markdown.divs import Part, cut, find_parts
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
-from ..markdown.spelling import edit_block, settle
+from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 
 RAG_ONLY = "rag-only"
+# Keys that Pandoc takes from any native block of a document: a block that holds one
+# is the document's (references at the end, a second header), and stays.
+DOCUMENT_KEYS = frozenset(
+    """references bibliography csl nocite link-citations citation-abbreviations reference-section-title author date
+    subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()
+)
 DIV_TYPES = frozenset({"exercise", "topic", RAG_ONLY})
 
 
@@ -91,6 +98,7 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     gone: list[str] = []
     for node, is_out in verdicts(tree, rules):
         block = node_block(node)
+        kept += [] if is_out else [_only_document_keys(m) for m in node.metadata if _is_documents(m)]
         if isinstance(block, ErrorBlock):
             logger.warning("a metadata block that cannot be read is left out", block.line)
         elif isinstance(block, TextBlock) and not is_out:
@@ -142,8 +150,19 @@ def node_block(node: Node) -> HeadingBlock | TextBlock | None:
     return node.block if isinstance(node, TextNode) else None
 
 
+def _is_documents(block: MetadataBlock) -> bool:
+    return block.spelling == "native" and not DOCUMENT_KEYS.isdisjoint(block.content)
+
+
+def _only_document_keys(block: MetadataBlock) -> Block:
+    drop = {key for key in block.content if key not in DOCUMENT_KEYS} | {message.key for message in block.messages}
+    return edit_block(block, dict.fromkeys(drop, DELETED)) or TextBlock("") if drop else block
+
+
 def _own_header(tree: HeadingNode) -> Block:
-    header = tree.metadata[0]
+    header = convert([tree.metadata[0]], "div")[0]
+    if not isinstance(header, MetadataBlock):
+        return header
     drop = [key for key in header.content if key.startswith("~")]
     drop += [message.key for message in header.messages if message.key in MESSAGE_KEYS]
     if not drop:

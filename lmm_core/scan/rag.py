@@ -19,7 +19,7 @@ from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MarkdownError, MetadataBlock, Spelling
 from ..markdown.metadata import DELETED
 from ..markdown.ownership import digest
-from ..markdown.spelling import edit_block, settle_safely
+from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import (
     HeaderNode,
     HeadingNode,
@@ -44,13 +44,16 @@ def scan_rag(
     docid: str = "",
     spelling: Spelling = "div",
     rules: KnitRules | None = None,
+    verbatim: bool = True,
     logger: LoggerBase | None = None,
 ) -> list[Block]:
     """The document with its annotations.
 
     annotator: the extractive stand-in where none is given. docid: for ids, where
     the header has none. spelling: of new blocks in a document that has none.
-    rules: which divs are RAG-only; such material goes into no summary."""
+    rules: which divs are RAG-only; such material goes into no summary.
+    verbatim: whether the blocks are the text itself, and not a stand-in for Pandoc's
+    elements; then it is made sure that the new text has the same blocks."""
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
@@ -58,6 +61,8 @@ def scan_rag(
     run.prepare(tree, blocks, spelling)
     run.annotate(tree)
     run.identify(tree)
+    if not verbatim:
+        return settle(blocks, tree_to_blocks(tree))
     try:
         return settle_safely(blocks, tree_to_blocks(tree))
     except MarkdownError as error:
