@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lmm_core.markdown.metadata import MESSAGE_KEYS
+from lmm_core.scan.knit import words_of
 
 CHAIN = "lmm-chain"
 OPTIONS = ("keep", "save", "source", "div-types", "spelling")
@@ -81,8 +82,8 @@ def read_options(meta: Mapping[str, Any]) -> FilterOptions:
         if key.startswith("lmm-") and key != CHAIN:
             values[key.removeprefix("lmm-").replace("_", "-")] = plain(value)
     options = FilterOptions(unknown=[key for key in values if key not in OPTIONS])
-    options.keep = _words(values.get("keep"))
-    options.div_types = _words(values.get("div-types"))
+    options.keep = words_of(values.get("keep"))
+    options.div_types = words_of(values.get("div-types"))
     options.save = _file(values.get("save"))
     options.source = _file(values.get("source"))
     options.spelling = str(values.get("spelling") or "")
@@ -92,10 +93,3 @@ def read_options(meta: Mapping[str, Any]) -> FilterOptions:
 def _file(value: Any) -> str:
     """A file's name; `-M lmm-save` without one is no name."""
     return value if isinstance(value, str) else ""
-
-
-def _words(value: Any) -> list[str]:
-    """A list, or words separated by commas or blanks."""
-    if isinstance(value, list):
-        return [str(word) for word in value]
-    return str(value).replace(",", " ").split() if value else []

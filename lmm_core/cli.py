@@ -116,13 +116,17 @@ def convert(paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool, to:
 @click.option("--keep", multiple=True, metavar="TYPE", help="A type that stays in (exercise, …).")
 def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) -> None:
     """Write the lecture notes: no metadata, no RAG-only material."""
-    logger, files = _Told(), _find(paths)
+    logger = _Told()
+    files = [path for path in _find(paths) if not (output and output.is_dir() and _is_in(path, output))]
     if len(files) > 1 and (output is None or output.is_file()):
         raise click.UsageError("several files need a folder to be written to: -o FOLDER")
-    for path in files:
+    targets = {path: _target(path, paths, output) for path in files}
+    if len(set(targets.values())) < len(files):
+        raise click.UsageError("several of the files would be written to one place; knit them one by one")
+    for path, target in targets.items():
         text = _work(path, knit_work(keep), logger)
         if text is not None:
-            _write_notes(path, text[1], _target(path, paths, output), logger)
+            _write_notes(path, text[1], target, logger)
     _leave(logger)
 
 
@@ -161,7 +165,7 @@ class _Told(ListLogger):
 def _find(paths: tuple[Path, ...]) -> list[Path]:
     try:
         return find_markdown(list(paths))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, MarkdownError) as error:
         raise click.UsageError(str(error)) from None
 
 
@@ -210,6 +214,8 @@ def _tell(error: OSError | MarkdownError, path: Path, logger: _Told) -> None:
 
 
 def _rewrite(paths: tuple[Path, ...], work: Work, check: bool, diff: bool, as_json: bool, done: str) -> None:
+    if as_json and diff:
+        raise click.UsageError("--json and --diff exclude each other")
     logger, outcomes = _Told(), []
     for path in _find(paths):
         told = len(logger.reports)
@@ -248,6 +254,10 @@ def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | 
     if output is None or not (output.is_dir() or folders or len(paths) > 1):
         return output
     return output / (path.relative_to(folders[0]) if folders else path.name)
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def _write_notes(path: Path, text: str, target: Path | None, logger: _Told) -> None:

@@ -14,13 +14,13 @@ from typing import Any
 
 from .config import load_settings
 from .logging import ConsoleLogger, LoggerBase, in_file
-from .markdown.blocks import Block, Problem, Spelling, serialize_blocks
+from .markdown.blocks import Block, HeaderBlock, Problem, Spelling, serialize_blocks
 from .markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
 from .models.annotator import Annotator
 from .scan.header import report_errors, scan
-from .scan.knit import KnitRules, knit
+from .scan.knit import KnitRules, header_rules, knit
 from .scan.options import ScanOpts
 from .scan.rag import scan_rag
 
@@ -62,7 +62,8 @@ def rag_work(opts: ScanOpts | None = None, annotator: Annotator | None = None) -
         settings = load_settings(file.path)
         spelling: Any = settings.spelling
         scanned = _scan(blocks, file, logger)
-        return scan_rag(scanned, opts, annotator, docid_of(file.path), spelling, settings.rules, logger=logger)
+        rules = _rules(blocks, settings.rules)
+        return scan_rag(scanned, opts, annotator, docid_of(file.path), spelling, rules, logger=logger)
 
     return work
 
@@ -71,7 +72,7 @@ def knit_work(keep: Sequence[str] = ()) -> Work:
     """What `markdown_knit` does with a file's blocks."""
 
     def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        rules = load_settings(file.path).rules
+        rules = _rules(blocks, load_settings(file.path).rules)
         report_errors(blocks, logger)
         return knit(blocks, KnitRules(rules.div_types, rules.keep | set(keep)), logger)
 
@@ -86,6 +87,11 @@ def convert_work(to: Spelling) -> Work:
         return convert(blocks, to)
 
     return work
+
+
+def _rules(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:
+    header = blocks[0] if blocks else None
+    return header_rules(header.content, rules) if isinstance(header, HeaderBlock) else rules
 
 
 def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:

@@ -19,7 +19,8 @@ from .metadata import parse_metadata
 from .parse import NATIVE_CLOSE, NATIVE_OPEN, parse_markdown_text
 from .regions import DIV_CLOSE, DIV_OPEN, Regions
 
-_ITEM = re.compile(r"(?:[-*+]|\(?[@#]?\w{0,9}[.)])[ \t]+(?=\S)")
+_ITEM = re.compile(r"(?:[-*+:~]|\(?[@#]?\w{0,9}[.)]|\[\^[^\]\s]+\]:)[ \t]+(?=\S)")
+_HTML_DIV = re.compile(r"<(?:div|section)\b[^<>\n]*?\bclass\s*=\s*(?:\"([^\"\n]*)\"|'([^'\n]*)'|([\w-]+))", re.I)
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*(?=\n|\Z)")
 _QUOTED = re.compile(r"[ ]{0,3}>[ ]?")
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
@@ -49,7 +50,7 @@ class Part:
 def find_parts(text: str) -> list[Part]:
     """The closed divs and the metadata blocks inside divs of a text, in the order
     of their starts. What is not closed is text."""
-    if ":::" not in text:
+    if ":::" not in text and not _HTML_DIV.search(text):
         return []
     return _Walker(text).walk()
 
@@ -162,6 +163,8 @@ class _Walker:
             return end, True  # indented code
         if region := self._region(pos, pos + at, line[at:]):
             return region, True
+        if found := _HTML_DIV.match(line, at):
+            self._html_div(pos + at, (found[1] or found[2] or found[3]).split())
         if line.startswith(":::", at):
             return end, self._div(pos, pos + at, end, line[at:], base, free)
         if free and self.open and not at and (block := self._native(pos)):
@@ -177,7 +180,7 @@ class _Walker:
         base = self.items[-1] if self.items else 0
         while at - base <= 3 and (marker := _ITEM.match(line, at)):
             at = base = marker.end()
-            self.items.append(at)
+            self.items.append(min(at, 4) if marker[0][0] in ":~[" else at)
             free = True
         return at, base, free
 
@@ -216,6 +219,12 @@ class _Walker:
             part.metadata = block.content if isinstance(block, MetadataBlock) else None
             part.error = getattr(block, "message", "") if part.metadata is None else ""
             self.parts = [p for p in self.parts if not (p.start > part.start and p.end <= end)]
+
+    def _html_div(self, at: int, classes: list[str]) -> None:
+        """An HTML element that Pandoc takes for a div of these classes."""
+        end = self.regions.end(at)
+        if end is not None:
+            self.parts.append(Part(at, end, len(self.text), attributes=Attributes("", classes)))
 
     def _native(self, pos: int) -> int | None:
         """End of the native metadata block that the line opens; it becomes a part."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from .blocks import MarkdownError
 
 SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".Rmd", ".rmd")
+_ENDINGS = frozenset(suffix.lower() for suffix in SUFFIXES) | {".txt", ".text", ".mkd", ".mkdn", ".mdwn"}
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
@@ -42,6 +44,8 @@ def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> No
     written. With `read`, the file as it was read before, MarkdownError is raised
     where it has changed on disk since, and nothing is written. Raises OSError."""
     target = Path(os.path.realpath(path))
+    if target.exists() and not target.stat().st_mode & 0o222:
+        raise PermissionError(errno.EACCES, "read-only: not written", str(path))
     data = text.encode("utf-8")
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent)
     try:
@@ -88,11 +92,14 @@ def _sync_folder(folder: Path) -> None:
 
 def find_markdown(paths: list[Path]) -> list[Path]:
     """The files named, and all markdown files in the folders named (sorted; folders
-    whose names begin with `.` or `_` are left out). Raises FileNotFoundError."""
+    whose names begin with `.` or `_` are left out). Raises FileNotFoundError, and
+    MarkdownError for a file whose ending is not that of markdown."""
     found: list[Path] = []
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"{path}: no such file or folder")
+        if path.is_file() and path.suffix.lower() not in _ENDINGS:
+            raise MarkdownError(f"{path}: not a markdown file by its ending ({', '.join(SUFFIXES[:-1])}, .txt)")
         found.extend(_walk(path) if path.is_dir() else [path])
     return list(dict.fromkeys(found))
 

@@ -225,9 +225,9 @@ class _Parser:
         )
 
     def _report_div(self, pos: int, end: int) -> None:
-        """A metadata div directly under a paragraph's line is none to Pandoc."""
+        """A div directly under a paragraph's line is none to Pandoc."""
         at = self.text.find("\n:::", pos, end) + 1
-        if at and is_metadata_div(self.text[at : self.regions.line_end(at)]):
+        if at and DIV_OPEN.match(self.text, at):
             self._under_text.append(at)
 
     def _goes_on(self, first: int, after: int) -> bool:
@@ -251,7 +251,7 @@ class _Parser:
     def _report_unclosed(self) -> None:
         at, line = 0, 1
         found = {pos: f"a {what} starts here and is not closed" for pos, what in self.regions.unclosed.items()}
-        found |= dict.fromkeys(self._under_text, "a metadata div needs a blank line before it")
+        found |= dict.fromkeys(self._under_text, "a fenced div needs a blank line before it")
         for pos, what in sorted(found.items()):
             line += self.text.count("\n", at, pos)
             at = pos

@@ -61,8 +61,9 @@ def _title(blocks: Sequence[Block], name: str) -> str:
 
 
 def _report_title_block(first: TextBlock, logger: LoggerBase) -> None:
-    title = first.content.split("\n", 1)[0].lstrip("% \t").strip()
-    header = "---\n" + dump_entry("title", title or "Title") + "---"
+    lines = [line.lstrip("% \t").strip() for line in first.content.split("\n") if line.startswith("%")]
+    entries = [dump_entry(key, value) for key, value in zip(("title", "author", "date"), lines, strict=False) if value]
+    header = "---\n" + "".join(entries) + "---"
     logger.warning(
         "a Pandoc title block (`%`) cannot hold metadata, so the document gets no header; put this in its place:\n"
         + header,

@@ -7,7 +7,7 @@ walks (`RuleState`, `div_is_out`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +46,23 @@ class KnitRules:
 
     div_types: frozenset[str] = DIV_TYPES
     keep: frozenset[str] = frozenset()
+
+
+def header_rules(header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
+    """The rules with those that a document's header adds under `lmm:`."""
+    found = header.get("lmm")
+    options = {str(key).replace("_", "-"): value for key, value in found.items()} if isinstance(found, dict) else {}
+    return KnitRules(
+        rules.div_types | frozenset(words_of(options.get("div-types"))),
+        rules.keep | frozenset(words_of(options.get("keep"))),
+    )
+
+
+def words_of(value: Any) -> list[str]:
+    """A list, or words separated by commas or blanks."""
+    if isinstance(value, list):
+        return [str(word) for word in value]
+    return str(value).replace(",", " ").split() if value else []
 
 
 def types_of(value: Any) -> list[str]:
@@ -176,7 +193,7 @@ def _own_header(tree: HeadingNode) -> Block:
 
 def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: LoggerBase) -> TextBlock:
     """The block without what has to go of it, which is added to `gone`."""
-    if ":::" not in block.source:
+    if ":::" not in block.source and "<" not in block.source:
         return block
     gone += [block.source[start:end] for start, end in _cuts(block.source, rules)]
     for part in find_parts(block.source):

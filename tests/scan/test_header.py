@@ -92,7 +92,7 @@ def test_title_lines_get_no_header_above_them():
     logger = ListLogger()
     assert scanned(text, logger=logger) == text
     assert logger.count("warning") == 1
-    assert "---\ntitle: My notes\n---" in logger.reports[0].message
+    assert "---\ntitle: My notes\nauthor: A. Teacher\n---" in logger.reports[0].message
 
 
 def test_a_percent_sign_later_is_no_title_line():
