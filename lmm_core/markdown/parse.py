@@ -24,7 +24,7 @@ from .blocks import (
 from .metadata import Parsed, looks_like_key, parse_metadata
 from .regions import DIV_OPEN, Forward, Regions, div_attributes
 
-_BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*+(?:[ \t]*+\r?\Z)?")
+_BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t]*\r?(?:\n|\Z))")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")
@@ -32,7 +32,7 @@ NATIVE_CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
 _REMARK_OPEN = re.compile(r"\n---[ \t]+#")
 _DIV_HEAD = re.compile(
     r":{3,}[^\n]*\n(?:[ \t]*\r?\n)*"
-    r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{(?>[^\n{}]*?\.ya?ml\b)[^\n{}]*+\})[ \t]*\r?\n"
+    r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{[^\n{}]{0,200}\.ya?ml\b[^\n{}]{0,200}\})[ \t]*\r?\n"
 )
 _DIV_TAIL = re.compile(r"(?:[ \t]*\r?\n)*:{3,}[ \t]*\r?(?:\n|\Z)")
 _NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
@@ -197,9 +197,9 @@ class _Parser:
         while True:
             end = self._paragraph_end(pos)
             region = self.regions.first(pos, end)
-            self._report_div(pos, end if region is None else min(end, region))
+            self._report_div(pos, end if region is None else region[0])
             if region is not None:
-                pos = region
+                pos = region[1]
                 if pos < self.size and self._skip_blank(pos) == pos:
                     if self.text[pos - 1] == "\n" and self._starts_block(pos):
                         return pos

@@ -15,9 +15,10 @@ from functools import lru_cache
 
 from .blocks import Attributes, parse_attributes
 
-# Indentation and list markers before what may open a region; possessive, so
-# that no line makes the match go back.
-_PREFIX = r"[ \t]*+(?:(?>[-*+]|\(?[@#]?\w{0,9}[.)])[ \t]++)*+"
+# Indentation and list markers before what may open a region; runs of blanks are
+# possessive, so that no line makes the match go back. (Groups are not: before
+# Python 3.11.5 a possessive group, or an atomic one, keeps what failed in it.)
+_PREFIX = r"[ \t]*+(?:(?:[-*+]|\(?[@#]?\w{0,9}[.)])[ \t]++)*"
 _FENCE = re.compile(rf"(?P<prefix>{_PREFIX})(?P<fence>`{{3,}}(?!`)(?=[^`\n]*(?:\n|\Z))|~{{3,}})")
 _HTML = re.compile(
     r"[ ]{0,3}<(?:(?P<verbatim>script|pre|style|textarea)(?=[ \t>\r\n]|\Z)"
@@ -122,18 +123,19 @@ class Regions:
             return self._environment_ends().get(pos)
         return None
 
-    def first(self, pos: int, stop: int) -> int | None:
-        """End of the first region that starts between `pos` and `stop` (a
+    def first(self, pos: int, stop: int) -> tuple[int, int] | None:
+        """Start and end of the first region that starts between `pos` and `stop` (a
         paragraph, `pos` at its start), a fenced div only at `pos` itself."""
         at_line = pos == 0 or self.text[pos - 1] == "\n"
         if at_line and DIV_OPEN.match(self.text, pos) and (end := self.div_end(pos)):
-            return end
+            return pos, end
         at = pos if SPECIAL.match(self.text, pos) else self._next_special(pos, stop)
         while at is not None:
             if end := self.end(at):
-                return end
+                return at, end
             at = self._next_special(at, stop)
-        return self._comment_end(pos, stop)
+        end = self._comment_end(pos, stop)
+        return (stop, end) if end else None
 
     def _next_special(self, pos: int, stop: int) -> int | None:
         found = _SPECIAL_NEXT.search(self.text, pos, stop)
