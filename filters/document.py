@@ -144,7 +144,10 @@ def run_filter(name: str, work: Callable[[Document], None]) -> int:
     threading.stack_size(512 << 20)
     status: list[int] = []
     thread = threading.Thread(target=lambda: status.append(_filter(name, work)))
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # so large a stack is not to be had here
+        return _filter(name, work)
     thread.join()
     return status[0] if status else 1
 

@@ -22,23 +22,15 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
     not written. An empty document stays empty."""
     logger = logger or ConsoleLogger()
     report_errors(blocks, logger)
-    if not blocks or (blank(blocks[0].source.lstrip("\ufeff")) and len(blocks) == 1):
+    if not _can_have_header(blocks, logger):
         return list(blocks)
-    first = blocks[0]
-    if isinstance(first, ErrorBlock):
-        return list(blocks)
-    if isinstance(first, TextBlock) and first.content.startswith("%"):
-        _report_title_block(first, logger)
-        return list(blocks)
-    header = first if isinstance(first, HeaderBlock) else None
+    header = blocks[0] if isinstance(blocks[0], HeaderBlock) else None
     node = HeaderNode([header] if header else [])
     wanted = {"title": _title(blocks, name), "docid": docid}
-    values = {
-        key: value
-        for key, value in wanted.items()
-        if value and key_state(node.properties, key, digest(value)) in (State.MISSING, State.OUTDATED, State.CURRENT)
-    }
-    changes = set_values(node.properties, values, {key: digest(value) for key, value in values.items()})
+    hashes = {key: digest(value) for key, value in wanted.items()}
+    owned = (State.MISSING, State.OUTDATED, State.CURRENT)
+    values = {k: v for k, v in wanted.items() if v and key_state(node.properties, k, hashes[k]) in owned}
+    changes = set_values(node.properties, values, hashes)
     if not changes:
         return list(blocks)
     newline = first_newline(blocks)
@@ -47,6 +39,17 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
         return settle(blocks, [make_block(body, "native", newline, header=True), *blocks])
     write_keys(node, changes, "native", newline, logger)
     return settle(blocks, [*node.metadata, *blocks[1:]])
+
+
+def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
+    """Whether a header stands, or may be put, at the start."""
+    first = blocks[0] if blocks else None
+    if first is None or isinstance(first, ErrorBlock) or (len(blocks) == 1 and blank(first.source.lstrip("\ufeff"))):
+        return False
+    if isinstance(first, TextBlock) and first.content.startswith("%"):
+        _report_title_block(first, logger)
+        return False
+    return True
 
 
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
