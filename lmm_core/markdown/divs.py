@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from .blocks import BOM, Attributes, HeadingBlock, MetadataBlock, parse_attributes
+from .blocks import BOM, Attributes, Block, HeadingBlock, MetadataBlock, Problem, parse_attributes
 from .metadata import parse_metadata
 from .parse import NATIVE_CLOSE, NATIVE_OPEN, parse_markdown_text
 from .regions import DIV_CLOSE, DIV_OPEN, Regions
@@ -71,7 +71,7 @@ def cut(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, i
             continue
         done = part.end
         if verdict and part.is_metadata:
-            done += _about(_dedent(text[part.end : part.limit], part.indent))
+            done += _about(text, part)
         line = text.rfind("\n", 0, part.start) + 1
         start = line if not text[line : part.start].strip() else part.start
         done = _skip_blank(text, start, done)
@@ -100,10 +100,26 @@ def _skip_blank(text: str, start: int, end: int) -> int:
     return found.end() if found else end
 
 
-def _about(rest: list[tuple[str, str]]) -> int:
-    """How many characters of the lines after a metadata block it is about: one
-    block, or a heading with its section. Each line comes as `indent` and text."""
-    blocks = parse_markdown_text("".join(line for _, line in rest))
+def _about(text: str, part: Part) -> int:
+    """How many characters after a metadata block it is about: one block, or a heading
+    with its section. Looks no further than it has to."""
+    size = 2000
+    while True:
+        stop = text.rfind("\n", part.end, min(part.end + size, part.limit)) + 1
+        whole = part.end + size >= part.limit
+        rest = _dedent(text[part.end : part.limit if whole else stop], part.indent)
+        problems: list[Problem] = []
+        blocks = parse_markdown_text("".join(line for _, line in rest), problems)
+        count = _part_length(blocks)
+        lines = sum(block.source.count("\n") for block in blocks[:count])
+        sure = count + 1 < len(blocks) and not any(problem.line <= lines for problem in problems)
+        if whole or sure:
+            return sum(len(indent) + len(line) for indent, line in rest[:lines])
+        size *= 4
+
+
+def _part_length(blocks: list[Block]) -> int:
+    """How many blocks the part has that a list of blocks begins with."""
     at = 0
     while at < len(blocks) and isinstance(blocks[at], MetadataBlock):
         at += 1
@@ -114,8 +130,7 @@ def _about(rest: list[tuple[str, str]]) -> int:
         if isinstance(block, HeadingBlock) and block.level <= first.level:
             break
         at += 1
-    count = sum(block.source.count("\n") for block in blocks[:at])
-    return sum(len(indent) + len(line) for indent, line in rest[:count])
+    return at
 
 
 def _dedent(text: str, indent: int) -> list[tuple[str, str]]:
@@ -140,6 +155,7 @@ class _Walker:
         self.regions = Regions(text)
         self.parts: list[Part] = []
         self.open: list[Part] = []
+        self.inside: list[list[Part]] = [[]]  # parts that stand directly in each open div
         self.items: list[int] = []
 
     def walk(self) -> list[Part]:
@@ -147,9 +163,8 @@ class _Walker:
         pos, free = 0, True
         while pos < len(self.text):
             pos, free = self._line(pos, free)
-        for part in self.open:  # not closed: text
-            self.parts.remove(part)
-        return sorted(self.parts, key=lambda part: part.start)
+        unclosed = {id(part) for part in self.open}  # text
+        return [part for part in self.parts if id(part) not in unclosed]
 
     def _line(self, pos: int, free: bool) -> tuple[int, bool]:
         """Take in the line at `pos`; `free` says that no paragraph goes on with it.
@@ -204,27 +219,32 @@ class _Walker:
         if not opened or not free or (not self.items and indent):
             return False
         part = Part(at, end, len(self.text), indent, parse_attributes(opened["attributes"]))
-        self.parts.append(part)
+        self._add(part)
         self.open.append(part)
+        self.inside.append([])
         return True
+
+    def _add(self, part: Part) -> None:
+        self.parts.append(part)
+        self.inside[-1].append(part)
 
     def _close(self, part: Part, pos: int, end: int) -> None:
         part.end = end
-        for inner in self.parts:
-            if inner.start > part.start and inner.limit == len(self.text):
-                inner.limit = pos
+        for inner in self.inside.pop():
+            inner.limit = pos
         if "lmm" in part.attributes.classes:
             source = "".join(line for _, line in _dedent(" " * part.indent + self.text[part.start : end], part.indent))
             block = parse_markdown_text(source)[0] if source else None
             part.metadata = block.content if isinstance(block, MetadataBlock) else None
             part.error = getattr(block, "message", "") if part.metadata is None else ""
-            self.parts = [p for p in self.parts if not (p.start > part.start and p.end <= end)]
+            while self.parts[-1] is not part:
+                self.parts.pop()
 
     def _html_div(self, at: int, classes: list[str]) -> None:
         """An HTML element that Pandoc takes for a div of these classes."""
         end = self.regions.end(at)
         if end is not None:
-            self.parts.append(Part(at, end, len(self.text), attributes=Attributes("", classes)))
+            self._add(Part(at, end, len(self.text), attributes=Attributes("", classes)))
 
     def _native(self, pos: int) -> int | None:
         """End of the native metadata block that the line opens; it becomes a part."""
@@ -235,5 +255,5 @@ class _Walker:
         content = parse_metadata(self.text[opened.end() : closed.start() + 1]).content
         if content is None:
             return None
-        self.parts.append(Part(pos, closed.end(), len(self.text), metadata=content))
+        self._add(Part(pos, closed.end(), len(self.text), metadata=content))
         return closed.end()

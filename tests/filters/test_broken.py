@@ -220,3 +220,23 @@ def test_exercises_in_odd_places_are_left_out_by_every_way(hidden, pandoc):
 def test_options_in_the_header_hold_for_the_command_too():
     write("notes.md", "---\ntitle: T\nlmm:\n  div-types: solution\n---\n\ntext\n\n::: solution\nSECRET\n:::\n")
     assert b"SECRET" not in run("lmm knit notes.md").stdout
+
+
+def test_a_typed_block_in_a_callout_is_found_however_long_it_is():
+    code = "```\n" + "x = 1\n\n" * 2000 + "SECRET\n```\n"
+    write("notes.md", f"::: note\n::: lmm\n```yaml\ntype: exercise\n```\n:::\n\n{code}\nStays.\n:::\n")
+    shown = run("lmm knit notes.md").stdout
+    assert b"SECRET" not in shown
+    assert b"x = 1" not in shown
+    assert b"Stays." in shown
+
+
+def test_many_divs_take_linear_time():
+    from time import process_time
+
+    from lmm_core.scan.knit import KnitRules, strip_divs
+
+    for one in ("::: lmm\n```yaml\ntype: exercise\n```\n:::\n\ntext\n\n", "::: exercise\nx\n:::\n\n", "::: note\n\n"):
+        started = process_time()
+        strip_divs("::: outer\n\n" + one * 300 + ":::\n", KnitRules())
+        assert process_time() - started < 2, one
