@@ -519,8 +519,7 @@ def finish_elements(document: Document, ast: dict[str, Any]) -> None:
     while another filter of ours follows."""
     from .elements import mark_metadata, strip_metadata
 
-    holds = _holds_metadata(ast["blocks"])
-    if holds:
+    if mentions(ast["blocks"], {"lmm"}):
         ast = mark_metadata(ast) if document.followed else strip_metadata(ast)
     document.ast = {**document.ast, "blocks": ast["blocks"], "meta": dict(ast["meta"])}
     clean_meta(document)
@@ -535,10 +534,19 @@ def clean_meta(document: Document) -> None:
         document.ast["meta"] = {key: value for key, value in meta.items() if not is_ours_alone(key)}
 
 
-def _holds_metadata(node: Any) -> bool:
-    """Whether metadata divs or raw blocks of ours stand anywhere in some JSON."""
-    text = json.dumps(node)
-    return '"lmm"' in text
+def mentions(node: object, words: set[str]) -> bool:
+    """Whether one of the words stands as a text of its own anywhere in some JSON."""
+    stack: list[object] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            if item in words:
+                return True
+        elif isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return False
 
 
 def save_text(document: Document, text: str) -> None:

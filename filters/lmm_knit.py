@@ -15,6 +15,7 @@ from .document import (
     elements_of,
     finish_elements,
     mark_chain,
+    mentions,
     parse_as_input,
     require_places,
     run_filter,
@@ -64,7 +65,7 @@ def _knit_elements(document: Document) -> None:
 
 def _knit_ast(document: Document) -> None:
     """Knit Pandoc's elements; they pass untouched where nothing has to go."""
-    if _mentions(document.ast["blocks"], {"lmm", *document.rules.div_types}):
+    if mentions(document.ast["blocks"], {"lmm", *document.rules.div_types}):
         from .elements import dump, knit_elements, load
 
         doc = load(document.ast)
@@ -72,21 +73,6 @@ def _knit_ast(document: Document) -> None:
         document.ast = {**document.ast, "blocks": dump(doc)["blocks"]}
     clean_meta(document)
     mark_chain(document)
-
-
-def _mentions(node: object, words: set[str]) -> bool:
-    """Whether one of the words stands as a text of its own anywhere in some JSON."""
-    stack: list[object] = [node]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            if item in words:
-                return True
-        elif isinstance(item, dict):
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-    return False
 
 
 def main() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
-from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
-from lmm_core.markdown.files import project_root
+from lmm_core.markdown.blocks import Block, serialize_blocks
+from lmm_core.markdown_files import docid_of
 from lmm_core.scan.header import report_errors, scan
 from lmm_core.scan.rag import scan_rag
 
@@ -51,7 +49,7 @@ def annotate(document: Document) -> None:
 def _passes(document: Document, blocks: list[Block]) -> list[Block]:
     path, docid = document.path, ""
     if path is not None:
-        docid = Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
+        docid = docid_of(path)
     spelling: Any = document.options.spelling or document.settings.spelling
     scanned = scan(blocks, path.stem if path else "", docid, document.logger)
     return scan_rag(
@@ -68,8 +66,6 @@ def _annotate_elements(document: Document) -> None:
     """The same, on Pandoc's elements."""
     elements = elements_of(document, with_text=True)
     header: list[Block] = [header_of(document.ast["meta"])] if document.ast["meta"] else []
-    for block in header:
-        assert isinstance(block, HeaderBlock)
     document.blocks = _passes(document, [*header, *elements.blocks])
     if document.options.save:
         document.logger.error("lmm-save needs the source text: give pandoc the file by its name")

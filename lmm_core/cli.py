@@ -153,8 +153,6 @@ def doctor(as_json: bool) -> None:
 class _Told(ListLogger):
     """Prints each report at once, and counts."""
 
-    quiet = False
-
     def report(self, report: Report) -> None:
         super().report(report)
         kind = "warning: " if report.level == "warning" else ""

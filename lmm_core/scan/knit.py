@@ -1,7 +1,7 @@
 """Knitting: the lecture notes, without metadata and RAG-only material.
 
 The rules stand here once, for texts (`knit`) and for what the Pandoc filter
-walks (`RuleState`, `div_is_out`).
+walks (`verdicts`, `div_verdict`).
 """
 
 from __future__ import annotations
