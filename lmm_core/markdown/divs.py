@@ -181,7 +181,7 @@ class _Walker:
         if found := _HTML_DIV.match(line, at):
             self._html_div(pos + at, (found[1] or found[2] or found[3]).split())
         if line.startswith(":::", at):
-            return end, self._div(pos, pos + at, end, line[at:], base, free)
+            return end, self._div(pos, pos + at, end, line[at:], free)
         if free and self.open and not at and (block := self._native(pos)):
             return block, True
         return end, bool(_HEADING.match(line))
@@ -209,7 +209,7 @@ class _Walker:
             return None
         return self.regions.end(pos)
 
-    def _div(self, pos: int, at: int, end: int, line: str, base: int, free: bool) -> bool:
+    def _div(self, pos: int, at: int, end: int, line: str, free: bool) -> bool:
         if DIV_CLOSE.match(line):
             if self.open:
                 self._close(self.open.pop(), pos, end)

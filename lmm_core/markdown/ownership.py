@@ -18,11 +18,6 @@ def find_key(properties: Mapping[str, Any], key: str) -> str | None:
     return None
 
 
-def own_key(key: str) -> str:
-    """A key without the signs that say whose it is."""
-    return key.lstrip("~").removesuffix("=") if key != "=" else key
-
-
 def digest(value: Any) -> str:
     """A short hash (10 hexadecimal digits) of a value as parsed from YAML."""
     data = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

@@ -7,7 +7,7 @@ walks (`verdicts`, `div_verdict`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -195,12 +195,13 @@ def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: Logg
     """The block without what has to go of it, which is added to `gone`."""
     if ":::" not in block.source and "<" not in block.source:
         return block
-    gone += [block.source[start:end] for start, end in _cuts(block.source, rules)]
+    cuts = list(_cuts(block.source, rules))
+    gone += [block.source[start:end] for start, end in cuts]
     for part in find_parts(block.source):
         if part.error:
             line = block.line + block.content.count("\n", 0, block.content.find(block.source[part.start : part.end]))
             logger.warning("a metadata block that cannot be read is left out", line)
-    source = strip_divs(block.source, rules)
+    source = _without(block.source, cuts)
     return replace(block, source="" if blank(source) else source)
 
 
@@ -210,9 +211,15 @@ def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: Logg
 def strip_divs(text: str, rules: KnitRules) -> str:
     """A text without metadata and RAG-only divs, at any depth. What a metadata block
     inside a div says of the part after it counts, too."""
+    return _without(text, _cuts(text, rules))
+
+
+def _without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:
+    """A text without some ranges of it; with `lines`, empty lines stand for what goes,
+    so that lines keep their numbers."""
     kept, at = [], 0
-    for start, end in _cuts(text, rules):
-        kept.append(text[at:start])
+    for start, end in cuts:
+        kept += [text[at:start], "\n" * text.count("\n", start, end) if lines else ""]
         at = end
     return "".join(kept) + text[at:]
 
@@ -224,16 +231,6 @@ def _cuts(text: str, rules: KnitRules) -> Iterator[tuple[int, int]]:
         return div_verdict(part.attributes, rules)
 
     return cut(text, goes)
-
-
-def _blanked(text: str, rules: KnitRules) -> str:
-    """As `strip_divs`, with empty lines for what goes, so that lines keep their
-    numbers."""
-    kept, at = [], 0
-    for start, end in _cuts(text, rules):
-        kept += [text[at:start], "\n" * text.count("\n", start, end)]
-        at = end
-    return "".join(kept) + text[at:]
 
 
 # References to what is left out
@@ -254,7 +251,13 @@ def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, 
         block = node_block(node)
         if block is None or isinstance(block, ErrorBlock):
             continue
-        rest = "" if is_out else _blanked(block.source, rules) if isinstance(block, TextBlock) else block.source
+        rest = (
+            ""
+            if is_out
+            else _without(block.source, _cuts(block.source, rules), lines=True)
+            if isinstance(block, TextBlock)
+            else block.source
+        )
         gone |= _labels(block, block.source) - _labels(block, rest)
         lead = len(block.source) - len(block.source.lstrip(" \t\r\n\ufeff"))
         stays.append((block.line - block.source.count("\n", 0, lead), rest))
