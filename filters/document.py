@@ -13,11 +13,10 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmm_core.config import ConfigError, Settings, load_settings
 from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
 from lmm_core.markdown.blocks import (
     Block,
@@ -33,6 +32,8 @@ from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.files import MarkdownFile, check_unchanged, load_markdown, save_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.spelling import convert, edit_block, make_block
+from lmm_core.markdown_files import project_of
+from lmm_core.project import ConfigError, Project, load_project
 from lmm_core.scan.knit import DOCUMENT_KEYS, KnitRules
 from lmm_core.scan.owned import FLOW
 
@@ -91,7 +92,7 @@ class Document:
     ast: dict[str, Any]
     run: PandocRun | None
     options: FilterOptions
-    settings: Settings
+    project: Project
     logger: LoggerBase
     source: Source | None = None
     known: Source | None = None
@@ -126,8 +127,15 @@ class Document:
     @property
     def rules(self) -> KnitRules:
         """The knit rules of configuration and options together."""
-        rules = self.settings.rules
+        rules = self.project.rules
         return KnitRules(rules.div_types | set(self.options.div_types), rules.keep | set(self.options.keep))
+
+    def project_for(self, blocks: Sequence[Block]) -> Project | None:
+        """The project, with what the document's header and the options say. None where
+        the header says what cannot be, which is reported."""
+        spelling = self.options.spelling or self.project.spelling
+        project = replace(self.project, spelling=spelling, rules=self.rules)
+        return project_of(blocks, project, self.logger)
 
     @property
     def executable(self) -> str:
@@ -177,7 +185,7 @@ def read_document(name: str, data: bytes, target: str) -> Document:
     run = find_run()
     options = read_options(ast["meta"])
     logger = ConsoleLogger(f"{name}: ")
-    document = Document(name, target, ast, run, options, Settings(), logger)
+    document = Document(name, target, ast, run, options, Project(Path()), logger)
     document.done = _take_mark(ast, run)
     _refuse_overwriting(document)
     for option in options.unknown:
@@ -185,7 +193,7 @@ def read_document(name: str, data: bytes, target: str) -> Document:
     if options.spelling not in ("", "div", "native"):
         raise FilterError(f"lmm-spelling is div or native, not {options.spelling!r}")
     source = _left_text(document) or _find_source(document)
-    document.settings = load_settings(document.path)
+    document.project = load_project(document.path)
     if source is not None:
         document.source = source
         document.blocks = parse_markdown_text(source.text, document.problems)

@@ -3,75 +3,49 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
-from lmm_core.markdown.blocks import Block, serialize_blocks
-from lmm_core.markdown_files import docid_of
-from lmm_core.scan.header import report_errors, scan
-from lmm_core.scan.rag import scan_rag
+from lmm_core.markdown.blocks import Block
+from lmm_core.markdown_files import docid_of, new_run
+from lmm_core.model_pool import Models
+from lmm_core.models.sources import ModelError
+from lmm_core.scan.header import scan
+from lmm_core.scan.rag import RagRun
 
-from .document import (
-    Document,
-    as_divs,
-    elements_of,
-    finish_elements,
-    header_of,
-    run_filter,
-    save_text,
-    write_elements,
-    write_text,
-)
+from .document import Document, run_filter
+from .pass_run import apply_pass
 
 
 def annotate(document: Document) -> None:
     """Run the header and RAG passes on the document, and hand it on."""
-    if document.source is None:
-        _annotate_elements(document)
-        return
-    if not (document.to_markdown or document.options.save or document.followed):
-        document.logger.warning(
-            f"nothing keeps annotations in {document.target}, so none were made; "
-            "write markdown, or add -M lmm-save=FILE"
-        )
-        report_errors(document.blocks, document.logger)
-        finish_elements(document, as_divs(document) or document.ast)
-        return
-    document.blocks = _passes(document, document.blocks)
-    text = serialize_blocks(document.blocks)
-    if document.options.save:
-        save_text(document, text)
-    if document.to_markdown:
-        write_text(document, text)
-    else:
-        finish_elements(document, as_divs(document) or document.ast)
+    apply_pass(document, lambda blocks: _annotate(document, blocks), "annotations")
 
 
-def _passes(document: Document, blocks: list[Block]) -> list[Block]:
-    path, docid = document.path, ""
-    if path is not None:
-        docid = docid_of(path)
-    spelling: Any = document.options.spelling or document.settings.spelling
+def _annotate(document: Document, blocks: list[Block]) -> list[Block]:
+    path = document.path
+    docid = docid_of(path) if path is not None else ""
     scanned = scan(blocks, path.stem if path else "", docid, document.logger)
-    return scan_rag(
-        scanned,
-        docid=docid,
-        spelling=spelling,
-        rules=document.rules,
-        verbatim=document.source is not None,
-        logger=document.logger,
-    )
+    project = document.project_for(blocks)
+    if project is None:
+        return scanned
+    models = Models(document.options.model, warn=document.logger.warning)
+    try:
+        run = new_run(project, models.annotator(project), docid, document.logger)
+    except ModelError as error:
+        document.logger.error(f"not annotated: {error}")
+        return scanned
+    run.verbatim = document.source is not None
+    run.start(scanned)
+    if run.open:
+        _ask(document, run, models)
+    return run.finish()
 
 
-def _annotate_elements(document: Document) -> None:
-    """The same, on Pandoc's elements."""
-    elements = elements_of(document, with_text=True)
-    header: list[Block] = [header_of(document.ast["meta"])] if document.ast["meta"] else []
-    document.blocks = _passes(document, [*header, *elements.blocks])
-    if document.options.save:
-        document.logger.error("lmm-save needs the source text: give pandoc the file by its name")
-    write_elements(document)
-    if not document.to_markdown:
-        finish_elements(document, document.ast)
+def _ask(document: Document, run: RagRun, models: Models) -> None:
+    from lmm_core.models.chat import run as run_async
+
+    run_async(run.ask_and_close())
+    if models.usage.requests or models.usage.cached:
+        document.logger.info(str(models.usage))
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from lmm_core.markdown.metadata import MESSAGE_KEYS
 from lmm_core.scan.knit import words_of
 
 CHAIN = "lmm-chain"
-OPTIONS = ("keep", "save", "source", "div-types", "spelling")
+OPTIONS = ("keep", "save", "source", "div-types", "spelling", "model", "pass")
 # Keys that a metadata block inside the text may have brought: pandoc has merged
 # such blocks into the document's metadata, and their places are lost.
 _POSITIONAL = frozenset({"type", "questions", "skip", "frozen", "knit", "chat", *MESSAGE_KEYS})
@@ -69,6 +69,7 @@ class FilterOptions:
     save: str = ""
     source: str = ""
     spelling: str = ""
+    model: str = ""
     unknown: list[str] = field(default_factory=list)
 
 
@@ -87,6 +88,7 @@ def read_options(meta: Mapping[str, Any]) -> FilterOptions:
     options.save = _file(values.get("save"))
     options.source = _file(values.get("source"))
     options.spelling = str(values.get("spelling") or "")
+    options.model = str(values.get("model") or "")
     return options
 
 

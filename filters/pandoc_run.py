@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-OURS = ("lmm-rag", "lmm-knit")
+OURS = ("lmm-rag", "lmm-knit", "lmm-pass")
 _SHORT = {
     "f": "from", "r": "from", "t": "to", "w": "to", "o": "output", "M": "metadata", "d": "defaults", "V": "variable",
     "H": "include-in-header", "B": "include-before-body", "A": "include-after-body", "F": "filter", "L": "lua-filter",
@@ -103,6 +103,12 @@ class PandocRun:
                 if defaults.get(key) is not None:
                     return str(defaults[key])
         return None
+
+    def metadata(self) -> list[str]:
+        """What `-M` and the defaults files say, as `key=value`."""
+        tables = [found.get("metadata") for found in self.defaults]
+        said = [f"{key}={value}" for table in tables if isinstance(table, dict) for key, value in table.items()]
+        return said + [value or "" for name, value in self.options if name == "metadata"]
 
     @property
     def reader(self) -> str:

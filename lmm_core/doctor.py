@@ -11,9 +11,12 @@ from pathlib import Path
 import yaml
 
 from . import __version__
-from .models.extractive import NAME
+from .models.roles import ROLES, ModelName
+from .models.sources import STAND_IN, ModelError, Source, known_sources
+from .project import CONFIG_NAME, ConfigError, Project, load_project, model_name
 
 OLDEST_PANDOC = (2, 17)
+SECONDS_ONLINE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +30,65 @@ class Finding:
     advice: str = ""
 
 
-def examine() -> list[Finding]:
-    """All findings, in the order in which a person needs them."""
+def examine(online: bool = False) -> list[Finding]:
+    """All findings for the working folder, in the order in which a person needs them.
+    online: servers are asked whether they are there (5 seconds each at most)."""
     return [
         Finding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
         _pandoc(),
-        *(_command(name) for name in ("lmm-rag", "lmm-knit")),
+        *(_command(name) for name in ("lmm-rag", "lmm-knit", "lmm-pass")),
         _yaml(),
-        Finding(
-            "annotations",
-            f"{NAME}: key terms and sentences of the text itself; no language model, no key, no network",
-        ),
+        *_models(online),
     ]
+
+
+def _models(online: bool) -> list[Finding]:
+    """Which model has which role, and whether it can be asked."""
+    try:
+        project = load_project(None)
+    except ConfigError as error:
+        return [Finding("config", str(error), ok=False, advice="lmm config show says where each setting comes from")]
+    file = project.root / CONFIG_NAME
+    found = [Finding("config", str(file) if file.is_file() else "none (lmm config init writes one)")]
+    names: dict[str, str] = {}
+    for role in ROLES:
+        try:
+            names[role] = str(model_name(project, role))
+        except ModelError as error:
+            found.append(Finding(role, str(error), ok=False, optional=True))
+        else:
+            found.append(_model(role, model_name(project, role), project))
+    sources = known_sources(project.sources)
+    used = dict.fromkeys(name.partition("/")[0] for name in names.values())
+    return found + [_server(sources[name]) for name in used if online and name in sources]
+
+
+def _model(role: str, name: ModelName, project: Project) -> Finding:
+    """The stand-in annotates; what it cannot do is said."""
+    if name.source == STAND_IN:
+        does = {
+            "minor": "annotates by key terms and sentences of the text itself; no model, no key, no network",
+            "embedding": "no embedding model; no key, no network",
+        }.get(role, "no chat without a model")
+        return Finding(role, f"{name}: {does}")
+    source = known_sources(project.sources)[name.source]
+    if not source.key_variable or (source.local and not source.key()):
+        return Finding(role, f"{name}: no key is needed")
+    if source.key():
+        return Finding(role, f"{name}: {source.key_variable} is set")
+    return Finding(role, f"{name}: {source.key_variable} is not set", ok=False, optional=True,
+                   advice="put the key into the environment, not into a file")  # fmt: skip
+
+
+def _server(source: Source) -> Finding:
+    """Whether a source's server answers."""
+    from .models.chat import run
+    from .models.openai_chat import check_server
+
+    error = run(check_server(source, SECONDS_ONLINE))
+    if error:
+        return Finding(source.name, str(error), ok=False)
+    return Finding(source.name, f"{source.base_url}: is there")
 
 
 def _pandoc() -> Finding:

@@ -1,78 +1,151 @@
 """The passes on files, for the command, the REPL and scripts.
 
-These functions read the file, merge configuration into the pass's arguments,
-and write the result back; the passes themselves (`lmm_core.scan`) know neither
-files nor settings.
+These functions read the file, merge header and configuration into the pass's
+arguments, and write the result back; the passes themselves (`lmm_core.scan`) know
+neither files nor settings.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .config import load_settings
 from .logging import ConsoleLogger, LoggerBase, in_file
 from .markdown.blocks import Block, HeaderBlock, Problem, Spelling, serialize_blocks
 from .markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
+from .model_pool import Models
 from .models.annotator import Annotator
+from .models.sources import ModelError
+from .project import ConfigError, Project, for_document, load_project
 from .scan.header import report_errors, scan
 from .scan.knit import KnitRules, header_rules, knit
 from .scan.options import ScanOpts
-from .scan.rag import scan_rag
+from .scan.rag import Planned, Progress, RagRun
+from .validation import validated
 
-Save = bool | str | Path
-Work = Callable[[list[Block], MarkdownFile, LoggerBase], Sequence[Block]]
+SaveTo = bool | str | Path
+Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Block]]]
 
 
-def markdown_scan(path: str | Path, save: Save = True, logger: LoggerBase | None = None) -> list[Block]:
+@validated
+def markdown_scan(path: str | Path, save_to: SaveTo = True, logger: LoggerBase | None = None) -> list[Block]:
     """Complete the header (`~title`, `~docid`) and report errors.
 
-    save: True writes the file, False writes nothing, a path writes there. Returns
+    save_to: True writes the file, False writes nothing, a path writes there. Returns
     the blocks. Raises OSError and MarkdownError (no UTF-8, changed meanwhile)."""
-    return _run(Path(path), _scan, save, logger)
+    return _run(Path(path), _scan, save_to, logger)
 
 
+@validated
 def markdown_rag(
     path: str | Path,
     opts: ScanOpts | None = None,
-    save: Save = True,
+    save_to: SaveTo = True,
     annotator: Annotator | None = None,
+    refresh: bool = False,
     logger: LoggerBase | None = None,
 ) -> list[Block]:
-    """Complete the header and annotate the sections; arguments and errors as
-    `markdown_scan` and `scan_rag`."""
-    return _run(Path(path), rag_work(opts, annotator), save, logger)
+    """Complete the header and annotate the sections. Where no `opts` and no `annotator`
+    are given, header and configuration name them; arguments and errors as those of
+    `markdown_scan` and `scan_rag`, and ConfigError."""
+    work = RagWork(Models(), opts, annotator=annotator, refresh=refresh)
+    return _run(Path(path), work.finish_and_close, save_to, logger)
 
 
+@validated
 def markdown_knit(
-    path: str | Path, keep: Sequence[str] = (), save: Save = False, logger: LoggerBase | None = None
+    path: str | Path, keep: Sequence[str] = (), save_to: SaveTo = False, logger: LoggerBase | None = None
 ) -> list[Block]:
     """The lecture notes of a file; `keep` are types that stay in."""
-    return _run(Path(path), knit_work(keep), save, logger)
+    return _run(Path(path), knit_work(keep), save_to, logger)
 
 
-def rag_work(opts: ScanOpts | None = None, annotator: Annotator | None = None) -> Work:
-    """What `markdown_rag` does with a file's blocks."""
+@dataclass
+class RagWork:
+    """What `markdown_rag` does with a file's blocks.
 
-    def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        settings = load_settings(file.path)
-        spelling: Any = settings.spelling
-        scanned = _scan(blocks, file, logger)
-        rules = _rules(blocks, settings.rules)
-        return scan_rag(scanned, opts, annotator, docid_of(file.path), spelling, rules, logger=logger)
+    models: those of the run; opts: in place of what header and configuration say;
+    changes: options over theirs, by name; annotator: in place of the model that they
+    name."""
 
-    return work
+    models: Models
+    opts: ScanOpts | None = None
+    changes: Mapping[str, bool] = field(default_factory=dict)
+    annotator: Annotator | None = None
+    refresh: bool = False
+    progress: Progress | None = None
+
+    async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        """The blocks, annotated. Raises ConfigError."""
+        run = await self._start(blocks, file, logger)
+        if run is None:
+            return blocks
+        if run.open:
+            await run.ask()
+        return run.finish()
+
+    async def finish_and_close(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        """`finish`, for a single file."""
+        try:
+            return await self.finish(blocks, file, logger)
+        finally:
+            await self.models.close()
+            if self.annotator:
+                await self.annotator.close()
+
+    async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> tuple[str, list[Planned]]:
+        """The requests that `finish` would make, and the name of who would get them.
+        Raises ConfigError and ModelError."""
+        run = await self._start(blocks, file, logger)
+        return (run.annotator.name, run.planned()) if run else ("", [])
+
+    async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
+        """A run with nothing asked yet; None where the header names what cannot be."""
+        project = project_of(blocks, load_project(file.path), logger)
+        try:
+            annotator = self.annotator or (self.models.annotator(project) if project else None)
+        except ModelError as error:
+            logger.error(f"not annotated: {error}")
+            return None
+        if project is None or annotator is None:
+            return None
+        run = new_run(project, annotator, docid_of(file.path), logger)
+        run.opts = replace(self.opts or project.opts, **self.changes)
+        run.refresh, run.progress = self.refresh, self.progress
+        run.start(await _scan(blocks, file, logger))
+        return run
+
+
+def new_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
+    """A run of the RAG pass as a project asks for it; it has not started."""
+    spelling: Any = project.spelling
+    return RagRun(project.opts, annotator, docid, spelling, project.rules, True, False, logger)
+
+
+def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:
+    """A document's project with what its header says; None where the header says what
+    cannot be, which is reported."""
+    header = blocks[0] if blocks else None
+    if not isinstance(header, HeaderBlock):
+        return project
+    try:
+        return for_document(project, header.content)
+    except ConfigError as error:
+        for problem in str(error).split("\n"):
+            logger.error(problem, header.line)
+        return None
 
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
     """What `markdown_knit` does with a file's blocks."""
 
-    def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        rules = _rules(blocks, load_settings(file.path).rules)
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        rules = _rules(blocks, load_project(file.path).rules)
         report_errors(blocks, logger)
         return knit(blocks, KnitRules(rules.div_types, rules.keep | set(keep)), logger)
 
@@ -82,7 +155,7 @@ def knit_work(keep: Sequence[str] = ()) -> Work:
 def convert_work(to: Spelling) -> Work:
     """Converts a file's metadata blocks to one spelling."""
 
-    def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         report_errors(blocks, logger)
         return convert(blocks, to)
 
@@ -94,7 +167,7 @@ def _rules(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:
     return header_rules(header.content, rules) if isinstance(header, HeaderBlock) else rules
 
 
-def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
     return scan(blocks, file.path.stem, docid_of(file.path), logger)
 
 
@@ -104,17 +177,19 @@ def docid_of(path: Path) -> str:
     return Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
 
 
-def _run(path: Path, work: Work, save: Save, logger: LoggerBase | None) -> list[Block]:
-    file, blocks = work_on(path, work, logger or ConsoleLogger())
+def _run(path: Path, work: Work, save_to: SaveTo, logger: LoggerBase | None) -> list[Block]:
+    from .models.chat import run
+
+    file, blocks = run(work_on(path, work, logger or ConsoleLogger()))
     text = serialize_blocks(blocks)
-    if save is True and text != file.text:
+    if save_to is True and text != file.text:
         save_markdown(path, text, file)
-    elif not isinstance(save, bool):
-        save_markdown(Path(save), text, file if _same(path, Path(save)) else None)
+    elif not isinstance(save_to, bool):
+        save_markdown(Path(save_to), text, file if _same(path, Path(save_to)) else None)
     return blocks
 
 
-def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
+async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
     """Read a file and do some work on its blocks; nothing is written. What is wrong
     in the file is reported with its line."""
     file = load_markdown(path)
@@ -123,7 +198,7 @@ def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, l
     blocks = parse_markdown_text(file.text, problems)
     for problem in problems:
         located.warning(problem.message, problem.line)
-    return file, list(work(blocks, file, located))
+    return file, list(await work(blocks, file, located))
 
 
 def _same(one: Path, other: Path) -> bool:

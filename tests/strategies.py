@@ -161,6 +161,7 @@ class CountingAnnotator:
     """An annotator that counts its calls and says something different about each text."""
 
     name = "test/counting"
+    stopped = None
 
     def __init__(self, questions=True, summary=True):
         self.sections = []
@@ -171,7 +172,14 @@ class CountingAnnotator:
     def calls(self):
         return len(self.sections)
 
-    def annotate(self, section):
+    def cost(self, section, wanted):
+        """Its text counts as one token."""
+        return 1
+
+    async def close(self):
+        """Nothing is open."""
+
+    async def annotate(self, section, wanted, instead=""):
         """One question and a summary, made of the text."""
         self.sections.append(section)
         words = " ".join([*section.text.split(), *section.summaries])

@@ -1,5 +1,6 @@
 """Every command that the README and the docs show, run; what they show it prints."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import run, text
+from tests.model_server import ModelServer, annotate
 
 ROOT = Path(__file__).parents[1]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
@@ -38,6 +40,30 @@ def test_readme(pandoc):
     assert "14" in text("instructor.html")
     assert "14" in text("instructor.md")
     assert "14" not in text("lecture.md")
+
+
+def test_models_page(monkeypatch, pandoc):
+    """With a server of the OpenAI protocol in place of OpenAI's."""
+    shutil.copy(ROOT / "docs" / "example.md", "notes.md")
+    shutil.copy(ROOT / "docs" / "passes" / "figures.py", "figures.py")
+    assert run("git init -q .").returncode == 0
+    assert run("git add notes.md").returncode == 0
+    with ModelServer(reply=with_figures) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        for command, shown in transcript(ROOT / "docs" / "models.md"):
+            done = run(command, pandoc)
+            printed = (done.stdout + done.stderr).decode()
+            assert done.returncode == 0, printed
+            assert fits(shown, printed), f"{command} printed:\n{printed}"
+    assert "67" in text("figures.csv")
+
+
+def with_figures(body):
+    """A model that finds one figure in each section, where it is asked for figures."""
+    if "figures" in body["messages"][0]["content"]:
+        return json.dumps({"figures": [{"quantity": "a", "value": "67", "unit": "h"}]})
+    return annotate(body)
 
 
 @pytest.mark.parametrize("name", ["filters.md"])

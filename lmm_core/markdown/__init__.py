@@ -26,6 +26,7 @@ from .tree import (
     blocks_to_tree,
     load_tree,
     save_tree,
+    sections,
     serialize_tree,
     titles_path,
     traverse,
@@ -38,6 +39,6 @@ __all__ = [
     "MarkdownError", "MarkdownFile", "MarkdownTree", "Message", "MetadataBlock", "Node", "Problem",
     "Spelling", "TextBlock", "TextNode", "blocks_to_tree", "convert", "edit_block", "find_markdown",
     "load_markdown", "load_tree", "make_block", "parse_markdown_text", "project_root", "save_markdown",
-    "save_tree", "serialize_blocks", "serialize_tree", "settle", "titles_path", "traverse",
+    "save_tree", "sections", "serialize_blocks", "serialize_tree", "settle", "titles_path", "traverse",
     "traverse_post", "tree_to_blocks",
 ]  # fmt: skip

@@ -86,6 +86,13 @@ class HeadingNode(Node):
         return self.heading.title if self.heading is not None else ""
 
     @property
+    def line(self) -> int:
+        """The line of the heading, or of the header's start; from 1."""
+        if self.heading is not None:
+            return self.heading.line
+        return self.metadata[0].line if self.metadata else 1
+
+    @property
     def sections(self) -> list[HeadingNode]:
         """The sections directly below."""
         return [child for child in self.children if isinstance(child, HeadingNode)]

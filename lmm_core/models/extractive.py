@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..markdown.regions import split_fences
 from .annotator import Annotation, Section
+from .sources import STAND_IN_NAME
 from .stopwords import STOPWORDS
 
-NAME = "extractive/default"
 SUMMARY_CHARACTERS = 400
 MOST_QUESTIONS = 3
 MOST_CHARACTERS = 100_000
@@ -100,17 +101,30 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]*[^\W_]", re.U)
 class ExtractiveAnnotator:
     """The annotator that needs no model. One call takes milliseconds."""
 
-    name = NAME
+    name = STAND_IN_NAME
+    stopped = None
 
-    def annotate(self, section: Section) -> Annotation:
-        """See `Annotator`: at most 3 questions, a summary of at most 400 characters.
-        Nothing where the text holds no sentence."""
-        language = section.language.lower()[:2]
-        sentences = split_sentences(plain_text(section.text))
-        terms = key_terms(" ".join([*sentences, *section.summaries]), language)
-        summary = _summarize(sentences, section.summaries, terms)
-        questions = _ask(section, sentences, terms, _PHRASES.get(language, _PHRASES["en"]))
-        return Annotation(questions if summary else [], summary)
+    async def annotate(self, section: Section, wanted: Sequence[str], instead: str = "") -> Annotation:
+        """See `Annotator`."""
+        return extract(section)
+
+    def cost(self, section: Section, wanted: Sequence[str]) -> int:
+        """See `Annotator`."""
+        return 0
+
+    async def close(self) -> None:
+        """See `Annotator`."""
+
+
+def extract(section: Section) -> Annotation:
+    """At most 3 questions, a summary of at most 400 characters. Nothing where the text
+    holds no sentence."""
+    language = section.language.lower()[:2]
+    sentences = split_sentences(plain_text(section.text))
+    terms = key_terms(" ".join([*sentences, *section.summaries]), language)
+    summary = _summarize(sentences, section.summaries, terms)
+    questions = _ask(section, sentences, terms, _PHRASES.get(language, _PHRASES["en"]))
+    return Annotation(questions if summary else [], summary)
 
 
 def plain_text(markdown: str) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock, blank
-from ..markdown.metadata import dump_entry
+from ..markdown.metadata import dump_entry, parse_metadata
 from ..markdown.ownership import digest
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
 from .owned import FLOW, State, first_newline, key_state, set_values, write_keys
+
+_LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
+_LIST = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<body>- .*?\n)(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.S)
 
 
 def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: LoggerBase | None = None) -> list[Block]:
@@ -49,7 +53,7 @@ def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     if isinstance(first, TextBlock) and first.content.startswith("%"):
         _report_title_block(first, logger)
         return False
-    return True
+    return not _report_list(blocks, logger)
 
 
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
@@ -57,6 +61,21 @@ def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
     for block in blocks:
         if isinstance(block, ErrorBlock):
             logger.error(block.message, block.error_line)
+
+
+def _report_list(blocks: Sequence[Block], logger: LoggerBase) -> bool:
+    """Whether the document begins with a header that is a YAML list (LM markdown wrote
+    such headers); it is reported, together with the mapping to write in its place."""
+    if not isinstance(blocks[0], TextBlock) or not _LIST_OPEN.match(blocks[0].source):
+        return False
+    found = _LIST.match("".join(block.source for block in blocks[:20]))
+    content = parse_metadata(f"list:\n{found['body']}").content if found else None
+    tables = content["list"] if content else None
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        return False
+    entries = "".join(dump_entry(str(key), value) for table in tables for key, value in table.items())
+    logger.error(f"the header is a YAML list and has to be a mapping; put this in its place:\n---\n{entries}---", 1)
+    return True
 
 
 def _title(blocks: Sequence[Block], name: str) -> str:

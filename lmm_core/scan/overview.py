@@ -10,7 +10,7 @@ from ..markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, t
 from .knit import KnitRules, types_of
 from .options import ScanOpts
 from .owned import State, key_state
-from .rag import Texts, closed_parts, source_hash
+from .sections import Texts, closed_parts, source_hash
 
 
 @dataclass(slots=True)

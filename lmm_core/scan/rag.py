@@ -1,40 +1,45 @@
 """The RAG pass: questions and summaries for each section, summary for the whole.
 
-Sections are worked on bottom-up: a section shows the annotator its own text and
-the summaries of its subsections. What is made is written with hashes of what it
-was made from, so that only what has changed is made again.
+A section shows the annotator its own text and the summaries of its subsections, so
+that it comes after them. What is made is written with hashes of what it was made
+from, so that only what has changed is made again.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MarkdownError, MetadataBlock, Spelling
 from ..markdown.metadata import DELETED
-from ..markdown.ownership import digest
+from ..markdown.ownership import hash_pair
 from ..markdown.spelling import edit_block, settle, settle_safely
-from ..markdown.tree import (
-    HeaderNode,
-    HeadingNode,
-    Node,
-    TextNode,
-    blocks_to_tree,
-    titles_path,
-    traverse,
-    tree_to_blocks,
-)
-from ..models.annotator import Annotation, Annotator, Section
-from .knit import KnitRules, out_by_itself, strip_divs
-from .normalize import normalize
+from ..markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, sections, traverse, tree_to_blocks
+from ..models.annotator import Annotation, Annotator, Section, stand_in
+from ..models.sources import STAND_IN_NAME as STAND_IN
+from ..models.sources import ModelError
+from .foreign import report_foreign
+from .identify import identities
+from .knit import KnitRules
 from .options import ScanOpts
 from .owned import State, first_newline, key_state, nearest_spellings, set_values, write_keys
+from .sections import Texts, closed_parts, source_hash
+
+MAKER = "~~annotator"
+
+
+class Progress(Protocol):
+    """What is told how far the asking has come, in sections."""
+
+    def expect(self, count: int) -> None:
+        """So many more will be looked at."""
+        ...
+
+    def advance(self) -> None:
+        """One has been looked at."""
+        ...
 
 
 def scan_rag(
@@ -45,6 +50,7 @@ def scan_rag(
     spelling: Spelling = "div",
     rules: KnitRules | None = None,
     verbatim: bool = True,
+    refresh: bool = False,
     logger: LoggerBase | None = None,
 ) -> list[Block]:
     """The document with its annotations.
@@ -53,97 +59,144 @@ def scan_rag(
     the header has none. spelling: of new blocks in a document that has none.
     rules: which divs are RAG-only; such material goes into no summary.
     verbatim: whether the blocks are the text itself, and not a stand-in for Pandoc's
-    elements; then it is made sure that the new text has the same blocks."""
-    tree = blocks_to_tree(blocks)
-    if tree is None:
-        return []
-    run = _Run(opts or ScanOpts(), annotator or _extractive(), docid, rules or KnitRules(), logger or ConsoleLogger())
-    run.prepare(tree, blocks, spelling)
-    run.annotate(tree)
-    run.identify(tree)
-    if not verbatim:
-        return settle(blocks, tree_to_blocks(tree))
-    try:
-        return settle_safely(blocks, tree_to_blocks(tree))
-    except MarkdownError as error:
-        run.logger.error(f"not annotated: {error}")
-        return list(blocks)
+    elements; then it is made sure that the new text has the same blocks.
+    refresh: make again what the system has written, also where its text is the same.
+    What the annotator cannot do is reported, and left as it is."""
+    run = RagRun(
+        opts or ScanOpts(), annotator or stand_in(), docid, spelling, rules or KnitRules(), verbatim,
+        refresh, logger or ConsoleLogger(),
+    )  # fmt: skip
+    run.start(blocks)
+    if run.open:
+        from ..models.chat import run as run_async
 
-
-def _extractive() -> Annotator:
-    from ..models.extractive import ExtractiveAnnotator
-
-    return ExtractiveAnnotator()
+        run_async(run.ask_and_close())
+    return run.finish()
 
 
 @dataclass
-class _Run:
-    """What one run over a document needs at every section."""
+class Wish:
+    """What a section needs: `values` are keys to be written as they are (`DELETED`:
+    removed), `wanted` keys to ask the annotator for, `instead` what they replace though
+    the text is the same, `stale` corrected keys whose text has changed, `kept` keys of a
+    model that only a model may make again."""
+
+    section: Section
+    source: str
+    values: dict[str, Any] = field(default_factory=dict)
+    wanted: list[str] = field(default_factory=list)
+    instead: str = ""
+    stale: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A request that a run would make. `tokens` would be sent, as far as is known;
+    `certain` is false where it depends on what is said of the sections below."""
+
+    line: int
+    titles: tuple[str, ...]
+    wanted: list[str]
+    tokens: int
+    certain: bool
+
+
+@dataclass
+class RagRun:
+    """One run over a document, in three steps, of which the second waits for the
+    annotator and is left out where nothing is `open`. The fields up to `logger` are
+    the arguments of `scan_rag`."""
 
     opts: ScanOpts
     annotator: Annotator
     docid: str
+    spelling: Spelling
     rules: KnitRules
+    verbatim: bool
+    refresh: bool
     logger: LoggerBase
-    newline: str = "\n"
-    spellings: dict[int, Spelling] = field(default_factory=dict)
-    made: bool = False
+    progress: Progress | None = None
+    open: list[HeadingNode] = field(default_factory=list, init=False)
+    _blocks: list[Block] = field(default_factory=list, init=False)
+    _tree: HeadingNode | None = field(default=None, init=False)
+    _newline: str = field(default="\n", init=False)
+    _spellings: dict[int, Spelling] = field(default_factory=dict, init=False)
+    _closed: set[int] = field(default_factory=set, init=False)
+    _made: set[int] = field(default_factory=set, init=False)
+    _failed: list[tuple[int, ModelError]] = field(default_factory=list, init=False)
+    _waiting: int = field(default=0, init=False)
+    _kept: int = field(default=0, init=False)
 
-    def prepare(self, tree: HeadingNode, blocks: Sequence[Block], spelling: Spelling) -> None:
+    # First: what needs nobody
+
+    def start(self, blocks: Sequence[Block]) -> None:
+        """Take a document, and do what can be done without asking."""
+        self._blocks = list(blocks)
+        self._tree = tree = blocks_to_tree(blocks)
+        if tree is None:
+            return
+        self._prepare(tree)
+        self._closed = closed_parts(tree)
+        self._texts = Texts(tree, self.rules)
+        waiting: set[int] = set()  # sections that show a summary that is still to be made
+        for node in sections(tree, post=True):
+            wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
+            if wanted or id(node) in waiting:
+                self.open.append(node)
+            if node.parent is not None and ("summary" in wanted or id(node) in waiting):
+                waiting.add(id(node.parent))
+
+    def _begin(self, node: HeadingNode) -> list[str]:
+        """The keys that a section has to be asked for; it is done where there are none."""
+        wish = self._wish(node)
+        if not wish.wanted:
+            self._apply(node, wish, wish.values)
+        return wish.wanted
+
+    def _prepare(self, tree: HeadingNode) -> None:
         nodes = list(traverse(tree))
-        self.newline = first_newline(blocks)
-        self.spellings = dict(zip(map(id, nodes), nearest_spellings(nodes, spelling), strict=True))
+        self._newline = first_newline(self._blocks)
+        self._spellings = dict(zip(map(id, nodes), nearest_spellings(nodes, self.spelling), strict=True))
         if not tree.metadata and len(nodes) > 1:
-            self.spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
+            self._spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
         if self.opts.remove_messages:
             for node in nodes:
                 node.metadata = [kept for block in node.metadata if (kept := without_messages(block)) is not None]
 
-    def write(self, node: Node, changes: dict[str, Any]) -> None:
-        write_keys(node, changes, self.spellings[id(node)], self.newline, self.logger)
+    def _is_left_out(self, node: HeadingNode) -> bool:
+        return id(node) in self._closed or (isinstance(node, HeaderNode) and not node.metadata)
 
-    def annotate(self, tree: HeadingNode) -> None:
-        """All sections, each after the sections in it (and without recursion, so
-        that no document is too deep)."""
-        closed = closed_parts(tree)
-        texts = Texts(tree, self.rules)
-        for node in _sections_upward(tree):
-            if id(node) not in closed:
-                self.annotate_section(node, texts)
-        if self.made and tree.metadata and id(tree) not in closed:
-            changed = tree.properties.get("~~annotator") != self.annotator.name
-            self.write(tree, {"~~annotator": self.annotator.name} if changed else {})
-
-    def annotate_section(self, node: HeadingNode, texts: Texts) -> None:
-        if isinstance(node, HeaderNode) and not node.metadata:
-            return
-        section = texts.section(node)
-        source = source_hash(section)
-        values = self.make_values(node, section, source, texts.words[id(node)])
-        changes = set_values(node.properties, values, dict.fromkeys(values, source))
-        self.write(node, changes)
-
-    def make_values(self, node: HeadingNode, section: Section, source: str, words: int) -> dict[str, Any]:
-        """The keys that have to be written (`DELETED`: removed) at a section."""
-        values: dict[str, Any] = {}
-        wanted: list[str] = []
-        for key, threshold in self.keys(node):
-            state = key_state(node.properties, key, source)
-            if state is State.STALE:
-                self.logger.info(f"~{key} was corrected by hand and its text has changed since", _line(node))
-            elif words < threshold and state in (State.CURRENT, State.OUTDATED):
-                values[key] = DELETED
-            elif words >= threshold and state in (State.MISSING, State.OUTDATED):
-                wanted.append(key)
+    def _wish(self, node: HeadingNode) -> Wish:
+        """What a section needs, as things stand now."""
+        section = self._texts.section(node)
+        wish = Wish(section, source_hash(section))
+        for key, threshold in self._keys(node):
+            self._sort_key(node, key, threshold, wish)
         if self.opts.titles and not isinstance(node, HeaderNode):
-            self.add_titles(node, section, values)
-        if wanted:
-            values |= _pick(self.annotator.annotate(section), wanted)
-            self.made = self.made or any(values[key] is not None for key in wanted)
-        _report_foreign(node, self.logger)
-        return values
+            self._add_titles(node, wish)
+        return wish
 
-    def keys(self, node: HeadingNode) -> list[tuple[str, int]]:
+    def _sort_key(self, node: HeadingNode, key: str, threshold: int, wish: Wish) -> None:
+        """Put a key where it belongs in the wish."""
+        state = key_state(node.properties, key, wish.source)
+        by_stand_in = self._maker(node) == STAND_IN
+        current = state is State.CURRENT
+        if current and (self.refresh or (by_stand_in and self.annotator.name != STAND_IN)):
+            state = State.OUTDATED
+        if state is State.STALE:
+            wish.stale.append(key)
+        elif self._texts.words[id(node)] < threshold:
+            if state in (State.CURRENT, State.OUTDATED):
+                wish.values[key] = DELETED
+        elif state is State.OUTDATED and self._is_a_models(node):
+            wish.kept.append(key)
+        elif state in (State.MISSING, State.OUTDATED):
+            wish.wanted.append(key)
+            pair = hash_pair(node.properties, key)
+            wish.instead += pair[1] if pair and pair[0] == wish.source and not by_stand_in else ""
+
+    def _keys(self, node: HeadingNode) -> list[tuple[str, int]]:
         """Annotations that a section may get, and from how many words on."""
         keys = []
         if self.opts.questions and not isinstance(node, HeaderNode):
@@ -152,35 +205,151 @@ class _Run:
             keys.append(("summary", self.opts.summary_threshold))
         return keys
 
-    def add_titles(self, node: HeadingNode, section: Section, values: dict[str, Any]) -> None:
-        path = " - ".join(section.titles)
+    def _add_titles(self, node: HeadingNode, wish: Wish) -> None:
+        path = " - ".join(wish.section.titles)
         state = key_state(node.properties, "titles", "")
         if state in (State.MISSING, State.CURRENT, State.OUTDATED) and node.properties.get("~titles") != path:
-            values["titles"] = path
+            wish.values["titles"] = path
 
-    # Identities
+    def _apply(self, node: HeadingNode, wish: Wish, values: dict[str, Any]) -> None:
+        self._write(node, set_values(node.properties, values, dict.fromkeys(values, wish.source)))
+        for key in wish.stale:
+            self.logger.info(f"~{key} was corrected by hand and its text has changed since", node.line)
+        self._kept += bool(wish.kept)
+        report_foreign(node, self.logger)
 
-    def identify(self, tree: HeadingNode) -> None:
-        """Number text blocks and headings, as the options ask for."""
-        opts = self.opts
-        docid = str(tree.get("docid") or self.docid)
-        counts = {"": 0, "h": 0}
-        for node in traverse(tree):
-            kind = "h" if isinstance(node, HeadingNode) else ""
-            if isinstance(node, TextNode) and not node.content:
-                continue
-            counts[kind] += 1
-            self.number(node, f"{docid}.{kind}{counts[kind]}", opts.headingid if kind else opts.textid,
-                        opts.headingUUID if kind else opts.textUUID)  # fmt: skip
+    def _write(self, node: Node, changes: dict[str, Any]) -> None:
+        write_keys(node, changes, self._spellings[id(node)], self._newline, self.logger)
 
-    def number(self, node: Node, ident: str, with_id: bool, with_uuid: bool) -> None:
-        name = "heading" if isinstance(node, HeadingNode) else "text"
-        if not (with_id or with_uuid) or (isinstance(node, HeaderNode) and not node.metadata):
+    # Second: what the annotator is asked for
+
+    async def ask_and_close(self) -> None:
+        """`ask`, for a run that has the annotator for itself."""
+        try:
+            await self.ask()
+        finally:
+            await self.annotator.close()
+
+    async def ask(self) -> None:
+        """Annotate all open sections, each as soon as those below it are done."""
+        import asyncio
+
+        if self.progress:
+            self.progress.expect(len(self.open))
+        tasks: dict[int, asyncio.Task[bool]] = {}
+        for node in self.open:
+            below = [tasks[id(child)] for child in node.sections if id(child) in tasks]
+            tasks[id(node)] = asyncio.create_task(self._annotate(node, below))
+        await asyncio.gather(*tasks.values())
+
+    async def _annotate(self, node: HeadingNode, below: Sequence[Any]) -> bool:
+        """Whether a section is as it should be. One that stands over a section that
+        failed waits for it: asked now, it would be asked once more in the next run."""
+        done = all([await task for task in below])
+        if not self._is_left_out(node):
+            wish = self._wish(node)
+            values = dict(wish.values)
+            if wish.wanted and not done:
+                self._waiting += 1
+            elif wish.wanted:
+                said = await self._say(node, wish)
+                done = said is not None or "summary" not in wish.wanted
+                values |= said or {}
+            self._apply(node, wish, values)
+        if self.progress:
+            self.progress.advance()
+        return done
+
+    async def _say(self, node: HeadingNode, wish: Wish) -> dict[str, Any] | None:
+        """What the annotator says; None where it fails."""
+        try:
+            annotation = await self.annotator.annotate(wish.section, wish.wanted, wish.instead)
+        except ModelError as error:
+            self._failed.append((node.line, error))
+            return None
+        self._made.add(id(node))
+        return _pick(annotation, wish.wanted)
+
+    # Third: what is said of the whole
+
+    def finish(self) -> list[Block]:
+        """The document after the run."""
+        tree = self._tree
+        if tree is None:
+            return []
+        self._report()
+        self._sign(tree)
+        for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
+            self._write(node, values)
+        if not self.verbatim:
+            return settle(self._blocks, tree_to_blocks(tree))
+        try:
+            return settle_safely(self._blocks, tree_to_blocks(tree))
+        except MarkdownError as error:
+            self.logger.error(f"not annotated: {error}")
+            return self._blocks
+
+    def _report(self) -> None:
+        stopped = [error for _, error in self._failed if error.stop]
+        for line, error in sorted(self._failed, key=lambda failure: failure[0]):
+            if not error.stop:
+                self.logger.error(f"section not annotated: {error}", line)
+        if stopped:
+            self.logger.error(f"{_sections(len(stopped) + self._waiting)} not annotated: {stopped[0]}")
+        elif self._waiting:
+            self.logger.info(f"{_sections(self._waiting)} above wait for what failed; run again")
+        if self._kept:
+            self.logger.info(
+                f"{_sections(self._kept)} changed since a model annotated them; kept until a model is there"
+            )
+
+    def _maker(self, node: HeadingNode) -> str:
+        """Who has made a section's annotations: as it says itself, or the header."""
+        assert self._tree is not None
+        return str(node.properties.get(MAKER) or self._tree.properties.get(MAKER) or "")
+
+    def _is_a_models(self, node: HeadingNode) -> bool:
+        """Whether the stand-in would write over what a model has written, unasked."""
+        return self.annotator.name == STAND_IN and self._maker(node) not in ("", STAND_IN) and not self.refresh
+
+    def _sign(self, tree: HeadingNode) -> None:
+        """Say who made what: the header names the annotator (a model rather than the
+        stand-in), and sections that the stand-in made name it where the header does not."""
+        if not self._made:
             return
-        values = {f"~~{name}id": ident}
-        if with_uuid:
-            values[f"~~{name}UUID"] = str(uuid.uuid5(uuid.NAMESPACE_URL, ident))
-        self.write(node, {key: value for key, value in values.items() if node.properties.get(key) != value})
+        name = self.annotator.name
+        makers = {id(node): self._maker(node) for node in sections(tree)} | dict.fromkeys(self._made, name)
+        named = str(tree.properties.get(MAKER) or "")
+        if not self._is_left_out(tree) and (named in ("", STAND_IN) or name != STAND_IN):
+            self._write(tree, {MAKER: name} if named != name else {})
+            named = name
+        for node in sections(tree):
+            if node is not tree and id(node) not in self._closed:
+                self._sign_section(node, named != STAND_IN and makers[id(node)] == STAND_IN)
+
+    def _sign_section(self, node: HeadingNode, signs: bool) -> None:
+        made = any(hash_pair(node.properties, key) for key in ("questions", "summary"))
+        own = STAND_IN if signs and made else DELETED
+        if node.properties.get(MAKER, DELETED) != own:
+            self._write(node, {MAKER: own})
+
+    # Beforehand
+
+    def planned(self) -> list[Planned]:
+        """The requests that a run would make, after `start`."""
+        found = []
+        for node in self.open:
+            if not self._is_left_out(node):
+                wish = self._wish(node)
+                wanted = wish.wanted or [key for key, least in self._keys(node) if self._may_change(node, key, least)]
+                tokens = self.annotator.cost(wish.section, wanted) if wanted else 0
+                found.append(Planned(node.line, wish.section.titles, wanted, tokens, bool(wish.wanted)))
+        return [request for request in found if request.wanted]
+
+    def _may_change(self, node: HeadingNode, key: str, threshold: int) -> bool:
+        """Whether a key would be made again if what the section shows changed."""
+        state = key_state(node.properties, key, source_hash(self._texts.section(node)))
+        return state is State.CURRENT and self._texts.words[id(node)] >= threshold and not self._is_a_models(node)
 
 
 def without_messages(block: MetadataBlock) -> MetadataBlock | None:
@@ -196,116 +365,5 @@ def _pick(annotation: Annotation, wanted: list[str]) -> dict[str, Any]:
     return {key: said[key] or None for key in wanted}
 
 
-def _sections_upward(tree: HeadingNode) -> list[HeadingNode]:
-    nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode)]
-    return nodes[::-1]
-
-
-def _line(node: HeadingNode) -> int:
-    if node.heading is not None:
-        return node.heading.line
-    return node.metadata[0].line if node.metadata else 1
-
-
-def closed_parts(tree: HeadingNode) -> set[int]:
-    """Sections that get no annotations: under `frozen: true` or `skip: true`, the
-    nearest value winning."""
-    marks: dict[int, tuple[bool, bool]] = {}
-    for node in traverse(tree):
-        if isinstance(node, HeadingNode):
-            outer = marks[id(node.parent)] if node.parent is not None else (False, False)
-            marks[id(node)] = (_mark(node, "frozen", outer[0]), _mark(node, "skip", outer[1]))
-    return {key for key, value in marks.items() if any(value)}
-
-
-def _mark(node: Node, key: str, inherited: bool) -> bool:
-    value = node.get(key)
-    return value if isinstance(value, bool) else inherited
-
-
-# What a section shows
-
-
-@dataclass
-class Material:
-    """What an annotator is shown of a section: its own text (and that of subsections
-    without a summary), and the summaries of the others."""
-
-    texts: list[str] = field(default_factory=list)
-    summaries: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        return "\n\n".join(self.texts)
-
-
-class Texts:
-    """The texts of a document as annotators see them: without metadata and RAG-only
-    divs, and without the parts under a section that are RAG-only or have `skip: true`."""
-
-    def __init__(self, tree: HeadingNode, rules: KnitRules) -> None:
-        self.shown: dict[int, str] = {}
-        self.words: dict[int, int] = {}
-        for node in reversed(list(traverse(tree))):
-            if isinstance(node, TextNode):
-                self.shown[id(node)] = strip_divs(node.content, rules).strip("\n")
-                self.words[id(node)] = len(self.shown[id(node)].split())
-            elif isinstance(node, HeadingNode):
-                self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not _unseen(child))
-
-    def material(self, section: HeadingNode) -> Material:
-        """What there is to show of a section."""
-        material = Material()
-        stack: list[Node] = list(reversed(section.children))
-        while stack:
-            node = stack.pop()
-            if _unseen(node):
-                continue
-            if isinstance(node, TextNode):
-                material.texts.extend(filter(None, [self.shown[id(node)]]))
-            elif isinstance(node, HeadingNode):
-                summary = node.get("summary")
-                if isinstance(summary, str) and summary.strip():
-                    material.summaries.append(" ".join(summary.split()))
-                else:
-                    stack.extend(reversed(node.children))
-        return material
-
-    def section(self, node: HeadingNode) -> Section:
-        """The request for a section."""
-        material = self.material(node)
-        language = str(node.fetch("lang", ""))
-        return Section(tuple(titles_path(node)), material.text, tuple(material.summaries), language)
-
-
-def source_hash(section: Section) -> str:
-    """The hash of what a request shows."""
-    return digest([section.titles, normalize(section.text), section.summaries])
-
-
-def _unseen(node: Node) -> bool:
-    return out_by_itself(node) or _mark(node, "skip", False)
-
-
-# Annotations by LM markdown itself
-
-
-def _report_foreign(node: HeadingNode, logger: LoggerBase) -> None:
-    """Annotations with a `~txthash` were made by LM markdown: kept, and reported
-    where the text is no longer the one that they were made from."""
-    known = node.properties.get("~txthash")
-    if known is not None and str(known).rstrip("=") != foreign_hash(node):
-        logger.info("annotations by LM markdown (~txthash) are older than the text", _line(node))
-
-
-def foreign_hash(node: HeadingNode) -> str:
-    """LM markdown's hash of a section: MD5, base64 without `=`, of its paragraphs
-    (lines right-stripped) and the hashes of its subsections, joined by nothing."""
-    parts = [foreign_hash(child) if isinstance(child, HeadingNode) else _stripped(child) for child in node.children]
-    data = hashlib.md5("".join(parts).encode("utf-8"), usedforsecurity=False).digest()
-    return base64.b64encode(data).decode("ascii").rstrip("=")
-
-
-def _stripped(node: Node) -> str:
-    content = node.content if isinstance(node, TextNode) else ""
-    return "".join(re.split(r"\n{2,}", "\n".join(line.rstrip() for line in content.split("\n"))))
+def _sections(count: int) -> str:
+    return "1 section" if count == 1 else f"{count} sections"

@@ -336,10 +336,10 @@ def test_writing_another_format_over_the_source_is_refused(name, pandoc):
 def test_the_source_saved_meanwhile_is_not_overwritten(pandoc):
     """A filter after which the file changes, and before which ours has read it."""
     write("notes.md", NOTES)
-    slow = "import sys, time\nfrom lmm_filters import document, lmm_rag\n" \
+    slow = "import sys, time\nfrom lmm_filters import document, lmm_rag, pass_run\n" \
         "inner = document.write_text\n" \
         "def write_text(d, t):\n    open('notes.md', 'a').write('saved by an editor\\n')\n    inner(d, t)\n" \
-        "lmm_rag.write_text = write_text\nlmm_rag.main()\n"  # fmt: skip
+        "pass_run.write_text = write_text\nlmm_rag.main()\n"  # fmt: skip
     path = write("lmm-rag", "#!/usr/bin/env python\n" + slow)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     done = run("pandoc -F ./lmm-rag notes.md -o notes.md", pandoc)

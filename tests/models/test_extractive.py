@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lmm_core.models.annotator import Section
 from lmm_core.models.extractive import (
     SUMMARY_CHARACTERS,
-    ExtractiveAnnotator,
+    extract,
     key_terms,
     plain_text,
     split_sentences,
@@ -20,7 +20,7 @@ often = settings(max_examples=150, deadline=None)
 
 
 def said(text, titles=("Book", "Chapter"), summaries=(), language="en"):
-    return ExtractiveAnnotator().annotate(Section(titles, text, summaries, language))
+    return extract(Section(titles, text, summaries, language))
 
 
 # What it says

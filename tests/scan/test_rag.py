@@ -412,15 +412,16 @@ def test_the_writers_keys_stay_byte_for_byte():
     assert "---\nlevel:  1.10 # easy\n\ntags: [a,   'b']\n~questions:\n" in made
 
 
-class Hostile:
+class Hostile(CountingAnnotator):
     """An annotator whose replies look like the document's structure."""
 
     name = "test/hostile"
 
     def __init__(self, reply):
+        super().__init__()
         self.reply = reply
 
-    def annotate(self, section):
+    async def annotate(self, section, wanted, instead=""):
         return Annotation([self.reply], self.reply)
 
 

@@ -1,0 +1,41 @@
+"""`lmm-pass`: a pass of the user's own, named by `-M lmm-pass=module:function`."""
+
+from __future__ import annotations
+
+import sys
+
+from lmm_core.own_pass import PassError, load_pass, run_pass
+
+from .document import Document, run_filter
+from .pandoc_run import FilterError
+from .pass_run import apply_pass
+
+
+def apply_own_pass(document: Document) -> None:
+    """Run the pass on the document, and hand it on. Raises FilterError where the pass
+    is none."""
+    name = _name(document)
+    try:
+        function = load_pass(name)
+        apply_pass(document, lambda blocks: run_pass(function, blocks, document.logger), "what the pass makes")
+    except PassError as error:
+        raise FilterError(str(error)) from None
+
+
+def _name(document: Document) -> str:
+    """The name on pandoc's own command line, or in a defaults file: a document must not
+    be able to name code that is run."""
+    for place in reversed(document.run.metadata() if document.run else []):
+        key, _, value = place.partition("=")
+        if key.replace("_", "-") == "lmm-pass" and value:
+            return value
+    raise FilterError("name the pass on the command line: pandoc -F lmm-pass -M lmm-pass=module:function FILE -o …")
+
+
+def main() -> None:
+    """The command `lmm-pass`, which pandoc runs."""
+    sys.exit(run_filter("lmm-pass", apply_own_pass))
+
+
+if __name__ == "__main__":
+    main()

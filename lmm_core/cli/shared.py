@@ -1,0 +1,251 @@
+"""What the commands share: arguments, reports, progress, and work on many files."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from ..logging import ListLogger, Report
+from ..markdown.blocks import MarkdownError, serialize_blocks
+from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
+from ..markdown_files import Work, work_on
+from ..model_pool import Models
+from ..project import ConfigError
+
+Result = TypeVar("Result")
+FILES_AT_ONCE = 16
+
+Command = Callable[..., None]
+paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILES…")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+
+
+def writing_options(command: Command) -> Command:
+    check = click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
+    diff = click.option("--diff", is_flag=True, help="Write nothing; print what would change.")
+    return paths_argument(check(diff(json_option(command))))
+
+
+def asking_options(command: Command) -> Command:
+    model = click.option("--model", default="", metavar="SPEC", help="The model to ask: source/model.")
+    jobs = click.option("--jobs", type=click.IntRange(1), metavar="N", help="Requests at the same time (16).")
+    quiet = click.option("-q", "--quiet", is_flag=True, help="Print errors alone.")
+    return model(jobs(quiet(command)))
+
+
+# Reports and progress
+
+
+class Told(ListLogger):
+    """Prints each report at once, and counts; errors alone where it is quiet."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        super().__init__()
+        self.quiet = quiet
+
+    def report(self, report: Report) -> None:
+        super().report(report)
+        if self.quiet and report.level != "error":
+            return
+        kind = "warning: " if report.level == "warning" else ""
+        where = f"{report.path}:{report.line}: " if report.line else f"{report.path}: " if report.path else ""
+        click.echo(f"{where}{kind}{report.message}", err=True)
+
+
+def warn(message: str) -> None:
+    click.echo(f"warning: {message}", err=True)
+
+
+class Bar:
+    """A progress bar on standard error, for work that takes longer than a second, in
+    front of a person."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.shown = not quiet and sys.stderr.isatty()
+        self.count = self.done = 0
+        self.began = time.monotonic()
+        self.bar: Any = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.bar is not None:
+            self.bar.render_finish()
+
+    def expect(self, count: int) -> None:
+        """See `Progress`."""
+        self.count += count
+        if self.bar is not None:
+            self.bar.length = self.count
+
+    def advance(self) -> None:
+        """See `Progress`."""
+        self.done += 1
+        if self.bar is not None:
+            self.bar.update(1)
+        elif self.shown and time.monotonic() - self.began > 1 and self.done < self.count:
+            self.bar = click.progressbar(length=self.count, label="sections", file=sys.stderr, show_pos=True)
+            self.bar.update(self.done)
+
+
+def find(paths: tuple[Path, ...]) -> list[Path]:
+    try:
+        return find_markdown(list(paths))
+    except (FileNotFoundError, MarkdownError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def load(path: Path, logger: Told) -> MarkdownFile | None:
+    try:
+        return load_markdown(path)
+    except (OSError, MarkdownError) as error:
+        tell(error, path, logger)
+        return None
+
+
+def checked(read: Callable[[], Any]) -> Any:
+    """A wrong configuration is wrong usage."""
+    try:
+        return read()
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+
+
+# Work on files
+
+
+@dataclass
+class Outcome:
+    """What came of one file."""
+
+    path: str
+    changed: bool = False
+    reports: list[dict[str, Any]] = field(default_factory=list)
+
+
+async def work_file(path: Path, work: Work, logger: Told) -> tuple[MarkdownFile, str] | None:
+    """A file and its text after the work; None where it cannot be read."""
+    try:
+        file, blocks = await work_on(path, work, logger)
+    except (OSError, MarkdownError) as error:
+        tell(error, path, logger)
+        return None
+    return file, serialize_blocks(blocks)
+
+
+def tell(error: OSError | MarkdownError, path: Path, logger: Told) -> None:
+    if isinstance(error, OSError):
+        logger.report(Report("error", error.strerror or str(error), str(path)))
+    else:
+        logger.error(str(error))
+
+
+def rewrite(
+    paths: tuple[Path, ...],
+    work: Work,
+    check: bool,
+    diff: bool,
+    as_json: bool,
+    done: str,
+    quiet: bool = False,
+    models: Models | None = None,
+) -> None:
+    """Work on all files, many at the same time, and write each as soon as it is done."""
+    if as_json and diff:
+        raise click.UsageError("--json and --diff exclude each other")
+    began = time.monotonic()
+    logger = Told(quiet)
+    rewriting = Rewriting(work, check, diff, logger, models)
+    outcomes = run(rewriting.all(find(paths)))
+    changed = [outcome.path for outcome in outcomes if outcome.changed]
+    verb = f"would be {done}" if check or diff else done
+    if as_json:
+        print_json([asdict(outcome) for outcome in outcomes])
+    elif not quiet:
+        for name in changed:
+            click.echo(f"{verb}: {name}", err=True)
+        click.echo(f"{len(changed)} of {len(outcomes)} files {verb}{cost(models, began)}", err=True)
+    if check and changed:
+        sys.exit(1)
+    leave(logger)
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Asynchronous work; a wrong configuration is wrong usage."""
+    return cast(Result, checked(lambda: asyncio.run(work)))
+
+
+def cost(models: Models | None, began: float) -> str:
+    """What the models have been asked, for the closing line; "" for nothing."""
+    usage = models.usage if models else None
+    if usage is None or not (usage.requests or usage.cached):
+        return ""
+    return f": {usage}, {time.monotonic() - began:.1f} s"
+
+
+@dataclass
+class Rewriting:
+    """Work on files, so many at a time that there are always requests to make."""
+
+    work: Work
+    check: bool
+    diff: bool
+    logger: Told
+    models: Models | None
+
+    async def all(self, paths: list[Path]) -> list[Outcome]:
+        """What came of each file."""
+        places = asyncio.Semaphore(FILES_AT_ONCE)
+        try:
+            return await asyncio.gather(*(self._one(path, places) for path in paths))
+        finally:
+            if self.models:
+                await self.models.close()
+
+    async def _one(self, path: Path, places: asyncio.Semaphore) -> Outcome:
+        async with places:
+            if self.models and self.models.stopped:
+                return Outcome(str(path), reports=[{"level": "info", "message": "left alone: the model is not asked"}])
+            logger = Told(self.logger.quiet)
+            result = await work_file(path, self.work, logger)
+            changed = result is not None and result[1] != result[0].text
+            if result is not None and changed and self.diff:
+                print_diff(path, result[0].text, result[1])
+            elif result is not None and changed and not self.check:
+                changed = save(path, result[1], result[0], logger)
+            self.logger.reports += logger.reports
+            return Outcome(str(path), changed, [asdict(report) for report in logger.reports])
+
+
+def save(path: Path, text: str, file: MarkdownFile, logger: Told) -> bool:
+    try:
+        save_markdown(path, text, file)
+    except (OSError, MarkdownError) as error:
+        tell(error, path, logger)
+        return False
+    return True
+
+
+def print_diff(path: Path, before: str, after: str) -> None:
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), str(path), str(path)
+    )
+    click.echo("".join(lines), nl=False)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def leave(logger: Told) -> None:
+    sys.exit(1 if logger.count("error") else 0)

@@ -1,0 +1,137 @@
+"""The reply cache: what models have answered, kept on disk, so that an interrupted
+run goes on where it stopped without paying twice.
+
+It holds replies under hashes of what was asked; neither the questions nor keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MOST_BYTES = 100_000_000
+_CHECKED_EVERY = 50  # adding up all sizes takes milliseconds
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS replies "
+    "(key BLOB PRIMARY KEY, reply TEXT NOT NULL, size INTEGER NOT NULL, used REAL NOT NULL)"
+)
+
+
+class CacheError(Exception):
+    """The cache cannot be read or written; the text names its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSize:
+    """How many replies there are, and their bytes."""
+
+    replies: int
+    bytes: int
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for this program: by XDG_CACHE_HOME on every system,
+    else where the system keeps caches."""
+    if base := os.environ.get("XDG_CACHE_HOME", ""):
+        return Path(base, "lmm")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "lmm"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "lmm" / "Cache"
+    return Path.home() / ".cache" / "lmm"
+
+
+def request_key(parts: Sequence[Any]) -> bytes:
+    """The hash of a request (any JSON values): 20 bytes."""
+    data = json.dumps(parts, ensure_ascii=False, sort_keys=True)
+    return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+
+
+class ReplyCache:
+    """Replies in one SQLite file, which many processes may use at once. Beyond
+    `most_bytes` the replies that were used longest ago go."""
+
+    def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
+        self.path = (folder or cache_folder()) / "replies.sqlite"
+        self.most_bytes = most_bytes
+        self._connection: sqlite3.Connection | None = None
+        self._kept = 0
+
+    def find(self, key: bytes) -> str | None:
+        """The reply to a request, None where there is none. Raises CacheError."""
+        rows = self._run("SELECT reply FROM replies WHERE key = ?", key)
+        if not rows:
+            return None
+        self._run("UPDATE replies SET used = ? WHERE key = ?", time.time(), key)
+        return str(rows[0][0])
+
+    def keep(self, key: bytes, reply: str) -> None:
+        """Keep a reply; it is on disk when this returns. Raises CacheError."""
+        size = len(reply.encode("utf-8"))
+        self._run("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?)", key, reply, size, time.time())
+        if self._kept % _CHECKED_EVERY == 0 and self.size().bytes > self.most_bytes:
+            self._evict()
+        self._kept += 1
+
+    def size(self) -> CacheSize:
+        """How much is in it. Raises CacheError."""
+        if not self.path.exists():
+            return CacheSize(0, 0)
+        count, total = self._run("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM replies")[0]
+        return CacheSize(int(count), int(total))
+
+    def clear(self) -> CacheSize:
+        """Empty it, also where it cannot be read; returns what was in it. Raises
+        CacheError."""
+        try:
+            size = self.size()
+        except CacheError:
+            size = CacheSize(0, 0)
+        self.close()
+        try:
+            for ending in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+        except OSError as error:
+            raise CacheError(f"{self.path}: {error.strerror}") from None
+        return size
+
+    def close(self) -> None:
+        """Close the file; it is opened again where it is needed."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _evict(self) -> None:
+        """Down to nine tenths of the limit, so that not every new reply evicts one."""
+        kept = 0
+        for key, size in self._run("SELECT key, size FROM replies ORDER BY used DESC"):
+            kept += size
+            if kept > self.most_bytes * 0.9:
+                self._run("DELETE FROM replies WHERE key = ?", key)
+
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        try:
+            connection = self._connection or self._open()
+            with connection, closing(connection.execute(statement, values)) as cursor:
+                return cursor.fetchall()
+        except (sqlite3.Error, OSError) as error:
+            self.close()
+            raise CacheError(f"{self.path}: {error} (lmm cache --clear makes a new one)") from None
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
+        os.chmod(self.path, 0o600)
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute(_TABLE)
+        return self._connection

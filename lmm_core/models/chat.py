@@ -1,0 +1,154 @@
+"""Chat models behind a small protocol: what is asked, what is answered, what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+
+from .cache import CacheError, ReplyCache, request_key
+from .sources import ModelError
+
+Answer = TypeVar("Answer")
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a chat."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is asked. `schema` is the JSON schema that the reply has to follow
+    (None: free text), `instead` names an earlier answer to the same request that is
+    not wanted any more (any text: it tells one asking from another in the cache)."""
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = None
+    instead: str = ""
+
+    @property
+    def text(self) -> str:
+        """All that is sent, for counting."""
+        return "\n".join(message.content for message in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered, and the tokens that were sent and received."""
+
+    text: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a run has cost: requests that were answered, their tokens, and answers
+    that came from the cache."""
+
+    requests: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cached: int = 0
+
+    def add(self, reply: Reply) -> None:
+        """Count one reply."""
+        self.requests += 1
+        self.tokens_in += reply.tokens_in
+        self.tokens_out += reply.tokens_out
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.requests + other.requests,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.cached + other.cached,
+        )
+
+    def __str__(self) -> str:
+        sent = f"{self.requests} request{'' if self.requests == 1 else 's'}"
+        tokens = f"{self.tokens_in:,} + {self.tokens_out:,} tokens"
+        return f"{sent}, {tokens}, {self.cached} from cache"
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Anything that answers. `name` is `source/model`; `usage` counts; `stopped` is
+    the error after which nothing more is asked."""
+
+    name: str
+    usage: Usage
+    stopped: ModelError | None
+
+    async def reply(self, request: Request) -> Reply:
+        """Answer a request. Raises ModelError."""
+        ...
+
+    async def close(self) -> None:
+        """Let connections go; they are made again where they are needed."""
+        ...
+
+
+@dataclass
+class Asker:
+    """Asks a model, by way of the reply cache. `warn` is told once where the cache
+    cannot be used; the work goes on without it."""
+
+    model: ChatModel
+    cache: ReplyCache | None = None
+    warn: Callable[[str], None] = field(default=lambda message: None)
+
+    async def ask(self, request: Request, read: Callable[[str], Answer]) -> Answer:
+        """The answer to a request, as `read` reads the reply's text; `read` raises
+        ModelError where it is of no use. Only useful replies are kept."""
+        key = request_key([self.model.name, [[m.role, m.content] for m in request.messages],
+                           request.schema, request.instead])  # fmt: skip
+        known = self._find(key)
+        if known is not None:
+            self.model.usage.cached += 1
+            return read(known)
+        reply = await self.model.reply(request)
+        answer = read(reply.text)
+        self._keep(key, reply.text)
+        return answer
+
+    def _find(self, key: bytes) -> str | None:
+        try:
+            return self.cache.find(key) if self.cache else None
+        except CacheError as error:
+            self._go_without(error)
+            return None
+
+    def _keep(self, key: bytes, text: str) -> None:
+        try:
+            if self.cache:
+                self.cache.keep(key, text.encode("utf-8", "replace").decode("utf-8"))
+        except CacheError as error:
+            self._go_without(error)
+
+    def _go_without(self, error: CacheError) -> None:
+        self.cache = None
+        self.warn(f"going on without the reply cache: {error}")
+
+    async def close(self) -> None:
+        """Close the model's connections and the cache."""
+        await self.model.close()
+        if self.cache:
+            self.cache.close()
+
+
+def run(work: Coroutine[Any, Any, Answer]) -> Answer:
+    """The result of asynchronous work, also where a loop runs already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -1,0 +1,84 @@
+"""Which model does what: major (chats and edits), minor (annotations), aux (small
+helps), embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .sources import STAND_IN, STAND_IN_NAME, ModelError, Source
+
+ROLES = ("major", "minor", "aux", "embedding")
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """How a model is asked: seconds for one request, further attempts after one that
+    failed, requests at the same time."""
+
+    timeout: float = 60.0
+    max_retries: int = 2
+    max_concurrency: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """`source/model`; the source in lower case."""
+
+    source: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.source}/{self.model}"
+
+
+def parse_name(text: str, sources: Mapping[str, Source]) -> ModelName:
+    """A name as people write it: `OpenAI/gpt-4o-mini`, or a source alone, which has a
+    model of its own. Raises ModelError, which says what is allowed."""
+    source, _, model = text.strip().partition("/")
+    name = source.strip().lower()
+    if name == STAND_IN:
+        if model.strip().lower() not in ("", "default"):
+            raise ModelError(f"{text!r}: the stand-in is {STAND_IN_NAME}")
+        return ModelName(STAND_IN, "default")
+    if name not in sources:
+        raise ModelError(
+            f"{text!r}: unknown source {source!r}; known are {', '.join([*sources, STAND_IN])} "
+            "(a model is named source/model; [sources.NAME] in config.toml adds a source)"
+        )
+    return ModelName(name, model.strip())
+
+
+def is_default(name: str) -> bool:
+    """Whether a name leaves the choice to LM markdown."""
+    return name.strip().lower() == DEFAULT
+
+
+def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, Source]) -> ModelName:
+    """The model for a role. `names` says what is configured for each role, `default`
+    where nothing is; `sources` are all that are known, OpenAI's among them. Raises
+    ModelError where a source is unknown, or has no model of its own and none is named."""
+    name = names.get(role, DEFAULT)
+    if is_default(name):
+        return _default_model(role, names, sources)
+    found = parse_name(name, sources)
+    return found if found.model else ModelName(found.source, _own_model(sources[found.source], role))
+
+
+def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, Source]) -> ModelName:
+    if role == "aux":
+        return choose_model("minor", names, sources)
+    if role == "minor":
+        major = choose_model("major", names, sources)
+        own = sources[major.source].chat_model if major.source in sources else ""
+        return ModelName(major.source, own or major.model)
+    openai = sources["openai"]
+    return ModelName("openai", _own_model(openai, role)) if openai.key() else ModelName(STAND_IN, "default")
+
+
+def _own_model(source: Source, role: str) -> str:
+    own = source.embedding_model if role == "embedding" else source.chat_model
+    if not own:
+        raise ModelError(f"{source.name} has no model of its own for {role}: name a model: {source.name}/MODEL")
+    return own

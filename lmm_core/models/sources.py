@@ -1,0 +1,113 @@
+"""Sources of models: where a server is, and which variable holds its key.
+
+Every source speaks the OpenAI protocol. A key itself is never part of a source: it
+is read from the environment when a request is made.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+STAND_IN = "extractive"
+STAND_IN_NAME = "extractive/default"
+
+
+class ModelError(Exception):
+    """What keeps a model from answering, in a sentence that never holds a key.
+
+    stop: further requests would fail as well (a wrong key, no such model)."""
+
+    def __init__(self, message: str, stop: bool = False) -> None:
+        super().__init__(message)
+        self.stop = stop
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A server. `key_variable` is empty where none is needed; `chat_model` and
+    `embedding_model` are what is taken where no model is named, if anything."""
+
+    name: str
+    base_url: str
+    key_variable: str = ""
+    chat_model: str = ""
+    embedding_model: str = ""
+
+    @property
+    def local(self) -> bool:
+        """Whether the server is on this machine."""
+        return is_loopback(self.base_url)
+
+    def key(self) -> str:
+        """The key, "" where there is none."""
+        return os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+
+
+SOURCES: dict[str, Source] = {
+    source.name: source
+    for source in (
+        Source(
+            "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-4o-mini", "text-embedding-3-small"
+        ),
+        Source(
+            "mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-small-latest", "mistral-embed"
+        ),
+        Source("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        Source("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+        Source("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        Source("ollama", "http://localhost:11434/v1"),
+        Source("vllm", "http://localhost:8000/v1", "VLLM_API_KEY"),
+        Source("llamacpp", "http://localhost:8080/v1"),
+    )
+}  # fmt: skip
+
+
+def known_sources(configured: Mapping[str, Source] | None = None) -> dict[str, Source]:
+    """The table, with `OPENAI_BASE_URL` honoured, and what the configuration adds."""
+    sources = dict(SOURCES)
+    if url := os.environ.get("OPENAI_BASE_URL", "").strip():
+        openai = sources["openai"]
+        sources["openai"] = Source(
+            openai.name, url, openai.key_variable, openai.chat_model, openai.embedding_model
+        )  # fmt: skip
+    return sources | dict(configured or {})
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL's host is this machine."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def key_goes_home(source: Source) -> bool:
+    """Whether a key that a configuration file names belongs to the server that it
+    names: `config.toml` may come with a cloned folder, and must not be able to send
+    `$OPENAI_API_KEY` to a server of its author. The server is on this machine, or host
+    and variable are those of a source of ours, or the variable's name begins with that
+    of the host's domain (GROQ_API_KEY for api.groq.com); and the key travels by https."""
+    if not source.key_variable or source.local:
+        return True
+    url = urlsplit(source.base_url)
+    ours = [own for own in SOURCES.values() if own.key_variable == source.key_variable]
+    if url.scheme != "https":
+        return False
+    if ours:
+        return any(urlsplit(own.base_url).hostname == url.hostname for own in ours)
+    domain = _domain_name(url.hostname or "")
+    return bool(domain) and f"{source.key_variable.upper()}_".startswith(f"{domain}_")
+
+
+def _domain_name(host: str) -> str:
+    """The part of a host's name that its owner has registered, as variables are
+    written: `UNI_X` for `llm.uni-x.ac.uk`."""
+    parts = host.rstrip(".").upper().replace("-", "_").split(".")
+    if len(parts) > 2 and len(parts[-1]) == 2 and len(parts[-2]) <= 3:
+        parts = parts[:-1]  # .ac.uk, .com.au
+    return parts[-2] if len(parts) > 1 else ""

@@ -1,0 +1,145 @@
+"""A server of the OpenAI protocol on loopback, for the real client: it answers as it is
+told, makes the faults that it is told to make, and keeps what it was asked.
+
+python -m tests.model_server --delay 0.3     prints its address, and serves until killed
+"""
+
+import argparse
+import json
+import re
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from zlib import crc32
+
+OK = 200
+
+
+def annotate(body):
+    """What a model would say of a section: made of the text, so that other texts get
+    other replies; free text where no schema asks for JSON."""
+    asked = body["messages"][-1]["content"]
+    text = re.search(r"<text>\n(.*?)\n</text>(.*)", asked, re.S)
+    if not text:
+        return f"Answer {crc32(asked.encode())}."
+    words = (text[1] + text[2]).split()
+    said = f"{' '.join(words[:6])} {crc32(' '.join(words).encode())}"
+    wanted = "\n".join(message["content"] for message in body["messages"] if message["role"] == "system")
+    reply = {"questions": [f"What of {said}?"], "summary": f"Summary of {said}."}
+    return json.dumps({key: value for key, value in reply.items() if f"`{key}`" in wanted}, ensure_ascii=False)
+
+
+class ModelServer:
+    """`with ModelServer() as server`: `server.url` is its base URL.
+
+    reply: a text, or a function from the request's body to a text; a bytes value is sent
+    as the whole body. fault: a function from the request's body and its number (from 0)
+    to an HTTP status, `"drop"` (the connection is closed), or None. delay: seconds until
+    an answer. schemas: whether it knows JSON schemas. key: the only key it takes."""
+
+    def __init__(self, reply=annotate, fault=None, delay=0.0, schemas=True, key=None):
+        self.reply, self.fault, self.delay, self.schemas, self.key = reply, fault, delay, schemas, key
+        self.requests, self.keys = [], []
+        self.at_once = self.most_at_once = 0
+        self.lock = threading.Lock()
+
+    def __enter__(self):
+        server = self
+
+        class Handler(_Handler):
+            model = server
+
+        self.http = _Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+        threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(self, *error):
+        self.http.shutdown()
+        self.http.server_close()
+
+    @property
+    def count(self):
+        """Requests for completions so far."""
+        return len(self.requests)
+
+    def answer(self, body, key):
+        """Status and body of an answer; None where the connection is dropped."""
+        with self.lock:
+            number = len(self.requests)
+            self.requests.append(body)
+            self.keys.append(key)
+        if self.key is not None and key != f"Bearer {self.key}":
+            return 401, _error(f"Incorrect API key provided: {key}")
+        fault = self.fault(body, number) if self.fault else None
+        if fault == "drop":
+            return None
+        if not self.schemas and "response_format" in body:
+            return 400, _error("Unsupported parameter: response_format")
+        time.sleep(self.delay)
+        if fault:
+            return fault, _error(f"error {fault}")
+        reply = self.reply(body) if callable(self.reply) else self.reply
+        return OK, reply if isinstance(reply, bytes) else completion(body, reply)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self):
+        """The list of models."""
+        self.send(OK, json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode())
+
+    def do_POST(self):
+        """A completion."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.model.lock:
+            self.model.at_once += 1
+            self.model.most_at_once = max(self.model.at_once, self.model.most_at_once)
+        try:
+            answer = self.model.answer(body, self.headers.get("Authorization"))
+        finally:
+            with self.model.lock:
+                self.model.at_once -= 1
+        if answer is None:
+            self.close_connection = True
+        else:
+            self.send(*answer)
+
+    def send(self, status, data):
+        """Send an answer."""
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments):
+        """Say nothing."""
+
+
+def completion(body, text):
+    """A completion as the protocol has it."""
+    used = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    reply = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
+    return json.dumps({**reply, "usage": used}).encode("utf-8", "surrogatepass")
+
+
+def _error(message):
+    return json.dumps({"error": {"message": message, "type": "error", "code": None}}).encode()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--delay", type=float, default=0.3)
+    with ModelServer(delay=parser.parse_args().delay) as running:
+        print(running.url, flush=True)
+        threading.Event().wait()
