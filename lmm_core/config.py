@@ -49,6 +49,7 @@ class ModelSettings(_Section):
     timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False, description="seconds for one request")
     max_retries: int = Field(default=2, ge=0, description="further attempts after a request that failed")
     max_concurrency: int = Field(default=16, ge=1, description="requests at the same time")
+    context_tokens: int = Field(default=100_000, ge=1000, description="tokens that a chat or an edit may send")
 
 
 class RagSettings(_Section):

@@ -12,10 +12,11 @@ import yaml
 
 from . import __version__
 from .models.roles import ROLES, ModelName
-from .models.sources import STAND_IN, ModelError, Source, known_sources
+from .models.sources import STAND_IN, ModelError, Source, known_sources, shown_address
 from .project import CONFIG_NAME, ConfigError, Project, load_project, model_name
 
 OLDEST_PANDOC = (2, 17)
+FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-pass")
 SECONDS_ONLINE = 5.0
 
 
@@ -36,7 +37,7 @@ def examine(online: bool = False) -> list[Finding]:
     return [
         Finding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
         _pandoc(),
-        *(_command(name) for name in ("lmm-rag", "lmm-knit", "lmm-pass")),
+        *(_command(name) for name in FILTERS),
         _yaml(),
         *_models(online),
     ]
@@ -88,7 +89,7 @@ def _server(source: Source) -> Finding:
     error = run(check_server(source, SECONDS_ONLINE))
     if error:
         return Finding(source.name, str(error), ok=False)
-    return Finding(source.name, f"{source.base_url}: is there")
+    return Finding(source.name, f"{shown_address(source.base_url)}: is there")
 
 
 def _pandoc() -> Finding:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .logging import ConsoleLogger, LoggerBase, in_file
-from .markdown.blocks import Block, HeaderBlock, Problem, Spelling, serialize_blocks
+from .markdown.blocks import Block, HeaderBlock, MarkdownError, Problem, Spelling, serialize_blocks
 from .markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
@@ -33,12 +33,13 @@ Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Bloc
 
 
 @validated
-def markdown_scan(path: str | Path, save_to: SaveTo = True, logger: LoggerBase | None = None) -> list[Block]:
+def markdown_scan(path: str | Path, save_to: SaveTo = True, logger: LoggerBase | None = None) -> list[Block] | None:
     """Complete the header (`~title`, `~docid`) and report errors.
 
     save_to: True writes the file, False writes nothing, a path writes there. Returns
-    the blocks. Raises OSError and MarkdownError (no UTF-8, changed meanwhile)."""
-    return _run(Path(path), _scan, save_to, logger)
+    the blocks; None where the file cannot be read or written (it is not UTF-8, has
+    changed meanwhile, …), which is reported."""
+    return run_on_file(Path(path), _scan, save_to, logger)
 
 
 @validated
@@ -49,20 +50,21 @@ def markdown_rag(
     annotator: Annotator | None = None,
     refresh: bool = False,
     logger: LoggerBase | None = None,
-) -> list[Block]:
+) -> list[Block] | None:
     """Complete the header and annotate the sections. Where no `opts` and no `annotator`
-    are given, header and configuration name them; arguments and errors as those of
-    `markdown_scan` and `scan_rag`, and ConfigError."""
+    are given, header and configuration name them. Arguments and result as those of
+    `markdown_scan` and `scan_rag`. Raises ConfigError."""
     work = RagWork(Models(), opts, annotator=annotator, refresh=refresh)
-    return _run(Path(path), work.finish_and_close, save_to, logger)
+    return run_on_file(Path(path), work.finish_and_close, save_to, logger)
 
 
 @validated
 def markdown_knit(
     path: str | Path, keep: Sequence[str] = (), save_to: SaveTo = False, logger: LoggerBase | None = None
-) -> list[Block]:
-    """The lecture notes of a file; `keep` are types that stay in."""
-    return _run(Path(path), knit_work(keep), save_to, logger)
+) -> list[Block] | None:
+    """The lecture notes of a file; `keep` are types that stay in. Result as that of
+    `markdown_scan`. Raises ConfigError."""
+    return run_on_file(Path(path), knit_work(keep), save_to, logger)
 
 
 @dataclass
@@ -177,16 +179,29 @@ def docid_of(path: Path) -> str:
     return Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
 
 
-def _run(path: Path, work: Work, save_to: SaveTo, logger: LoggerBase | None) -> list[Block]:
+def run_on_file(path: Path, work: Work, save_to: SaveTo, logger: LoggerBase | None) -> list[Block] | None:
+    """Work on a file's blocks, and write them; None where that fails, which is reported."""
     from .models.chat import run
 
-    file, blocks = run(work_on(path, work, logger or ConsoleLogger()))
-    text = serialize_blocks(blocks)
-    if save_to is True and text != file.text:
-        save_markdown(path, text, file)
-    elif not isinstance(save_to, bool):
-        save_markdown(Path(save_to), text, file if _same(path, Path(save_to)) else None)
+    logger = logger or ConsoleLogger()
+    try:
+        file, blocks = run(work_on(path, work, logger))
+        save_as(file, serialize_blocks(blocks), save_to)
+    except OSError as error:
+        logger.error(f"{error.filename or path}: {error.strerror or error}")
+        return None
+    except MarkdownError as error:
+        logger.error(str(error))
+        return None
     return blocks
+
+
+def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:
+    """Write a file's new text where `save_to` says. Raises OSError and MarkdownError."""
+    if save_to is True and text != file.text:
+        save_markdown(file.path, text, file)
+    elif not isinstance(save_to, bool):
+        save_markdown(Path(save_to), text, file if _same(file.path, Path(save_to)) else None)
 
 
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:

@@ -75,7 +75,8 @@ def is_setting(variable: str) -> bool:
 def _project(root: Path, settings: ConfigSettings) -> Project:
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
     requests = {
-        role: Requests(chosen.timeout, chosen.max_retries, chosen.max_concurrency) for role, chosen in roles.items()
+        role: Requests(chosen.timeout, chosen.max_retries, chosen.max_concurrency, chosen.context_tokens)
+        for role, chosen in roles.items()
     }
     return Project(
         root,

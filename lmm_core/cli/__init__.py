@@ -12,10 +12,12 @@ import click
 from .. import __version__
 from .publish import convert, knit
 from .setup import cache, config, doctor
+from .talk import accept, chat, clear, edit, reject, watch
 from .write import own_pass, rag, scan
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Write": (scan, rag, own_pass),
+    "Talk to the model": (chat, edit, watch, accept, reject, clear),
     "Publish": (knit, convert),
     "Set up": (doctor, config, cache),
 }

@@ -7,7 +7,7 @@ import difflib
 import json
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -160,29 +160,79 @@ def rewrite(
     quiet: bool = False,
     models: Models | None = None,
 ) -> None:
-    """Work on all files, many at the same time, and write each as soon as it is done."""
+    """Do some work on the blocks of all files, and write each as soon as it is done."""
     if as_json and diff:
         raise click.UsageError("--json and --diff exclude each other")
-    began = time.monotonic()
-    logger = Told(quiet)
-    rewriting = Rewriting(work, check, diff, logger, models)
-    outcomes = run(rewriting.all(find(paths)))
-    changed = [outcome.path for outcome in outcomes if outcome.changed]
+
+    async def one(path: Path, logger: Told) -> bool:
+        file, blocks = await work_on(path, work, logger)
+        text = serialize_blocks(blocks)
+        if text != file.text and diff:
+            print_diff(path, file.text, text)
+        elif text != file.text and not check:
+            save_markdown(path, text, file)
+        return text != file.text
+
     verb = f"would be {done}" if check or diff else done
+    outcomes = for_each(paths, one, verb, as_json, quiet, models)
+    if check and any(outcome.changed for outcome in outcomes):
+        sys.exit(1)
+    leave(outcomes)
+
+
+def for_each(
+    paths: tuple[Path, ...],
+    one: Callable[[Path, Told], Awaitable[bool]],
+    verb: str,
+    as_json: bool = False,
+    quiet: bool = False,
+    models: Models | None = None,
+) -> list[Outcome]:
+    """Do `one` on all files, many at the same time (it says whether the file has changed),
+    and tell what came of it."""
+    began = time.monotonic()
+    outcomes = run(_all_of(find(paths), one, quiet, models))
+    changed = [outcome.path for outcome in outcomes if outcome.changed]
     if as_json:
         print_json([asdict(outcome) for outcome in outcomes])
     elif not quiet:
         for name in changed:
             click.echo(f"{verb}: {name}", err=True)
         click.echo(f"{len(changed)} of {len(outcomes)} files {verb}{cost(models, began)}", err=True)
-    if check and changed:
-        sys.exit(1)
-    leave(logger)
+    return outcomes
+
+
+async def _all_of(
+    paths: list[Path], one: Callable[[Path, Told], Awaitable[bool]], quiet: bool, models: Models | None
+) -> list[Outcome]:
+    places = asyncio.Semaphore(FILES_AT_ONCE)
+
+    async def work(path: Path) -> Outcome:
+        async with places:
+            if models and models.stopped:
+                return Outcome(str(path), reports=[{"level": "info", "message": "left alone: the model is not asked"}])
+            logger = Told(quiet)
+            changed = False
+            try:
+                changed = await one(path, logger)
+            except (OSError, MarkdownError) as error:
+                tell(error, path, logger)
+            return Outcome(str(path), changed, [asdict(report) for report in logger.reports])
+
+    try:
+        return await asyncio.gather(*map(work, paths))
+    finally:
+        if models:
+            await models.close()
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
     """Asynchronous work; a wrong configuration is wrong usage."""
-    return cast(Result, checked(lambda: asyncio.run(work)))
+    try:
+        return cast(Result, checked(lambda: asyncio.run(work)))
+    except KeyboardInterrupt:
+        click.echo("stopped: what was answered is kept; run again to go on", err=True)
+        sys.exit(130)
 
 
 def cost(models: Models | None, began: float) -> str:
@@ -191,49 +241,6 @@ def cost(models: Models | None, began: float) -> str:
     if usage is None or not (usage.requests or usage.cached):
         return ""
     return f": {usage}, {time.monotonic() - began:.1f} s"
-
-
-@dataclass
-class Rewriting:
-    """Work on files, so many at a time that there are always requests to make."""
-
-    work: Work
-    check: bool
-    diff: bool
-    logger: Told
-    models: Models | None
-
-    async def all(self, paths: list[Path]) -> list[Outcome]:
-        """What came of each file."""
-        places = asyncio.Semaphore(FILES_AT_ONCE)
-        try:
-            return await asyncio.gather(*(self._one(path, places) for path in paths))
-        finally:
-            if self.models:
-                await self.models.close()
-
-    async def _one(self, path: Path, places: asyncio.Semaphore) -> Outcome:
-        async with places:
-            if self.models and self.models.stopped:
-                return Outcome(str(path), reports=[{"level": "info", "message": "left alone: the model is not asked"}])
-            logger = Told(self.logger.quiet)
-            result = await work_file(path, self.work, logger)
-            changed = result is not None and result[1] != result[0].text
-            if result is not None and changed and self.diff:
-                print_diff(path, result[0].text, result[1])
-            elif result is not None and changed and not self.check:
-                changed = save(path, result[1], result[0], logger)
-            self.logger.reports += logger.reports
-            return Outcome(str(path), changed, [asdict(report) for report in logger.reports])
-
-
-def save(path: Path, text: str, file: MarkdownFile, logger: Told) -> bool:
-    try:
-        save_markdown(path, text, file)
-    except (OSError, MarkdownError) as error:
-        tell(error, path, logger)
-        return False
-    return True
 
 
 def print_diff(path: Path, before: str, after: str) -> None:
@@ -247,5 +254,8 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def leave(logger: Told) -> None:
-    sys.exit(1 if logger.count("error") else 0)
+def leave(told: Told | list[Outcome]) -> None:
+    """Exit: 1 where something could not be done, else 0."""
+    outcomes = [] if isinstance(told, Told) else told
+    failed = any(report["level"] == "error" for outcome in outcomes for report in outcome.reports)
+    sys.exit(1 if failed or (isinstance(told, Told) and told.count("error")) else 0)

@@ -15,6 +15,10 @@ _ENDINGS = frozenset(suffix.lower() for suffix in SUFFIXES) | {".txt", ".text", 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
+class ChangedError(MarkdownError):
+    """A file on disk is not the one that was read."""
+
+
 @dataclass(slots=True, frozen=True)
 class MarkdownFile:
     """A file as it was read: its path, its text (line ends and byte-order mark
@@ -41,7 +45,7 @@ def load_markdown(path: Path) -> MarkdownFile:
 def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
     """Replace a file by a text, atomically: a new file in the same folder, synced,
     then renamed over it. Permissions stay; where `path` is a link, its target is
-    written. With `read`, the file as it was read before, MarkdownError is raised
+    written. With `read`, the file as it was read before, ChangedError is raised
     where it has changed on disk since, and nothing is written. Raises OSError."""
     target = Path(os.path.realpath(path))
     if target.exists() and not target.stat().st_mode & 0o222:
@@ -63,13 +67,13 @@ def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> No
 
 
 def check_unchanged(read: MarkdownFile) -> None:
-    """Raises MarkdownError where the file on disk is not the one that was read."""
+    """Raises ChangedError where the file on disk is not the one that was read."""
     try:
         same = read.path.read_bytes() == read.data
     except FileNotFoundError:
         same = False
     if not same:
-        raise MarkdownError(f"{read.path}: changed on disk while it was worked on; nothing was written: run again")
+        raise ChangedError(f"{read.path}: changed on disk while it was worked on; nothing was written: run again")
 
 
 def _copy_mode(target: Path, name: str) -> None:
@@ -108,8 +112,14 @@ def _walk(folder: Path) -> list[Path]:
     files: list[Path] = []
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith((".", "_")) and f not in _SKIPPED_FOLDERS)
-        files.extend(Path(base, name) for name in sorted(names) if name.endswith(SUFFIXES) and not name.startswith("."))
+        files.extend(Path(base, name) for name in sorted(names) if _is_document(name))
     return files
+
+
+def _is_document(name: str) -> bool:
+    """Whether a file in a folder is one of its documents; what could not be merged into
+    one is none."""
+    return name.endswith(SUFFIXES) and not name.startswith(".") and not name.endswith(".lmm-unmerged.md")
 
 
 def project_root(path: Path) -> Path:

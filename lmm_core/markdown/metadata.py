@@ -45,12 +45,18 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Text with one of Unicode's line ends is quoted so that it is escaped."""
-    style = '"' if _LINE_ENDS.search(text) else None
+    """Text of several lines is a literal block where it can be; else, and with one of
+    Unicode's line ends, it is quoted so that they are escaped. (Inside braces PyYAML
+    quotes in any case.) The text may be of a class of its own, as output parsers give
+    back."""
+    style = None
+    if "\n" in text or _LINE_ENDS.search(text):
+        style = "|" if _literal(text) and not text.endswith("\n\n") else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _represent_text)
+_Dumper.add_multi_representer(str, _represent_text)
 
 
 def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:

@@ -21,6 +21,7 @@ from .blocks import (
     TextBlock,
     prefix_block,
 )
+from .edits import EditMarkers
 from .metadata import Parsed, looks_like_key, parse_metadata
 from .regions import DIV_OPEN, Forward, Regions, div_attributes
 
@@ -74,6 +75,7 @@ class _Parser:
         self.size = len(text)
         self.problems = problems
         self.regions = Regions(text)
+        self.edits = EditMarkers(text)
         self.unclosed_metadata = self.size + 1
         self._paragraph = Forward(_PARAGRAPH_END, text)
         self._close = Forward(NATIVE_CLOSE, text)
@@ -101,6 +103,8 @@ class _Parser:
         at the start of the text) and ends before the next block."""
         char = self.text[pos]
         if char == "#" and (found := _HEADING.match(self.text, pos)):
+            if (end := self.edits.region_end(self.text, pos)) is not None:
+                return TextBlock(self._source(start, end), line)
             return HeadingBlock(self._source(start, found.end()), line, len(found[1]))
         if char == "-" and (block := self._native(start, pos, line)):
             return block

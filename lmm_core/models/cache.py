@@ -11,9 +11,10 @@ import json
 import os
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,10 @@ _CHECKED_EVERY = 50  # adding up all sizes takes milliseconds
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS replies "
     "(key BLOB PRIMARY KEY, reply TEXT NOT NULL, size INTEGER NOT NULL, used REAL NOT NULL)"
+)
+_EVICT = (
+    "DELETE FROM replies WHERE key IN (SELECT key FROM "
+    "(SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS together FROM replies) WHERE together > ?)"
 )
 
 
@@ -57,13 +62,14 @@ def request_key(parts: Sequence[Any]) -> bytes:
 
 
 class ReplyCache:
-    """Replies in one SQLite file, which many processes may use at once. Beyond
+    """Replies in one SQLite file, which many processes and threads may use at once. Beyond
     `most_bytes` the replies that were used longest ago go."""
 
     def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
         self.path = (folder or cache_folder()) / "replies.sqlite"
         self.most_bytes = most_bytes
         self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
         self._kept = 0
 
     def find(self, key: bytes) -> str | None:
@@ -82,10 +88,18 @@ class ReplyCache:
             self._evict()
         self._kept += 1
 
+    def forget(self, key: bytes) -> None:
+        """Remove a reply, if it is there. Raises CacheError."""
+        self._run("DELETE FROM replies WHERE key = ?", key)
+
     def size(self) -> CacheSize:
         """How much is in it. Raises CacheError."""
-        if not self.path.exists():
+        try:
+            self.path.stat()
+        except FileNotFoundError:
             return CacheSize(0, 0)
+        except OSError as error:
+            raise CacheError(f"{self.path}: {error.strerror}") from None
         count, total = self._run("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM replies")[0]
         return CacheSize(int(count), int(total))
 
@@ -106,23 +120,19 @@ class ReplyCache:
 
     def close(self) -> None:
         """Close the file; it is opened again where it is needed."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
     def _evict(self) -> None:
         """Down to nine tenths of the limit, so that not every new reply evicts one."""
-        kept = 0
-        for key, size in self._run("SELECT key, size FROM replies ORDER BY used DESC"):
-            kept += size
-            if kept > self.most_bytes * 0.9:
-                self._run("DELETE FROM replies WHERE key = ?", key)
+        self._run(_EVICT, self.most_bytes * 0.9)
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
         try:
-            connection = self._connection or self._open()
-            with connection, closing(connection.execute(statement, values)) as cursor:
-                return cursor.fetchall()
+            with self._lock, self._connection or self._open() as connection:
+                return connection.execute(statement, values).fetchall()
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise CacheError(f"{self.path}: {error} (lmm cache --clear makes a new one)") from None
@@ -131,7 +141,8 @@ class ReplyCache:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._connection = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
         os.chmod(self.path, 0o600)
-        self._connection.execute("PRAGMA journal_mode = WAL")
+        with suppress(sqlite3.OperationalError):  # another process is making it so just now
+            self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(_TABLE)
         return self._connection

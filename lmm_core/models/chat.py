@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from .sources import ModelError
 
 Answer = TypeVar("Answer")
 Role = Literal["system", "user", "assistant"]
+Show = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,9 @@ class ChatModel(Protocol):
     usage: Usage
     stopped: ModelError | None
 
-    async def reply(self, request: Request) -> Reply:
-        """Answer a request. Raises ModelError."""
+    async def reply(self, request: Request, show: Show | None = None) -> Reply:
+        """Answer a request; `show` is told the answer's parts as they come. Raises
+        ModelError."""
         ...
 
     async def close(self) -> None:
@@ -105,19 +108,36 @@ class Asker:
     cache: ReplyCache | None = None
     warn: Callable[[str], None] = field(default=lambda message: None)
 
-    async def ask(self, request: Request, read: Callable[[str], Answer]) -> Answer:
+    async def ask(self, request: Request, read: Callable[[str], Answer], show: Show | None = None) -> Answer:
         """The answer to a request, as `read` reads the reply's text; `read` raises
-        ModelError where it is of no use. Only useful replies are kept."""
-        key = request_key([self.model.name, [[m.role, m.content] for m in request.messages],
-                           request.schema, request.instead])  # fmt: skip
+        ModelError where it is of no use. Only useful replies are kept. `show` is told
+        the parts of a reply as they come."""
+        key = self._key(request)
         known = self._find(key)
         if known is not None:
-            self.model.usage.cached += 1
-            return read(known)
-        reply = await self.model.reply(request)
-        answer = read(reply.text)
+            with contextlib.suppress(ModelError):  # kept by a version that read replies otherwise
+                answer = read(known)
+                self.model.usage.cached += 1
+                return answer
+        reply = await self.model.reply(request, show)
+        try:
+            answer = read(reply.text)
+        except ModelError as error:
+            raise ModelError(f"{self.model.name}: {error}") from None
         self._keep(key, reply.text)
         return answer
+
+    def forget(self, request: Request) -> None:
+        """Keep the reply to a request no longer, so that the same request is asked anew."""
+        try:
+            if self.cache:
+                self.cache.forget(self._key(request))
+        except CacheError as error:
+            self._go_without(error)
+
+    def _key(self, request: Request) -> bytes:
+        messages = [[message.role, message.content] for message in request.messages]
+        return request_key([self.model.name, messages, request.schema, request.instead])
 
     def _find(self, key: bytes) -> str | None:
         try:

@@ -15,7 +15,7 @@ from .tokens import count_tokens
 
 MOST_QUESTIONS = 12
 MOST_CHARACTERS = 5_000
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 class ModelAnnotator:
@@ -71,9 +71,10 @@ def _read_questions(value: Any) -> list[str]:
     questions = [question for question in dict.fromkeys(map(one_line, value)) if question]
     if not questions:
         raise ModelError("the reply's `questions` are empty")
-    if len(questions) > MOST_QUESTIONS or max(map(len, questions)) > MOST_CHARACTERS:
-        raise ModelError(f"the reply has {len(questions)} questions, the longest of {max(map(len, questions)):,} "
-                         "characters: not kept")  # fmt: skip
+    longest = max(map(len, questions))
+    if len(questions) > MOST_QUESTIONS or longest > MOST_CHARACTERS:
+        count = f"{len(questions)} question{'' if len(questions) == 1 else 's'}"
+        raise ModelError(f"the reply has {count}, the longest of {longest:,} characters: not kept")
     return questions
 
 
@@ -101,21 +102,28 @@ def one_line(text: str) -> str:
 def find_object(text: str) -> dict[str, Any]:
     """The first JSON object in a reply: servers without schemas put prose, thoughts or
     a code fence around it. Raises ModelError."""
+    thoughts = text.rfind("</think>")  # an object that ends before is none yet
+    for start in (0, thoughts + 1):
+        found, end = _first_object(text, start)
+        if found is not None and end > thoughts:
+            return found
+    raise ModelError(f"the reply is not JSON: {_shown(text)}" if text.strip() else "empty reply")
+
+
+def _first_object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    """The first object from a place on, and where it ends."""
     decoder = json.JSONDecoder(strict=False)
-    at = text.rfind("</think>") + 1  # an object in the thoughts is none yet
     for _ in range(50):
         at = text.find("{", at)
         if at < 0:
             break
         try:
-            found, _end = decoder.raw_decode(text, at)
+            found, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             at += 1
-            continue
-        if isinstance(found, dict):
-            return found
-        at += 1
-    raise ModelError(f"the reply is not JSON: {_shown(text)}")
+        else:
+            return found, end
+    return None, 0
 
 
 def _shown(text: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from .chat import Reply, Request, Usage
+from .chat import Reply, Request, Show, Usage
 from .roles import ModelName, Requests
-from .sources import ModelError, Source
+from .sources import ModelError, Source, is_address, shown_address
 from .tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class OpenAIChat:
         self._schemas = True
         self._answered = False
 
-    async def reply(self, request: Request) -> Reply:
+    async def reply(self, request: Request, show: Show | None = None) -> Reply:
         """See `ChatModel`. The client tries again by itself after time-outs, 429 and
         5xx, with back-off."""
         first = await self._let_first_go_ahead()
@@ -45,13 +47,12 @@ class OpenAIChat:
             if self.stopped:
                 raise self.stopped
             try:
-                reply = await self._complete(request)
+                reply = await self._complete(request, show)
             except ModelError as error:
                 self.stopped = error if error.stop else self.stopped
                 raise
             finally:
                 first.set()
-        self.usage.add(reply)
         return reply
 
     async def _let_first_go_ahead(self) -> asyncio.Event:
@@ -63,53 +64,60 @@ class OpenAIChat:
             self._first.set()
         return self._first
 
-    async def _complete(self, request: Request) -> Reply:
+    async def _complete(self, request: Request, show: Show | None) -> Reply:
         import openai
 
         try:
-            return await self._send(request, self._schemas)
+            return await self._send(request, self._schemas, show)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if not (request.schema and self._schemas):
                 raise self._explain(error) from None
         except openai.APIError as error:
             raise self._explain(error) from None
         try:  # the server may know no schemas; the prompt asks for JSON in words, too
-            reply = await self._send(request, False)
+            reply = await self._send(request, False, show)
         except openai.APIError as error:
             raise self._explain(error) from None
         self._schemas = False
         return reply
 
-    async def _send(self, request: Request, with_schema: bool) -> Reply:
-        client = self._client or self._open()
-        options: dict[str, Any] = {}
+    async def _send(self, request: Request, with_schema: bool, show: Show | None) -> Reply:
+        create = (self._client or self._open()).chat.completions.create
+        options: dict[str, Any] = {"model": self._model}
         if request.schema and with_schema:
             schema = {"name": "reply", "strict": True, "schema": dict(request.schema)}
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
-        messages: Any = [{"role": message.role, "content": message.content} for message in request.messages]
+        options["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
         try:
-            completion: Any = await client.chat.completions.create(model=self._model, messages=messages, **options)
-        except ValueError as error:  # a body that is no JSON
+            completion: Any = await _stream(create, options, show) if show else None
+            completion = completion or await create(**options)
+        except (ValueError, RecursionError) as error:  # a body that is no JSON
             raise ModelError(f"{self.name}: not a reply of the OpenAI protocol ({type(error).__name__})") from None
         self._answered = True
         return self._read(completion, request)
 
     def _read(self, completion: Any, request: Request) -> Reply:
-        """The reply in a completion; servers leave out this and that."""
-        choices = getattr(completion, "choices", None) or [None]
-        message = getattr(choices[0], "message", None)
+        """The reply in a completion; servers leave out this and that. What was paid for
+        counts, whether it is of use or not."""
+        choices = getattr(completion, "choices", None)
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = getattr(choice, "message", None)
         if message is None:
-            raise ModelError(f"{self.name}: not a reply of the OpenAI protocol (no choices)")
-        text = message.content or ""
-        if getattr(message, "refusal", None):
-            raise ModelError(f"{self.name}: the model refused: {self._safe(str(message.refusal))}")
-        if choices[0].finish_reason in ("length", "content_filter"):
-            raise ModelError(f"{self.name}: the reply was cut short ({choices[0].finish_reason})")
-        if not text.strip():
-            raise ModelError(f"{self.name}: empty reply")
+            raise ModelError(f"{self.name}: {self._safe(_no_choices(completion))}")
+        text = _text_of(getattr(message, "content", None)).encode("utf-8", "replace").decode("utf-8")
         used = getattr(completion, "usage", None)
-        tokens_in = getattr(used, "prompt_tokens", None) or estimate_tokens(request.text)
-        return Reply(text, tokens_in, getattr(used, "completion_tokens", None) or estimate_tokens(text))
+        tokens_in = number_in(used, "prompt_tokens") or estimate_tokens(request.text)
+        reply = Reply(text, tokens_in, number_in(used, "completion_tokens") or estimate_tokens(text))
+        self.usage.add(reply)
+        self._refuse_useless(reply, choice)
+        return reply
+
+    def _refuse_useless(self, reply: Reply, choice: Any) -> None:
+        refusal, ended = getattr(choice.message, "refusal", None), getattr(choice, "finish_reason", None)
+        if refusal:
+            raise ModelError(f"{self.name}: the model refused: {self._safe(str(refusal))}")
+        if ended in ("length", "content_filter"):
+            raise ModelError(f"{self.name}: the reply was cut short ({ended})")
 
     def _open(self) -> AsyncOpenAI:
         self._client = open_client(self._source, self._key, self._limits)
@@ -129,6 +137,54 @@ class OpenAIChat:
         return without_key(text, self._key)
 
 
+async def _stream(create: Any, options: dict[str, Any], show: Show) -> Any:
+    """A completion put together from its parts, which are shown as they come; None where
+    the server sends none."""
+    texts: list[str] = []
+    ended, used, parts = None, None, 0
+    try:
+        async for part in await create(**options, stream=True, stream_options={"include_usage": True}):
+            parts += 1
+            used = getattr(part, "usage", None) or used
+            for choice in (getattr(part, "choices", None) or [])[:1]:
+                texts.append(_text_of(getattr(choice.delta, "content", None)))
+                show(texts[-1])
+                ended = choice.finish_reason or ended
+    except _transport_errors() as error:
+        raise ModelError(f"the connection broke off in the middle of the answer ({type(error).__name__})") from None
+    message = SimpleNamespace(content="".join(texts), refusal=None)
+    return (
+        SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason=ended)], usage=used) if parts else None
+    )
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    """What breaks while a stream is read; the client speaks through httpx, from its
+    version 3 on through httpx2."""
+    return tuple(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules)
+
+
+def _no_choices(completion: Any) -> str:
+    """Why there is no reply in a completion; some servers send errors as one."""
+    error = getattr(completion, "error", None)
+    said = error.get("message") if isinstance(error, dict) else None
+    return str(said or "not a reply of the OpenAI protocol (no choices)")
+
+
+def _text_of(content: Any) -> str:
+    """The text of a message: servers of models that think may send it in parts."""
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def number_in(used: Any, key: str) -> int:
+    """A number of tokens in what a server says of its use; 0 where it says none."""
+    value = getattr(used, key, None)
+    return value if isinstance(value, int) else 0
+
+
 def require_key(name: ModelName, source: Source) -> str:
     """The key of a source; "" where none is needed. Raises ModelError."""
     key = source.key()
@@ -138,15 +194,20 @@ def require_key(name: ModelName, source: Source) -> str:
             "extractive/default (no key, no network)",
             stop=True,
         )
-    if not key.isascii() or any(sign.isspace() for sign in key):
-        raise ModelError(f"{name}: {source.key_variable} holds what no key holds (blanks, or no ASCII)", stop=True)
+    if not all("!" <= sign <= "~" for sign in key):
+        raise ModelError(
+            f"{name}: {source.key_variable} holds what no key holds (blanks, control characters, or no ASCII)",
+            stop=True,
+        )  # fmt: skip
     return key
 
 
 def open_client(source: Source, key: str, limits: Requests) -> AsyncOpenAI:
-    """A client for a source."""
+    """A client for a source. Raises ModelError where its address is none."""
     from openai import AsyncOpenAI
 
+    if not is_address(source.base_url):
+        raise ModelError(f"{source.name}: {source.base_url} is not the address of a server (http://…)", stop=True)
     return AsyncOpenAI(
         api_key=key or "none",
         base_url=source.base_url,
@@ -159,13 +220,15 @@ async def check_server(source: Source, seconds: float) -> ModelError | None:
     """Ask a server for its list of models; None where it answers, else what is wrong."""
     import openai
 
-    client = open_client(source, source.key(), Requests(timeout=seconds, max_retries=0))
     try:
-        await client.models.list()
+        async with open_client(source, source.key(), Requests(timeout=seconds, max_retries=0)) as client:
+            await client.models.list()
+    except ModelError as error:
+        return error
     except openai.APIError as error:
         return explain(error, source.name, source, source.key(), seconds, answered=False)
-    finally:
-        await client.close()
+    except (ValueError, RecursionError, AttributeError) as error:
+        return ModelError(f"{source.name}: not a reply of the OpenAI protocol ({type(error).__name__})")
     return None
 
 
@@ -176,10 +239,13 @@ def explain(
     `answered` before, one that cannot be reached stops the run."""
     import openai
 
+    address = shown_address(source.base_url)
     if isinstance(error, openai.APITimeoutError):
         return ModelError(f"{name}: no answer in {timeout:g} s")
     if isinstance(error, openai.APIConnectionError):
-        return ModelError(f"{name}: cannot reach {source.base_url} (is the server running?)", stop=not answered)
+        return ModelError(
+            f"{name}: cannot reach {shown_address(source.base_url)} (is the server running?)", stop=not answered
+        )
     if not isinstance(error, openai.APIStatusError):
         return ModelError(f"{name}: {without_key(str(error), key)}")
     status, said = error.status_code, without_key(_said(error), key)
@@ -187,7 +253,9 @@ def explain(
         variable = f"${source.key_variable}" if source.key_variable else "the server wants a key: key_variable"
         return ModelError(f"{name}: the key is refused ({status}): look at {variable}", stop=True)
     if status == 404:
-        return ModelError(f"{name}: no such model or address at {source.base_url} (404): {said}", stop=True)
+        return ModelError(
+            f"{name}: no such model or address at {shown_address(source.base_url)} (404): {said}", stop=True
+        )
     return ModelError(f"{name}: error {status}: {said}", stop=error.code == "insufficient_quota")
 
 

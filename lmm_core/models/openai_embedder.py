@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .chat import Reply, Usage
 from .embedder import batches
-from .openai_chat import explain, open_client, require_key
+from .openai_chat import explain, number_in, open_client, require_key
 from .roles import ModelName, Requests
 from .sources import ModelError, Source
 from .tokens import estimate_tokens
@@ -54,17 +54,21 @@ class OpenAIEmbedder:
             except openai.APIError as error:
                 answered = self.usage.requests > 0
                 raise explain(error, self.name, self._source, self._key, self._limits.timeout, answered) from None
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ModelError(f"{self.name}: not a reply of the OpenAI protocol ({type(error).__name__})") from None
         return self._read(reply, texts)
 
     def _read(self, reply: Any, texts: list[str]) -> list[list[float]]:
-        data = sorted(getattr(reply, "data", None) or [], key=lambda item: item.index)
-        vectors: list[list[float]] = [item.embedding for item in data]
+        data = getattr(reply, "data", None)
+        items = data if isinstance(data, list) else []
+        if all(isinstance(getattr(item, "index", None), int) for item in items):
+            items = sorted(items, key=lambda item: item.index)
+        found = [getattr(item, "embedding", None) for item in items]
+        vectors = [vector for vector in found if isinstance(vector, list) and vector]
         if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) != 1:
             raise ModelError(f"{self.name}: {len(vectors)} vectors for {len(texts)} texts, or of several lengths")
         used = getattr(reply, "usage", None)
-        tokens = getattr(used, "prompt_tokens", None) or sum(map(estimate_tokens, texts))
+        tokens = number_in(used, "prompt_tokens") or sum(map(estimate_tokens, texts))
         self.usage.add(Reply("", tokens))
         return vectors
 

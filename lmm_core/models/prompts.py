@@ -7,7 +7,7 @@ instructions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,13 +25,11 @@ class Prompt:
     template: str
     schema: Mapping[str, Any] | None = field(default=None)
 
-    def request(self, values: Mapping[str, str], instead: str = "") -> Request:
-        """The request with `values` for the fields that `receives` names."""
-        messages = (
-            Message("system", self.system.format_map(values)),
-            Message("user", self.template.format_map(values)),
-        )  # fmt: skip
-        return Request(messages, self.schema, instead)
+    def request(self, values: Mapping[str, str], instead: str = "", chat: Sequence[Message] = ()) -> Request:
+        """The request with `values` for the fields that `receives` names; `chat` goes on
+        after it."""
+        first = Message("system", self.system.format_map(values)), Message("user", self.template.format_map(values))
+        return Request((*first, *chat), self.schema, instead)
 
 
 _LANGUAGES = {
@@ -52,6 +50,39 @@ def language_of(code: str) -> str:
         return "the language of the text"
     return f"{name} ({code})" if name else f"the language {code!r}"
 
+
+SYSTEM = (
+    "You help the writer of a text in markdown, a teacher who prepares lecture notes. Answer briefly and "
+    "concretely. Say so where you do not know."
+)
+
+CHAT = Prompt(
+    receives={
+        "system": "the writer's own system message, or ours",
+        "titles": "where the text stands: the titles path, document first",
+        "text": "the text that the question is about, as markdown",
+        "question": "what the writer asks first; the chat so far follows it",
+    },
+    returns="an answer as markdown",
+    system="{system}\n\nThe writer's questions are about a text that stands between <text> and </text> and that they "
+    "call “the text”. Answer in the language of the question, as markdown.",
+    template="Place in the document: {titles}\n\n<text>\n{text}\n</text>\n\n{question}",
+)
+
+EDIT = Prompt(
+    receives={
+        "system": "the writer's own system message, or ours",
+        "language": "in which language to write",
+        "titles": "where the text stands: the titles path, document first",
+        "text": "the text to edit, as markdown; empty where there is none yet",
+        "question": "what the writer asks for; new versions and further wishes follow it",
+    },
+    returns="the new version of the text, as markdown, and nothing else",
+    system="{system}\n\nThe writer asks for a new version of a text that stands between <text> and </text>. Reply with "
+    "the new version alone: no greeting, no explanation, no fence around it. Keep markdown, formulas, citations, "
+    "labels, code and headings as they are but for what the writer asks to change. Write in {language}.",
+    template="Place in the document: {titles}\n\n<text>\n{text}\n</text>\n\n{question}",
+)
 
 _QUESTIONS = {
     "type": "array",

@@ -15,11 +15,12 @@ DEFAULT = "default"
 @dataclass(frozen=True, slots=True)
 class Requests:
     """How a model is asked: seconds for one request, further attempts after one that
-    failed, requests at the same time."""
+    failed, requests at the same time, tokens that a chat or an edit may send."""
 
     timeout: float = 60.0
     max_retries: int = 2
     max_concurrency: int = 16
+    context_tokens: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,9 +77,27 @@ def known_sources(configured: Mapping[str, Source] | None = None) -> dict[str, S
     return sources | dict(configured or {})
 
 
+def is_address(url: str) -> bool:
+    """Whether a URL can be that of a server."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def shown_address(url: str) -> str:
+    """An address without what may be secret in it: a password, a query."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
 def is_loopback(url: str) -> bool:
     """Whether a URL's host is this machine."""
-    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        host = (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return False
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

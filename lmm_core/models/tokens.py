@@ -59,6 +59,7 @@ def _on_disk() -> bool:
     if folder is None:
         folder = str(Path(tempfile.gettempdir(), "data-gym-cache"))
     file = Path(folder, hashlib.sha1(_ADDRESS.encode(), usedforsecurity=False).hexdigest())
-    if not folder or not file.is_file():
+    try:
+        return bool(folder) and hashlib.sha256(file.read_bytes()).hexdigest() == _SHA256
+    except OSError:
         return False
-    return hashlib.sha256(file.read_bytes()).hexdigest() == _SHA256

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock, blank
+from ..markdown.edits import broken_edits
 from ..markdown.metadata import dump_entry, parse_metadata
 from ..markdown.ownership import digest
 from ..markdown.spelling import make_block, settle
@@ -56,6 +58,14 @@ def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     return not _report_list(blocks, logger)
 
 
+def report_broken(blocks: Sequence[Block], logger: LoggerBase) -> bool:
+    """Report edits whose markers do not fit together; whether there are any."""
+    problems = broken_edits(blocks)
+    for problem in problems:
+        logger.error(problem.message, problem.line)
+    return bool(problems)
+
+
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
     """Report each metadata block that cannot be read."""
     for block in blocks:
@@ -64,18 +74,24 @@ def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
 
 
 def _report_list(blocks: Sequence[Block], logger: LoggerBase) -> bool:
-    """Whether the document begins with a header that is a YAML list (LM markdown wrote
-    such headers); it is reported, together with the mapping to write in its place."""
-    if not isinstance(blocks[0], TextBlock) or not _LIST_OPEN.match(blocks[0].source):
-        return False
+    """Whether the document begins with a header that is a list; it is reported, together
+    with the mapping to write in its place."""
+    tables = list_header(blocks)
+    entries = "".join(dump_entry(str(key), value) for table in tables for key, value in table.items())
+    if tables:
+        logger.error(f"the header is a YAML list and has to be a mapping; put this in its place:\n---\n{entries}---", 1)
+    return bool(tables)
+
+
+def list_header(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    """What is in a header that is a YAML list of mappings (LM markdown wrote such
+    headers); empty where the document begins with none."""
+    if not blocks or not isinstance(blocks[0], TextBlock) or not _LIST_OPEN.match(blocks[0].source):
+        return []
     found = _LIST.match("".join(block.source for block in blocks[:20]))
     content = parse_metadata(f"list:\n{found['body']}").content if found else None
     tables = content["list"] if content else None
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        return False
-    entries = "".join(dump_entry(str(key), value) for table in tables for key, value in table.items())
-    logger.error(f"the header is a YAML list and has to be a mapping; put this in its place:\n---\n{entries}---", 1)
-    return True
+    return tables if isinstance(tables, list) and all(isinstance(table, dict) for table in tables) else []
 
 
 def _title(blocks: Sequence[Block], name: str) -> str:

@@ -28,6 +28,7 @@ from ..markdown.divs import Part, cut, find_parts
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..markdown.unfold import unfold_edits
 
 RAG_ONLY = "rag-only"
 # Keys that Pandoc takes from any native block of a document: a block that holds one
@@ -106,8 +107,9 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     warning, and references to what is left out are warned of.
 
     Footnotes and link definitions that stand in a part left out stay where the
-    rest refers to them."""
+    rest refers to them. Of an edit that is not decided, the old text counts."""
     rules, logger = rules or KnitRules(), logger or ConsoleLogger()
+    blocks = unfold_edits(blocks).blocks
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
@@ -242,7 +244,7 @@ _REFERENCE = re.compile(r"\]\(#(?P<link>[^)\s]+)\)|(?<![\w@\\])-?@(?P<cite>[A-Za
 
 def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, str]]:
     """References from what stays to what is left out: line and message of each."""
-    tree = blocks_to_tree(blocks)
+    tree = blocks_to_tree(unfold_edits(blocks).blocks)
     if tree is None:
         return []
     stays: list[tuple[int, str]] = []

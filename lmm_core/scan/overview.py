@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..markdown.blocks import Block, ErrorBlock, HeaderBlock
 from ..markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
+from ..markdown.unfold import unfold_edits
 from .knit import KnitRules, types_of
 from .options import ScanOpts
 from .owned import State, key_state
@@ -44,7 +45,7 @@ class Overview:
 def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitRules | None = None) -> Overview:
     """Look a document over; nothing in it is changed."""
     opts, rules = opts or ScanOpts(), rules or KnitRules()
-    tree = blocks_to_tree(blocks)
+    tree = blocks_to_tree(unfold_edits(blocks).blocks)
     errors = [(block.error_line, block.message) for block in blocks if isinstance(block, ErrorBlock)]
     if tree is None:
         return Overview("", "", 0, [], [], errors)

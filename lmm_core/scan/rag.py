@@ -17,12 +17,14 @@ from ..markdown.metadata import DELETED
 from ..markdown.ownership import hash_pair
 from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, sections, traverse, tree_to_blocks
+from ..markdown.unfold import Unfolded
 from ..models.annotator import Annotation, Annotator, Section, stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..models.sources import ModelError
 from .foreign import report_foreign
+from .header import list_header
 from .identify import identities
-from .knit import KnitRules
+from .knit import KnitRules, node_block
 from .options import ScanOpts
 from .owned import State, first_newline, key_state, nearest_spellings, set_values, write_keys
 from .sections import Texts, closed_parts, source_hash
@@ -120,6 +122,7 @@ class RagRun:
     open: list[HeadingNode] = field(default_factory=list, init=False)
     _blocks: list[Block] = field(default_factory=list, init=False)
     _tree: HeadingNode | None = field(default=None, init=False)
+    _unfolded: Unfolded = field(default_factory=lambda: Unfolded([], {}), init=False)
     _newline: str = field(default="\n", init=False)
     _spellings: dict[int, Spelling] = field(default_factory=dict, init=False)
     _closed: set[int] = field(default_factory=set, init=False)
@@ -131,9 +134,10 @@ class RagRun:
     # First: what needs nobody
 
     def start(self, blocks: Sequence[Block]) -> None:
-        """Take a document, and do what can be done without asking."""
+        """Take a document, and do what can be done without asking. One whose header is a
+        list is left alone: the header pass reports it."""
         self._blocks = list(blocks)
-        self._tree = tree = blocks_to_tree(blocks)
+        self._tree = tree = None if list_header(blocks) else blocks_to_tree(blocks)
         if tree is None:
             return
         self._prepare(tree)
@@ -163,6 +167,10 @@ class RagRun:
         if self.opts.remove_messages:
             for node in nodes:
                 node.metadata = [kept for block in node.metadata if (kept := without_messages(block)) is not None]
+
+    def _is_proposed(self, node: Node) -> bool:
+        """Whether a node stands in an edit that is not decided."""
+        return id(node_block(node)) in self._unfolded.regions
 
     def _is_left_out(self, node: HeadingNode) -> bool:
         return id(node) in self._closed or (isinstance(node, HeaderNode) and not node.metadata)
@@ -276,7 +284,7 @@ class RagRun:
         """The document after the run."""
         tree = self._tree
         if tree is None:
-            return []
+            return self._blocks
         self._report()
         self._sign(tree)
         for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
@@ -314,7 +322,8 @@ class RagRun:
 
     def _sign(self, tree: HeadingNode) -> None:
         """Say who made what: the header names the annotator (a model rather than the
-        stand-in), and sections that the stand-in made name it where the header does not."""
+        stand-in); sections that the stand-in made name it where the header does not, and
+        all do where there is no header to do so."""
         if not self._made:
             return
         name = self.annotator.name
@@ -325,11 +334,12 @@ class RagRun:
             named = name
         for node in sections(tree):
             if node is not tree and id(node) not in self._closed:
-                self._sign_section(node, named != STAND_IN and makers[id(node)] == STAND_IN)
+                maker = makers[id(node)]
+                self._sign_section(node, maker if maker != named and (maker == STAND_IN or not named) else "")
 
-    def _sign_section(self, node: HeadingNode, signs: bool) -> None:
+    def _sign_section(self, node: HeadingNode, maker: str) -> None:
         made = any(hash_pair(node.properties, key) for key in ("questions", "summary"))
-        own = STAND_IN if signs and made else DELETED
+        own = maker if maker and made else DELETED
         if node.properties.get(MAKER, DELETED) != own:
             self._write(node, {MAKER: own})
 

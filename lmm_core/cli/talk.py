@@ -1,0 +1,141 @@
+"""Commands for talking to the model inside the documents."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from ..conversation import ConversationWork, decide
+from ..logging import LoggerBase
+from ..markdown.blocks import Block
+from ..markdown.files import MarkdownFile, find_markdown
+from ..model_pool import Models
+from ..scan.messages import clear_messages
+from .shared import Told, asking_options, for_each, json_option, leave, paths_argument, rewrite, warn, writing_options
+
+SECONDS_BETWEEN_LOOKS = 0.3
+
+
+@click.command()
+@paths_argument
+@json_option
+@asking_options
+def chat(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool) -> None:
+    """Answer questions (?:) and messages (+:), and propose the edits (=:) asked for."""
+    _talk(paths, as_json, model, jobs, quiet, chats=True)
+
+
+@click.command()
+@paths_argument
+@json_option
+@asking_options
+def edit(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool) -> None:
+    """Propose the edits (=:) asked for; questions wait."""
+    _talk(paths, as_json, model, jobs, quiet, chats=False)
+
+
+def _talk(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool, chats: bool) -> None:
+    models = Models(model, jobs, warn)
+    work = ConversationWork(models, chats=chats, screen=Screen(quiet))
+    leave(for_each(paths, work.finish, "answered", as_json, quiet, models))
+
+
+@click.command()
+@paths_argument
+@asking_options
+def watch(paths: tuple[Path, ...], model: str, jobs: int | None, quiet: bool) -> None:
+    """Do what `chat` does, each time that one of the files is saved; Ctrl-C ends it."""
+    click.echo("waiting for a file to be saved; Ctrl-C ends this", err=True)
+    seen: dict[Path, tuple[int, int]] = {}
+    try:
+        while True:
+            for path in find_markdown(list(paths)):
+                stamp = _stamp(path)
+                if stamp is not None and seen.get(path) != stamp:
+                    _answer(path, model, jobs, quiet)
+                    seen[path] = _stamp(path) or stamp
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+    except KeyboardInterrupt:
+        click.echo("", err=True)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """By what a saved file is noticed; None for one that is just being replaced."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
+    """What `chat` does with one file, which says nothing where nothing is asked."""
+    models = Models(model, jobs, warn)
+    work = ConversationWork(models, screen=Screen(quiet))
+    outcomes = for_each((path,), work.finish, "answered", quiet=True, models=models)
+    if any(outcome.changed for outcome in outcomes) and not quiet:
+        click.echo(f"{time.strftime('%H:%M:%S')} answered: {path}", err=True)
+
+
+class Screen:
+    """Shows one answer at a time on a terminal, as it comes."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.free = not quiet and sys.stderr.isatty()
+
+    def begin(self, question: str) -> Callable[[str], None] | None:
+        """Take the screen for the answer to a question; None where it is taken."""
+        if not self.free:
+            return None
+        self.free = False
+        click.secho(" ".join(question.split())[:100], err=True, dim=True)
+        return lambda part: click.echo(_printable(part), err=True, nl=False)
+
+    def end(self) -> None:
+        """Leave the screen to another answer."""
+        click.echo("", err=True)
+        self.free = True
+
+
+def _printable(text: str) -> str:
+    """A text without what would steer the terminal."""
+    return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")
+
+
+@click.command()
+@writing_options
+@click.option("--edits", is_flag=True, help="The requests for edits, too.")
+def clear(paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool, edits: bool) -> None:
+    """Take questions, messages and answers out of the documents."""
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        return clear_messages(blocks, edits, logger)
+
+    rewrite(paths, work, check, diff, as_json, "cleared")
+
+
+@click.command()
+@paths_argument
+@click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="The edit at this line alone.")
+def accept(paths: tuple[Path, ...], line: int | None) -> None:
+    """Put the new versions in place of the old texts."""
+    _decide(paths, True, line, "accepted")
+
+
+@click.command()
+@paths_argument
+@click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="The edit at this line alone.")
+def reject(paths: tuple[Path, ...], line: int | None) -> None:
+    """Put the old texts back, byte for byte."""
+    _decide(paths, False, line, "rejected")
+
+
+def _decide(paths: tuple[Path, ...], accepting: bool, line: int | None, verb: str) -> None:
+    async def one(path: Path, logger: Told) -> bool:
+        return decide(path, accepting, line, logger).count > 0
+
+    leave(for_each(paths, one, verb))

@@ -1,0 +1,127 @@
+"""Proposed edits: an old text and a new one side by side, until the writer decides.
+
+    ###### old text {#lmm-old-k3x9}
+
+    …
+
+    ###### new text {#lmm-new-k3x9}
+
+    …
+
+    ###### end of edit {#lmm-end-k3x9}
+
+From the first marker to the last this is one text block, whatever it holds. Where
+nothing was there before, the first marker is that of the new text.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from .blocks import Block, HeadingBlock, Problem, TextBlock
+
+Kind = Literal["old", "new", "end"]
+_TITLES = {"old": "old text", "new": "new text", "end": "end of edit"}
+MARKER = re.compile(
+    r"^######[ \t]+(?:old text|new text|end of edit)[ \t]+\{#lmm-(?P<kind>old|new|end)-(?P<id>[0-9a-z]+)\}[ \t]*\r?$",
+    re.M,
+)
+_IDENTIFIER = re.compile(r"lmm-(old|new|end)-([0-9a-z]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit in a text: `old` is None where nothing was there before. Both are the
+    texts without the blank lines next to the markers; `line` is the line of `old`
+    in the region, from 0."""
+
+    ident: str
+    old: str | None
+    new: str
+    line: int = 0
+
+
+class EditMarkers:
+    """The markers of edits in a text, found in one pass."""
+
+    def __init__(self, text: str) -> None:
+        self._found: dict[str, list[tuple[str, int, int]]] = {}
+        for marker in MARKER.finditer(text) if "{#lmm-" in text else ():
+            self._found.setdefault(marker["id"], []).append((marker["kind"], marker.start(), marker.end()))
+
+    def region_end(self, text: str, start: int) -> int | None:
+        """Where the region that a marker at `start` opens ends; None where there is no
+        marker, or where markers are missing, doubled or out of order."""
+        found = MARKER.match(text, start) if self._found else None
+        if not found:
+            return None
+        markers = self._found[found["id"]]
+        if [kind for kind, _, _ in markers] not in (["old", "new", "end"], ["new", "end"]) or markers[0][1] != start:
+            return None
+        return markers[-1][2]
+
+
+def read_edit(block: Block) -> Edit | None:
+    """The edit that a text block is, None where it is none."""
+    if not isinstance(block, TextBlock) or "{#lmm-" not in block.source:
+        return None
+    source = block.source
+    start = len(source) - len(source.lstrip(" \t\r\n\ufeff"))
+    opening = MARKER.match(source, start)
+    if not opening or EditMarkers(source).region_end(source, start) is None:
+        return None
+    own = [marker for marker in MARKER.finditer(source) if marker["id"] == opening["id"]]
+    texts = [_between(source, one, other) for one, other in pairwise(own)]
+    old = texts[0] if len(own) == 3 else None
+    line = source.count("\n", start, own[0].end()) + 2 if len(own) == 3 else 0
+    return Edit(opening["id"], old, texts[-1], line)
+
+
+def _between(source: str, one: re.Match[str], other: re.Match[str]) -> str:
+    """The text between two markers, but for one line end and one blank line on each
+    side, which are the markers' own."""
+    text = source[one.end() : other.start()]
+    for _ in range(2):
+        text = text.removeprefix("\r\n") if text.startswith("\r\n") else text.removeprefix("\n")
+    for _ in range(2):
+        text = text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
+    return text
+
+
+def write_edit(edit: Edit, newline: str, after: str = "") -> TextBlock:
+    """The region of an edit, with the white space that stands after it."""
+    gap = newline * 2
+    parts = [] if edit.old is None else [_marker("old", edit.ident), gap, edit.old, gap]
+    parts += [_marker("new", edit.ident), gap, edit.new, gap, _marker("end", edit.ident), after or newline]
+    return TextBlock("".join(parts))
+
+
+def _marker(kind: Kind, ident: str) -> str:
+    return f"###### {_TITLES[kind]} {{#lmm-{kind}-{ident}}}"
+
+
+def new_ident(*texts: str) -> str:
+    """A short random name for an edit that stands in none of the texts."""
+    while True:
+        ident = secrets.token_hex(3)
+        if not any(ident in text for text in texts):
+            return ident
+
+
+def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
+    """Markers that belong to no whole edit, one problem for each edit. Nothing can be
+    done in a document that has some: what belongs to whom is not known."""
+    problems: dict[str, Problem] = {}
+    for block in blocks:
+        if isinstance(block, HeadingBlock) and (found := _IDENTIFIER.fullmatch(block.attributes.identifier)):
+            message = (
+                f"edit {found[2]}: its markers (###### old text, ###### new text, ###### end of edit) are not there "
+                "once each and in this order; mend them, or take them out"
+            )
+            problems.setdefault(found[2], Problem(block.line, message))
+    return list(problems.values())

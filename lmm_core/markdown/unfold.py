@@ -1,0 +1,52 @@
+"""The document as it is until edits are decided: with their old texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from .blocks import Block, TextBlock, newline_of
+from .edits import Edit, read_edit
+from .parse import parse_markdown_text
+
+
+@dataclass(slots=True)
+class Unfolded:
+    """`blocks` with the old texts in place of edits; `regions` gives the edit's block
+    for each block (by `id`) that has come out of it."""
+
+    blocks: list[Block]
+    regions: dict[int, TextBlock]
+
+    def fold(self, blocks: Sequence[Block]) -> list[Block]:
+        """The edits in place of what has come out of them."""
+        folded: list[Block] = []
+        for block in blocks:
+            region = self.regions.get(id(block))
+            if region is None:
+                folded.append(block)
+            elif not folded or folded[-1] is not region:
+                folded.append(region)
+        return folded
+
+
+def unfold_edits(blocks: Sequence[Block]) -> Unfolded:
+    """The blocks with the old texts in place of edits."""
+    unfolded = Unfolded([], {})
+    for block in blocks:
+        edit = read_edit(block)
+        if edit is None or not isinstance(block, TextBlock):
+            unfolded.blocks.append(block)
+            continue
+        for old in _old_blocks(edit, block):
+            unfolded.blocks.append(old)
+            unfolded.regions[id(old)] = block
+    return unfolded
+
+
+def _old_blocks(edit: Edit, block: TextBlock) -> Iterator[Block]:
+    after = block.source[len(block.source.rstrip(" \t\r\n")) :] or newline_of(block.source)
+    old = (edit.old or "") + after if edit.old else ""
+    parsed = parse_markdown_text(old) or [TextBlock("")]  # something for the block before to annotate
+    for part in parsed:
+        yield replace(part, line=part.line + block.line + edit.line - 1)

@@ -1,0 +1,69 @@
+"""What a model is shown of a document: the text that a block annotates, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from ..markdown.blocks import ErrorBlock, trim_blank_lines
+from ..markdown.tree import HeadingNode, Node, TextNode, traverse
+from .knit import KnitRules, strip_divs
+
+Count = Callable[[str], int]
+_NO_RULES = KnitRules(frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text, and the titles of the sections that it leaves out or cuts short."""
+
+    text: str
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass
+class _Unit:
+    """A section without its subsections."""
+
+    title: str
+    heading: str
+    texts: list[str] = field(default_factory=list)
+    summary: str = ""
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(filter(None, [self.heading, *self.texts]))
+
+
+def show_text(node: Node, budget: int, count: Count) -> Shown:
+    """The text of a node (of a section with its subsections), without metadata, as long
+    as `count` allows `budget` tokens for it. What is too long loses its last sections
+    first: a summary stands for a section where it has one; no block is ever cut."""
+    units = list(_units(node))
+    sizes = [count(unit.text) for unit in units]
+    cut: list[str] = []
+    for at in range(len(units) - 1, -1, -1):
+        if sum(sizes) <= budget:
+            break
+        unit = units[at]
+        texts, unit.texts = unit.texts, [unit.summary] if unit.summary else []
+        while texts and sum(sizes[:at]) + count("\n\n".join([unit.text, *texts])) > budget:
+            texts = texts[:-1]
+        unit.texts = texts or unit.texts
+        sizes[at] = count(unit.text)
+        cut.append(unit.title or "(the beginning)")
+    return Shown("\n\n".join(filter(None, (unit.text for unit in units))), tuple(reversed(cut)))
+
+
+def _units(node: Node) -> Iterator[_Unit]:
+    """The sections in a node, in their order; one for a single text."""
+    units: dict[int, _Unit] = {}
+    for part in traverse(node):
+        if isinstance(part, HeadingNode):
+            heading = trim_blank_lines(part.heading.source.lstrip("\ufeff")) if part.heading else ""
+            summary = part.get("summary")
+            units[id(part)] = _Unit(part.title, heading, [], summary if isinstance(summary, str) else "")
+        elif isinstance(part, TextNode) and not isinstance(part.block, ErrorBlock):
+            unit = units.setdefault(id(part) if part is node else id(part.parent), _Unit("", ""))
+            unit.texts.append(strip_divs(part.content, _NO_RULES).strip("\n"))
+    yield from units.values()

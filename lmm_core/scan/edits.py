@@ -1,0 +1,419 @@
+"""The edit pass: a new version of a text, beside the old one, until the writer decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..logging import ConsoleLogger, LoggerBase
+from ..markdown.blocks import (
+    Block,
+    HeaderBlock,
+    HeadingBlock,
+    MarkdownError,
+    MetadataBlock,
+    Problem,
+    TextBlock,
+    blank,
+    newline_of,
+    serialize_blocks,
+    trim_blank_lines,
+)
+from ..markdown.edits import Edit, new_ident, read_edit, write_edit
+from ..markdown.ownership import digest
+from ..markdown.parse import parse_markdown_text
+from ..markdown.spelling import edit_block, settle, settle_safely
+from ..markdown.tree import Node, blocks_to_tree, traverse
+from ..markdown.unfold import unfold_edits
+from ..models.chat import Asker, Message, Request, run
+from ..models.prompts import EDIT
+from ..models.sources import ModelError
+from .context import Shown
+from .header import report_broken
+from .knit import node_block
+from .messages import EDIT as EDIT_MESSAGES
+from .messages import EDIT_KEY, Screen, Talk, find_block, report_failures, say
+from .owned import first_newline
+
+_FLOW = frozenset({EDIT_KEY})
+
+
+@dataclass
+class Wanted:
+    """A new version that is asked for. `asked` are all requests of the block, `new` those
+    that have not been answered; `proposed` is the version that the new ones refine."""
+
+    block: MetadataBlock
+    node: Node
+    asked: list[str]
+    new: list[str]
+    proposed: str | None
+    text: str = ""
+    place: int = 0
+    reply: str | None = None
+
+    @property
+    def markdown(self) -> str:
+        """What was asked for and what came of it, as a text to read."""
+        return "\n\n".join(["**user:** " + "\n".join(self.asked), self.reply or ""])
+
+
+def scan_edits(
+    blocks: Sequence[Block], asker: Asker, system: str = "", tokens: int = 100_000, logger: LoggerBase | None = None
+) -> list[Block]:
+    """The document with new versions proposed where they are asked for (`=`, `edit`).
+    What the model cannot do is reported, and is asked again in the next run."""
+    edits = EditRun(Talk(asker, system, tokens), logger or ConsoleLogger())
+    edits.start(blocks)
+    if edits.open:
+        run(edits.ask_and_close())
+    return edits.apply(blocks)
+
+
+@dataclass
+class EditRun:
+    """One run over a document, in the steps of `ChatRun`."""
+
+    talk: Talk
+    logger: LoggerBase
+    screen: Screen | None = None
+    open: list[Wanted] = field(default_factory=list)
+    unmerged: list[Wanted] = field(default_factory=list)
+    failed: list[tuple[int, ModelError]] = field(default_factory=list)
+    answered: list[Request] = field(default_factory=list)
+
+    def start(self, blocks: Sequence[Block]) -> None:
+        """Find what is asked for; a request inside a part that is itself to be edited
+        waits until that is decided."""
+        if report_broken(blocks, self.logger):
+            return
+        unfolded = unfold_edits(blocks)
+        proposed = {id(block): edit for block in blocks if (edit := read_edit(block))}
+        regions = {id(block): proposed[id(region)] for block in unfolded.blocks
+                   if (region := unfolded.regions.get(id(block)))}  # fmt: skip
+        inside: set[int] = set()
+        places: dict[str, int] = {}
+        for node in traverse(blocks_to_tree(unfolded.blocks)):
+            for block in (block for block in node.metadata if id(block) not in regions):
+                source = trim_blank_lines(block.source)
+                places[source] = places.get(source, 0) + 1
+                if id(node) not in inside and self._add(block, node, regions, places[source]):
+                    inside.update(id(part) for part in traverse(node))
+                    break
+
+    def _add(self, block: MetadataBlock, node: Node, regions: dict[int, Edit], place: int) -> bool:
+        """Whether an edit is asked for in the block."""
+        asked = [message.text for message in block.messages if message.key in EDIT_MESSAGES and message.text.strip()]
+        new = asked[count_done(block, asked) :]
+        if not new:
+            return False
+        edit = next((regions[id(part)] for part in _blocks_of(node) if id(part) in regions), None)
+        waits = open_edit(block)
+        if (edit.ident if edit else None) != waits:
+            self.logger.error(
+                f"edit {waits or (edit.ident if edit else '')} has to be decided first (lmm accept, lmm reject)"
+                if edit else f"the text of edit {waits} is no longer under its block; take ~~edit out of it",
+                block.line,
+            )  # fmt: skip
+            return False
+        text = "" if edit and edit.old is None else text_of(node)
+        self.open.append(Wanted(block, node, asked, new, edit.new if edit else None, text, place))
+        return True
+
+    async def ask_and_close(self) -> None:
+        """`ask`, for a run that has the model for itself."""
+        try:
+            await self.ask()
+        finally:
+            await self.talk.asker.close()
+
+    async def ask(self) -> None:
+        """Ask for all new versions, at the same time."""
+        await asyncio.gather(*(self._ask(wanted) for wanted in self.open))
+        report_failures(self.failed, "edit", "made", self.logger)
+
+    async def _ask(self, wanted: Wanted) -> None:
+        line = wanted.block.line
+        shown = self.talk.show(wanted.node, wanted.asked) if wanted.text else Shown("")
+        if shown.left_out:
+            self.logger.error(
+                "edit not made: the text is too long for the model; ask for its sections one by one", line
+            )
+            return
+        first, *rest = self._spoken(wanted)
+        request = self.talk.request(EDIT, wanted.node, shown, first.content, rest)
+        try:
+            reply = await say(self.talk.asker, request, self.screen)
+        except ModelError as error:
+            self.failed.append((line, error))
+            return
+        if blank(reply):
+            self.logger.error("edit not made: the model's new version is empty", line)
+        else:
+            wanted.reply = reply
+            self.answered.append(request)
+
+    def _spoken(self, wanted: Wanted) -> list[Message]:
+        """The requests so far; the proposed version stands between the old and the new."""
+        before = wanted.asked[: len(wanted.asked) - len(wanted.new)]
+        new = "\n".join(wanted.new)
+        if wanted.proposed is None:
+            return [Message("user", new)]
+        return [
+            Message("user", "\n".join(before) or "Write a new version."),
+            Message("assistant", wanted.proposed),
+            Message("user", new),
+        ]
+
+    def apply(self, blocks: Sequence[Block]) -> list[Block]:
+        """The document with the proposed versions in it; one whose text has changed
+        meanwhile is `unmerged`. Raises MarkdownError where they cannot be put into it."""
+        self.unmerged = []
+        made = list(blocks)
+        for wanted in (wanted for wanted in self.open if wanted.reply is not None):
+            at = find_block(made, wanted.block, wanted.place, EDIT_KEY)
+            if at is None or not self._put(made, at, wanted):
+                self.unmerged.append(wanted)
+        return settle_safely(blocks, made)
+
+    def _put(self, made: list[Block], at: int, wanted: Wanted) -> bool:
+        """Put a proposed version under the block at `at`; False where it does not fit."""
+        block, reply = made[at], wanted.reply
+        assert isinstance(block, MetadataBlock) and reply is not None
+        start, end = extent(made, at)
+        edit = read_edit(made[start]) if start < end else None
+        if (edit.new if edit else None) != wanted.proposed:
+            return False
+        newline = first_newline(made)
+        reply = reply.replace("\r\n", "\n").replace("\n", newline)
+        if edit:
+            made[start] = self._refined(made[start], Edit(edit.ident, edit.old, reply), newline)
+            changes = {**block.content[EDIT_KEY], "asked": [digest(text) for text in wanted.asked]}
+        else:
+            if _shown_text(made[start:end]) != wanted.text:
+                return False
+            region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
+            changes["asked"] = [digest(text) for text in wanted.asked]
+            made[start:end] = [region]
+        try:
+            made[at] = edit_block(block, {EDIT_KEY: changes}, _FLOW) or block
+        except MarkdownError as error:
+            self.logger.error(f"the new version cannot be written: {error}", block.line)
+            return False
+        return True
+
+    def _refined(self, region: Block, edit: Edit, newline: str) -> TextBlock:
+        after = region.source[len(region.source.rstrip(" \t\r\n")) :]
+        return write_edit(edit, newline, after)
+
+
+def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextBlock, dict[str, Any]]:
+    """The region that holds the old source and a new version, and what `~~edit` has to
+    say of it: the name, the old text's hash, and the white space around it."""
+    kept = source.rstrip(" \t\r\n")
+    lead = kept[: len(kept) - len(kept.lstrip(" \t\r\n"))]
+    lead = lead[: lead.rfind("\n") + 1]
+    old = kept[len(lead) :]
+    after = source[len(kept) :]
+    edit = Edit(new_ident(document, reply), old or None, reply)
+    region = write_edit(edit, newline, after if blank(after[:1]) and after else newline)
+    return region, {"id": edit.ident, "old": digest(old), "before": lead, "after": after}
+
+
+def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
+    """How many of a block's requests have been answered, from the first on."""
+    known = block.content.get(EDIT_KEY)
+    done = known.get("asked") if isinstance(known, dict) else None
+    done = [str(value) for value in done] if isinstance(done, list) else []
+    last = 0
+    for at, text in enumerate(asked):
+        if digest(text) in done:
+            last = at + 1
+    return last
+
+
+def open_edit(block: MetadataBlock) -> str | None:
+    """The name of the edit that waits under a block for a decision."""
+    known = block.content.get(EDIT_KEY)
+    return str(known["id"]) if isinstance(known, dict) and "id" in known else None
+
+
+def extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
+    """What the metadata block at `at` annotates: start and end of the blocks, those of
+    metadata that follow it directly left out. Blocks inside are metadata, too."""
+    start = at + 1
+    while start < len(blocks) and isinstance(blocks[start], MetadataBlock):
+        start += 1
+    if isinstance(blocks[at], HeaderBlock):
+        return at + 1, len(blocks)
+    if start == len(blocks):
+        return start, start
+    first = blocks[start]
+    if not isinstance(first, HeadingBlock):
+        return start, start + 1
+    end = start + 1
+    while end < len(blocks) and not _ends(blocks[end], first.level):
+        end += 1
+    while isinstance(blocks[end - 1], MetadataBlock) and end < len(blocks):
+        end -= 1  # it annotates the heading after it
+    return start, end
+
+
+def _ends(block: Block, level: int) -> bool:
+    return isinstance(block, HeadingBlock) and block.level <= level
+
+
+def text_of(node: Node) -> str:
+    """A part's text, as `apply` compares it: what stands in it but metadata."""
+    return _shown_text(_blocks_of(node))
+
+
+def _blocks_of(node: Node) -> list[Block]:
+    found: list[Block] = []
+    for part in traverse(node):
+        found += part.metadata if part is not node else []
+        if (block := node_block(part)) is not None:
+            found.append(block)
+    return found
+
+
+def _shown_text(blocks: Sequence[Block]) -> str:
+    kept = [block for block in blocks if not isinstance(block, MetadataBlock)]
+    return "\n\n".join(filter(None, (trim_blank_lines(block.source.lstrip("\ufeff")) for block in kept)))
+
+
+# Deciding
+
+
+@dataclass
+class Decision:
+    """What came of deciding: the document, how many edits were decided, and metadata of
+    the writer's in a text that has been replaced, which found no place in the new one."""
+
+    blocks: list[Block]
+    count: int = 0
+    homeless: list[str] = field(default_factory=list)
+
+
+def accept_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
+    """The document with the new versions in place of the old texts: of all edits, or of
+    the one at a line (from 1). Metadata inside the old text goes along to the same
+    headings and paragraphs of the new one."""
+    return _decide(blocks, line, True, logger or ConsoleLogger())
+
+
+def reject_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
+    """The document with the old texts, byte for byte; as `accept_edits`."""
+    return _decide(blocks, line, False, logger or ConsoleLogger())
+
+
+def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: LoggerBase) -> Decision:
+    if report_broken(blocks, logger):
+        return Decision(list(blocks))
+    made: list[Block] = []
+    decision = Decision([])
+    for block in blocks:
+        edit = read_edit(block)
+        owner = _owner(made, edit) if edit else None
+        if edit is None or not _is_at(block, made, owner, line):
+            made.append(block)
+        elif owner is None:
+            logger.error(f"edit {edit.ident}: no block above says ~~edit with this name; decide it by hand", block.line)
+            made.append(block)
+        elif accept and (problem := _unclosed(edit.new)):
+            logger.error(f"edit {edit.ident} not accepted: in the new text, {problem}", block.line)
+            made.append(block)
+        else:
+            decision.count += 1
+            made.append(_decided(made, owner, edit, accept, decision, logger))
+    if line is not None and not decision.count:
+        logger.error(f"no edit waits at line {line}")
+    made = settle(blocks, [block for block in made if block.source])
+    decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
+    return decision
+
+
+def _unclosed(text: str) -> str:
+    """What in a text is not closed, and would take what follows it along; "" for nothing."""
+    problems: list[Problem] = []
+    parse_markdown_text(text, problems)
+    return next((problem.message for problem in problems if "not closed" in problem.message), "")
+
+
+def _owner(made: Sequence[Block], edit: Edit) -> int | None:
+    """The place of the metadata block that an edit belongs to, above it."""
+    at = len(made) - 1
+    while at >= 0 and isinstance(made[at], MetadataBlock):
+        block = made[at]
+        if isinstance(block, MetadataBlock) and open_edit(block) == edit.ident:
+            return at
+        at -= 1
+    return None
+
+
+def _is_at(region: Block, made: Sequence[Block], owner: int | None, line: int | None) -> bool:
+    if line is None:
+        return True
+    first = made[owner].line if owner is not None else region.line
+    return first <= line < region.line + len(region.source.rstrip().split("\n"))
+
+
+def _decided(
+    made: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
+) -> TextBlock:
+    """What comes in place of the edit; its block above says from now on that it was made."""
+    block = made[owner]
+    assert isinstance(block, MetadataBlock)
+    known = block.content[EDIT_KEY]
+    before, after = str(known.get("before") or ""), str(known.get("after") or "")
+    newline = newline_of(block.source)
+    text = edit.old
+    if accept:
+        carried, homeless = carry_metadata(edit.old or "", edit.new, newline)
+        text, after = carried, after or newline
+        decision.homeless += homeless
+    elif edit.old is not None and digest(edit.old) != known.get("old"):
+        logger.info(f"edit {edit.ident}: the old text was changed by hand since; it is taken as it is", block.line)
+    changes = {EDIT_KEY: {"asked": known.get("asked") or []}}
+    made[owner] = edit_block(block, changes, _FLOW) or block
+    return TextBlock("" if text is None else before + text + after)
+
+
+def carry_metadata(old: str, new: str, newline: str) -> tuple[str, list[str]]:
+    """The new text with the metadata blocks of the old one before the same headings
+    and paragraphs; and those that hold keys of the writer's and found none."""
+    new = new.strip("\r\n")
+    rest = parse_markdown_text(new)
+    carried: list[Block] = []
+    homeless: list[str] = []
+    waiting: list[MetadataBlock] = []
+    places: list[tuple[int, MetadataBlock]] = []
+    at = 0
+    for block in parse_markdown_text(old):
+        if isinstance(block, MetadataBlock):
+            waiting.append(block)
+            continue
+        found = next((n for n in range(at, len(rest)) if _alike(rest[n], block)), None) if waiting else None
+        if found is not None:
+            places += [(found, one) for one in waiting]
+            at = found
+        else:
+            homeless += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
+        waiting = []
+    homeless += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
+    for n, block in enumerate(rest):
+        carried += [one for where, one in places if where == n]
+        carried.append(block)
+    return serialize_blocks(settle(rest, carried)), homeless
+
+
+def _alike(one: Block, other: Block) -> bool:
+    if isinstance(one, HeadingBlock) and isinstance(other, HeadingBlock):
+        return (one.level, one.title) == (other.level, other.title)
+    return type(one) is type(other) and trim_blank_lines(one.source) == trim_blank_lines(other.source)
+
+
+def _is_writers(block: MetadataBlock) -> bool:
+    return bool(block.messages) or any(not key.startswith("~") for key in block.content)
