@@ -35,6 +35,8 @@ bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/parse.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/filters.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/annotate.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/tokens.py
 
 # Write what the commands give now into the golden cases; review with git diff.
 update-golden: $(VENV)/.installed-test

@@ -31,6 +31,15 @@ def _own_folder(tmp_path, monkeypatch):
             monkeypatch.delenv(name)
 
 
+@pytest.fixture(autouse=True)
+def _no_models(tmp_path, monkeypatch):
+    """No test sees the user's keys and cached replies."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in list(os.environ):
+        if name.startswith("OPENAI_") or name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+
+
 @pytest.fixture(params=pandocs(), ids=lambda path: Path(path).parent.name)
 def pandoc(request):
     """Each pandoc that is there, the oldest that is supported first."""

@@ -35,7 +35,10 @@ class ModelServer:
     reply: a text, or a function from the request's body to a text; a bytes value is sent
     as the whole body. fault: a function from the request's body and its number (from 0)
     to an HTTP status, `"drop"` (the connection is closed), or None. delay: seconds until
-    an answer. schemas: whether it knows JSON schemas. key: the only key it takes."""
+    an answer. schemas: whether it knows JSON schemas. key: the only key it takes. `models`
+    is the body of its list of models."""
+
+    models = json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode()
 
     def __init__(self, reply=annotate, fault=None, delay=0.0, schemas=True, key=None):
         self.reply, self.fault, self.delay, self.schemas, self.key = reply, fault, delay, schemas, key
@@ -94,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         """The list of models."""
-        self.send(OK, json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode())
+        self.send(OK, self.model.models)
 
     def do_POST(self):
         """A completion."""
@@ -113,8 +116,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send(*answer)
 
     def send(self, status, data):
-        """Send an answer."""
+        """Send an answer; after one that is a fault, clients need not wait before they try again."""
         self.send_response(status)
+        if status != OK:
+            self.send_header("Retry-After-Ms", "1")
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

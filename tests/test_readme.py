@@ -59,6 +59,23 @@ def test_models_page(monkeypatch, pandoc):
     assert "67" in text("figures.csv")
 
 
+def test_chat_page(monkeypatch, pandoc):
+    """Chat and edit, as the page has them."""
+    block = "---\n{}\n---\n\nA residual is the vertical distance between a point and the line.\n"
+    Path("chat.md").write_text(block.format("title: Residuals\n---\n\n---\n?: Is this clear to a first-year student?"))
+    Path("edit.md").write_text(block.format('title: Residuals\n---\n\n---\n=: Explain the word "residual" first.'))
+    answer = "Mostly. The word “residual” is used\nbefore it is explained."
+    with ModelServer(reply=answer) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        for command, shown in transcript(ROOT / "docs" / "chat.md"):
+            done = run(command, pandoc)
+            printed = re.sub(r"^index .*\n", "", (done.stdout + done.stderr).decode(), flags=re.M)
+            assert done.returncode == 0 or command.startswith("git diff"), printed
+            assert fits(shown, printed), f"{command} printed:\n{printed}"
+    assert "lmm-old" not in text("notes.md")
+
+
 def with_figures(body):
     """A model that finds one figure in each section, where it is asked for figures."""
     if "figures" in body["messages"][0]["content"]:

@@ -5,10 +5,12 @@ import sys
 import tempfile
 
 import pytest
+from pydantic import ValidationError
 
 from lmm_core.logging import ExceptionLogger, ListLogger, ReportedError
 from lmm_core.markdown import MarkdownError, find_markdown, load_markdown, project_root, save_markdown
 from lmm_core.markdown_files import docid_of, markdown_knit, markdown_rag, markdown_scan
+from lmm_core.scan import ScanOpts
 from tests.strategies import PROSE
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")
@@ -42,9 +44,36 @@ def test_a_file_that_is_no_utf8_is_named_with_line_and_byte(tmp_path):
 def test_a_file_that_is_no_utf8_is_left_alone(tmp_path):
     path = tmp_path / "latin.md"
     path.write_bytes(b"# \xfc\n")
-    with pytest.raises(MarkdownError):
-        markdown_rag(path)
+    logger = ListLogger()
+    assert markdown_rag(path, logger=logger) is None
+    assert f"{path}:1: not UTF-8" in str(logger.reports[0])
     assert path.read_bytes() == b"# \xfc\n"
+
+
+def test_a_file_that_is_not_there_is_reported(tmp_path):
+    logger = ListLogger()
+    assert markdown_scan(tmp_path / "no.md", logger=logger) is None
+    assert logger.count("error") == 1
+    with pytest.raises(ReportedError):
+        markdown_scan(tmp_path / "no.md", logger=ExceptionLogger())
+
+
+@pytest.mark.parametrize("wrong", [{"path": 3}, {"opts": "all"}, {"save_to": 2.5}, {"logger": print}, {"tile": True}])
+def test_wrong_arguments_crash_at_once(notes, wrong):
+    before = notes.read_bytes()
+    with pytest.raises(ValidationError):
+        markdown_rag(**{"path": notes, **wrong})
+    assert notes.read_bytes() == before
+
+
+def test_options_are_validated():
+    with pytest.raises(ValidationError):
+        ScanOpts(questions="perhaps")
+    with pytest.raises(ValueError, match="0 or more"):
+        ScanOpts(summary_threshold=-1)
+    with pytest.raises(TypeError):
+        ScanOpts(question=True)
+    assert ScanOpts(questions="true").questions is True
 
 
 def test_a_new_file_is_written(tmp_path):

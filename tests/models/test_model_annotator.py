@@ -1,0 +1,395 @@
+"""Annotations by a chat model: what is asked, and how replies are read."""
+
+import asyncio
+import json
+import re
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lmm_core.models.annotator import Annotation, Annotator, Section
+from lmm_core.models.cache import ReplyCache
+from lmm_core.models.chat import Asker
+from lmm_core.models.model_annotator import (
+    MOST_CHARACTERS,
+    MOST_QUESTIONS,
+    ModelAnnotator,
+    find_object,
+    make_request,
+    one_line,
+    read_annotation,
+)
+from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.roles import ModelName, Requests
+from lmm_core.models.sources import ModelError, Source
+from tests.model_server import ModelServer
+from tests.strategies import markdown
+
+BOTH = ("questions", "summary")
+often = settings(max_examples=200, deadline=None)
+# What YAML calls printable, on one line.
+ONE_LINE = re.compile("[ -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
+every_text = st.text(st.characters(codec=None))
+
+
+def said(**found):
+    """The annotation in a reply of JSON."""
+    return read_annotation(json.dumps(found), BOTH)
+
+
+def summary_in(reply):
+    return read_annotation(reply, ["summary"]).summary
+
+
+# Requests
+
+
+def asked(text="A mean is a sum.", titles=("Book", "Means"), summaries=(), language="", wanted=BOTH):
+    """The system message and the user's."""
+    request = make_request(Section(titles, text, summaries, language), wanted)
+    return [message.content for message in request.messages]
+
+
+def test_a_section_is_shown_with_its_titles_and_its_text():
+    assert asked()[1] == "Section: Book > Means\n\n<text>\nA mean is a sum.\n</text>"
+
+
+def test_a_section_is_shown_with_the_summaries_of_its_subsections():
+    shown = asked("", summaries=("On means.", "On medians."))[1]
+    assert shown.endswith("<text>\n\n</text>\n\n<subsections>\n- On means.\n- On medians.\n</subsections>")
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("", "Write in the language of the text."),
+        ("de-AT", "Write in German (de-AT)."),
+        ("fr", "Write in French (fr)."),
+    ],
+)
+def test_the_model_is_told_in_which_language_to_write(language, told):
+    assert told in asked(language=language)[0]
+
+
+@pytest.mark.parametrize("text", ["{language} {0} {", "}} {{ %s %(a)d", "$\\frac{a}{b}$", "{text!r:>10}", "\\n {}"])
+def test_braces_and_format_signs_survive(text):
+    system, user = asked(text, (text,), (text,))
+    assert user == f"Section: {text}\n\n<text>\n{text}\n</text>\n\n<subsections>\n- {text}\n</subsections>"
+    assert system == asked()[0]
+
+
+@often
+@given(markdown())
+def test_any_text_is_shown_as_it_is(text):
+    assert f"<text>\n{text}\n</text>" in asked(text)[1]
+
+
+@pytest.mark.parametrize("wanted", [["questions"], ["summary"], ["questions", "summary"]])
+def test_the_schema_holds_what_is_wanted(wanted):
+    assert make_request(Section(("T",), "text"), wanted).schema["required"] == wanted
+
+
+def test_what_is_not_wanted_any_more_tells_requests_apart():
+    section = Section(("T",), "text")
+    assert make_request(section, BOTH, "old").instead == "old"
+    assert make_request(section, BOTH, "old").messages == make_request(section, BOTH).messages
+
+
+# Replies
+
+
+def test_a_reply():
+    found = said(questions=["What is a mean?", "What is a median?"], summary="On means.")
+    assert found == Annotation(["What is a mean?", "What is a median?"], "On means.")
+
+
+def test_only_what_is_wanted_is_read():
+    reply = json.dumps({"questions": ["What?"], "summary": "On means."})
+    assert read_annotation(reply, ["summary"]) == Annotation([], "On means.")
+    assert read_annotation(reply, ["questions"]) == Annotation(["What?"], "")
+    assert read_annotation('{"summary": "On means."}', ["summary"]) == Annotation([], "On means.")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"summary": "On means."}',
+        '\ufeff \n{"summary": "On means."}\n',
+        '```json\n{"summary": "On means."}\n```',
+        '~~~\n{"summary": "On means."}\n~~~',
+        'Here you are:\n\n{"summary": "On means."}\n\nIs there more?',
+        'The set {1, 2} and $\\bar{x}$: {"summary": "On means."}',
+        '<think>I could say {"summary": "nothing"}.</think>\n{"summary": "On means."}',
+        '<think>\n\n</think>\n\n```json\n{\n  "summary": "On\nmeans."\n}\n```',
+        'I could say {"summary": "nothing"}.</think>{"summary": "On means."}',
+        '{"summary": "On means.", "more": {"a": [1, null]}}',
+        '{"summary": "On means."} {"summary": "another"}',
+        '{"SUMMARY": 1, "summary": "On means."}',
+    ],
+)
+def test_the_object_is_found_in(reply):
+    assert summary_in(reply) == "On means."
+
+
+def test_thoughts_in_the_summary_are_no_thoughts():
+    summary = "The tag <think> opens, </think> closes {}."
+    assert summary_in(json.dumps({"summary": summary})) == summary
+
+
+def test_an_object_in_the_thoughts_alone_is_no_reply():
+    with pytest.raises(ModelError, match="not JSON"):
+        find_object('<think>{"summary": "a"}</think> I cannot say.')
+
+
+@pytest.mark.parametrize(
+    "reply", ["", " ", "On means.", "[]", '["What?"]', "null", '"text"', "{", '{"summary": "On', "{}{"]
+)
+def test_a_reply_that_is_no_object(reply):
+    with pytest.raises(ModelError):
+        read_annotation(reply, BOTH)
+
+
+def test_what_the_model_said_instead_is_shown_on_one_line():
+    with pytest.raises(ModelError) as error:
+        find_object("I am\nsorry, \x1b[31mbut " + "x" * 5000)
+    assert str(error.value).startswith("the reply is not JSON: 'I am sorry, [31mbut xxx")
+    assert len(str(error.value)) < 100
+
+
+@pytest.mark.parametrize(
+    ("questions", "error"),
+    [
+        (None, "the reply's `questions` are no list of texts but nothing"),
+        ("What?", "the reply's `questions` are no list of texts but of type str"),
+        ({"a": "What?"}, "the reply's `questions` are no list of texts but of type dict"),
+        (["What?", 1], "the reply's `questions` are no list of texts"),
+        ([["What?"]], "the reply's `questions` are no list of texts"),
+        ([None], "the reply's `questions` are no list of texts"),
+        ([], "the reply's `questions` are empty"),
+        (["", " \n", "\0"], "the reply's `questions` are empty"),
+        (["x" * 100_000], "the reply has 1 question, the longest of 100,000 characters: not kept"),
+        ([f"What {n}?" for n in range(50)], "the reply has 50 questions, the longest of 8 characters: not kept"),
+    ],
+)
+def test_questions_that_are_none(questions, error):
+    with pytest.raises(ModelError, match=re.escape(error)):
+        said(questions=questions, summary="On means.")
+
+
+@pytest.mark.parametrize(
+    ("summary", "error"),
+    [
+        (None, "the reply's `summary` is no text but nothing"),
+        (["On means."], "the reply's `summary` is no text but of type list"),
+        (7, "the reply's `summary` is no text but of type int"),
+        (False, "the reply's `summary` is no text but of type bool"),
+        ("", "the reply's `summary` is empty"),
+        (" \n\t\0\u2028", "the reply's `summary` is empty"),
+        ("x" * 100_000, "the reply's summary has 100,000 characters: not kept"),
+    ],
+)
+def test_a_summary_that_is_none(summary, error):
+    with pytest.raises(ModelError, match=re.escape(error)):
+        said(questions=["What?"], summary=summary)
+
+
+def test_a_reply_of_another_object():
+    with pytest.raises(ModelError, match="`questions` are no list of texts but nothing"):
+        said(answer=42)
+
+
+def test_as_long_as_may_be():
+    assert len(said(questions=["What?"], summary="x" * MOST_CHARACTERS).summary) == MOST_CHARACTERS
+    many = [f"What {number}?" for number in range(MOST_QUESTIONS)]
+    assert said(questions=many, summary="x").questions == many
+
+
+def test_no_question_is_kept_twice():
+    questions = ["What is a mean?", "What is\na  mean?", " What is a mean? ", "Why?"]
+    assert said(questions=questions, summary="x").questions == ["What is a mean?", "Why?"]
+
+
+# B25: the peer turns any `number.` or `number)` into ` - `.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When is p < 0.05 (Table 2) of use?",
+        "1) a",
+        "1. What is a mean?",
+        "Is it 3.14, 2) or (3)?",
+        "--- ::: ``` --> # {.lmm} | > * _",
+        "'quoted' \"doubly\" \\(x\\) \\[y\\] $\\bar{x}$ \\n",
+        "<!-- comment --> <b>bold</b> &amp;",
+        "key: value # no comment",
+        "zusätzlich: “ja” – 平均 🙂 👩‍🔬",
+        "@fig-x [^1] {{< include x >}}",
+    ],
+)
+def test_texts_that_are_kept_unchanged(text):
+    assert said(questions=[text], summary=text) == Annotation([text], text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("one\ntwo\r\nthree\rfour", "one two three four"),
+        ("  blanks \t around ", "blanks around"),
+        ("nul\0bell\x07escape\x1b[0m", "nul bell escape [0m"),
+        ("nel\x85line\u2028paragraph\u2029end", "nel line paragraph end"),
+        ("vertical\x0bform\x0cfile\x1cunit\x1f", "vertical form file unit"),
+        ("\ufeffbom", "bom"),
+        ("lone \ud800 surrogate", "lone ? surrogate"),
+        ("no characters: \ufffe\uffff.", "no characters: ."),
+        ("delete\x7f c1\x9b", "delete c1"),
+    ],
+)
+def test_one_line(text, line):
+    assert one_line(text) == line
+    assert said(questions=[text], summary=text) == Annotation([line], line)
+
+
+@often
+@given(every_text)
+def test_a_line_stays_as_it_is(text):
+    assert one_line(one_line(text)) == one_line(text)
+
+
+@often
+@given(st.lists(every_text, max_size=4), every_text)
+def test_any_texts_are_read_as_printable_lines(questions, summary):
+    try:
+        found = said(questions=questions, summary=summary)
+    except ModelError as error:
+        assert "empty" in str(error)
+        return
+    for text in [*found.questions, found.summary]:
+        assert ONE_LINE.fullmatch(text)
+        assert text == text.strip() != ""
+        assert text.encode().decode() == text
+
+
+jsons = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | every_text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["questions", "summary", "a"]), inner),
+    max_leaves=8,
+)
+
+
+@often
+@given(jsons, st.sampled_from(["{}", "```json\n{}\n```", "<think>{{}}</think>{}", "Well: {} }}"]))
+def test_any_json_is_an_annotation_or_an_error(value, around):
+    try:
+        found = read_annotation(around.format(json.dumps(value)), BOTH)
+    except ModelError:
+        return
+    assert found.questions
+    assert found.summary
+
+
+@often
+@given(st.text() | st.text('{}[]",:\\ aé0\n-e.<think>/') | markdown())
+@example("[" * 100_000)
+@example("{" * 10_000)
+@example('{"a":' * 10_000)
+@example('{"a":[' * 10_000 + "}")
+@example('{"a": ' + "[" * 100_000)
+@example('{"a": ' + "9" * 10_000 + "}")
+@example('{"a": NaN, "b": -Infinity}')
+@example('{"' * 50_000)
+@example("{ " * 50_000 + '{"a": 1}')
+@example("{'a': 1}")
+@example("</think>" * 20_000)
+def test_any_reply_holds_an_object_or_is_an_error(text):
+    start = time.monotonic()
+    try:
+        assert isinstance(find_object(text), dict)
+    except ModelError as error:
+        assert len(str(error)) < 400
+    assert time.monotonic() - start < 1
+
+
+# The annotator
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("TEST_API_KEY", "sk-test")
+    with ModelServer() as server:
+        yield server
+
+
+def annotator_of(server, cache=None):
+    chat = OpenAIChat(ModelName("test", "m"), Source("test", server.url, "TEST_API_KEY"), Requests(max_retries=0))
+    return ModelAnnotator(Asker(chat, cache))
+
+
+def annotation(annotator, section, wanted=BOTH, instead=""):
+    async def work():
+        try:
+            return await annotator.annotate(section, wanted, instead)
+        finally:
+            await annotator.close()
+
+    return asyncio.run(work())
+
+
+def test_it_is_an_annotator(server):
+    annotator = annotator_of(server)
+    assert isinstance(annotator, Annotator)
+    assert (annotator.name, annotator.stopped) == ("test/m", None)
+
+
+def test_one_request_returns_questions_and_summary(server):
+    found = annotation(annotator_of(server), Section(("T",), "A mean is a sum."))
+    assert found.questions[0].startswith("What of A mean is a sum.")
+    assert found.summary.startswith("Summary of A mean is a sum.")
+    assert server.count == 1
+
+
+def test_the_same_section_costs_nothing_the_second_time(server, tmp_path):
+    annotator = annotator_of(server, ReplyCache(tmp_path))
+    section = Section(("T",), "A mean is a sum.")
+    assert annotation(annotator, section) == annotation(annotator, section)
+    assert server.count == 1
+    annotation(annotator, section, instead="that summary")
+    assert server.count == 2
+
+
+@pytest.mark.parametrize("reply", ["", "no", "{}", '{"summary": "only"}', "x" * 100_000, "---\n:::\n```\n-->\0"])
+def test_a_reply_of_no_use_is_an_error_and_not_kept(server, tmp_path, reply):
+    server.reply = reply
+    annotator = annotator_of(server, ReplyCache(tmp_path))
+    with pytest.raises(ModelError):
+        annotation(annotator, Section(("T",), "text"))
+    assert annotator.stopped is None
+    assert ReplyCache(tmp_path).size().replies == 0
+
+
+@pytest.mark.parametrize("reply", ["", " \n"])
+def test_an_empty_reply_is_called_so(server, reply):
+    server.reply = reply
+    with pytest.raises(ModelError, match="empty reply"):
+        annotation(annotator_of(server), Section(("T",), "text"))
+
+
+def test_a_refused_key_stops_it(server):
+    server.key = "another"
+    annotator = annotator_of(server)
+    with pytest.raises(ModelError):
+        annotation(annotator, Section(("T",), "text"))
+    assert annotator.stopped.stop
+
+
+def test_a_server_without_schemas_annotates_as_well(server):
+    server.schemas = False
+    assert annotation(annotator_of(server), Section(("T",), "A mean is a sum.")).summary
+
+
+def test_the_cost_is_known_before_anything_is_sent(server):
+    annotator = annotator_of(server)
+    short, long = (annotator.cost(Section(("T",), text), BOTH) for text in ("A mean.", "A mean is a sum. " * 100))
+    assert 100 < short < 400
+    assert long - short == pytest.approx(600, rel=0.2)
+    assert server.count == 0

@@ -1,0 +1,489 @@
+"""Chat models over the OpenAI protocol: the real client, and a server on loopback."""
+
+import asyncio
+import json
+import socket
+import time
+
+import pytest
+
+from lmm_core.models.chat import ChatModel, Message, Reply, Request, Usage, run
+from lmm_core.models.openai_chat import OpenAIChat, check_server
+from lmm_core.models.openai_embedder import OpenAIEmbedder
+from lmm_core.models.roles import ModelName, Requests
+from lmm_core.models.sources import ModelError, Source, known_sources
+from tests.model_server import ModelServer, completion
+
+KEY = "sk-secret-0123456789"
+SCHEMA = {
+    "type": "object",
+    "properties": {"summary": {"type": "string"}},
+    "required": ["summary"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    monkeypatch.setenv("TEST_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def asked(text="What is a mean?", schema=None):
+    return Request((Message("user", text),), schema)
+
+
+def chat_at(url, variable="TEST_API_KEY", **limits):
+    limits = {"timeout": 10, "max_retries": 0} | limits
+    return OpenAIChat(ModelName("test", "m"), Source("test", url, variable), Requests(**limits))
+
+
+def answers(chat, *requests):
+    """The replies to requests that are made at once, or the errors in their place."""
+
+    async def ask():
+        try:
+            return await asyncio.gather(*map(chat.reply, requests), return_exceptions=True)
+        finally:
+            await chat.close()
+
+    return run(ask())
+
+
+def error_of(server, *requests, **limits):
+    """The error that a server's answer becomes."""
+    [error] = answers(chat_at(server.url, **limits), *(requests or [asked()]))
+    assert isinstance(error, ModelError)
+    return error
+
+
+def body_with(message=None, **choice):
+    """The body of a reply with another message or choice."""
+    whole = json.loads(completion({"model": "m"}, "text"))
+    whole["choices"][0] |= choice
+    if message is not None:
+        whole["choices"][0]["message"] = message
+    return json.dumps(whole).encode()
+
+
+# Replies
+
+
+def test_a_reply_and_what_it_cost():
+    with ModelServer(reply="A mean is a sum by a number.") as server:
+        chat = chat_at(server.url)
+        assert answers(chat, asked()) == [Reply("A mean is a sum by a number.", 100, 20)]
+    assert chat.usage == Usage(1, 100, 20, 0)
+    assert str(chat.usage) == "1 request, 100 + 20 tokens, 0 from cache"
+
+
+def test_the_server_is_asked_as_the_protocol_has_it():
+    with ModelServer() as server:
+        request = Request((Message("system", "Be brief."), Message("user", "What is a mean?")))
+        answers(chat_at(server.url), request)
+    assert server.keys == [f"Bearer {KEY}"]
+    assert server.requests == [
+        {
+            "model": "m",
+            "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is a mean?"}],
+        }
+    ]
+
+
+def test_a_chat_is_a_chat_model():
+    assert isinstance(chat_at("http://127.0.0.1:9/v1"), ChatModel)
+    assert chat_at("http://127.0.0.1:9/v1").name == "test/m"
+
+
+@pytest.mark.parametrize("most", [1, 3, 8])
+def test_no_more_requests_at_once_than_allowed(most):
+    with ModelServer(delay=0.03) as server:
+        answers(chat_at(server.url, max_concurrency=most), *[asked(str(number)) for number in range(20)])
+    assert server.count == 20
+    assert server.most_at_once <= most
+    assert server.most_at_once > 1 or most == 1
+
+
+def test_requests_run_at_once():
+    with ModelServer(delay=0.2) as server:
+        chat = chat_at(server.url)
+        answers(chat, asked())
+        start = time.monotonic()
+        answers(chat, *[asked(str(number)) for number in range(15)])
+    assert server.most_at_once > 8
+    assert time.monotonic() - start < 1.5
+
+
+def test_the_address_of_openai_comes_from_the_environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ModelServer(reply="yes", key=KEY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        chat = OpenAIChat(ModelName("openai", "gpt-4o-mini"), known_sources()["openai"])
+        assert answers(chat, asked())[0].text == "yes"
+    assert server.requests[0]["model"] == "gpt-4o-mini"
+
+
+def test_a_chat_is_used_again_after_it_was_closed():
+    with ModelServer(reply="yes", delay=0.02) as server:
+        chat = chat_at(server.url, max_concurrency=2)
+        for _ in range(2):
+            assert {reply.text for reply in answers(chat, *[asked()] * 6)} == {"yes"}
+    assert chat.usage.requests == 12
+
+
+def test_work_runs_inside_a_loop_that_runs_already():
+    async def notebook(chat):
+        return answers(chat, asked())
+
+    with ModelServer(reply="yes") as server:
+        assert asyncio.run(notebook(chat_at(server.url)))[0].text == "yes"
+
+
+def test_an_error_comes_out_of_a_loop_that_runs_already():
+    async def fails():
+        raise ModelError("no")
+
+    async def notebook():
+        return run(fails())
+
+    with pytest.raises(ModelError, match="no"):
+        asyncio.run(notebook())
+
+
+# Replies by a schema
+
+
+def test_the_schema_is_sent():
+    with ModelServer() as server:
+        answers(chat_at(server.url), asked(schema=SCHEMA))
+    wanted = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA}}
+    assert server.requests[0]["response_format"] == wanted
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_server_without_schemas_is_asked_in_words_from_then_on(status):
+    def fault(body, number):
+        return status if "response_format" in body else None
+
+    with ModelServer(fault=fault) as server:
+        chat = chat_at(server.url)
+        for _ in range(3):
+            assert isinstance(answers(chat, asked(schema=SCHEMA))[0], Reply)
+    assert ["response_format" in body for body in server.requests] == [True, False, False, False]
+    assert chat.usage.requests == 3
+
+
+def test_a_bad_request_stays_one_without_its_schema():
+    with ModelServer(fault=lambda body, number: 400) as server:
+        error = error_of(server, asked(schema=SCHEMA))
+        assert (str(error), error.stop) == ("test/m: error 400: error 400", False)
+    assert server.count == 2
+
+
+def test_one_bad_request_does_not_take_the_schemas_from_the_others():
+    def fault(body, number):
+        return 400 if body["messages"][0]["content"] == "too long" else None
+
+    with ModelServer(fault=fault) as server:
+        chat = chat_at(server.url)
+        assert isinstance(answers(chat, asked("too long", SCHEMA))[0], ModelError)
+        answers(chat, asked("short", SCHEMA))
+    assert "response_format" in server.requests[-1]
+
+
+# Errors after which nothing more is asked
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_sent_once_and_not_once_for_each_section(status):
+    with ModelServer(fault=lambda body, number: status) as server:
+        chat = chat_at(server.url)
+        errors = answers(chat, *[asked(str(number)) for number in range(30)])
+        assert server.count == 1
+        with pytest.raises(ModelError):
+            asyncio.run(chat.reply(asked()))
+    assert server.count == 1
+    assert {str(error) for error in errors} == {f"test/m: the key is refused ({status}): look at $TEST_API_KEY"}
+    assert chat.stopped
+    assert chat.stopped.stop
+
+
+def test_a_model_that_is_not_there_stops_the_run():
+    with ModelServer(fault=lambda body, number: 404) as server:
+        error = error_of(server)
+    assert error.stop
+    assert str(error) == f"test/m: no such model or address at {server.url} (404): error 404"
+
+
+def test_a_wrong_key_is_not_shown():
+    with ModelServer(key="another") as server:
+        assert KEY not in str(error_of(server))
+
+
+def test_a_key_that_the_server_quotes_is_not_shown():
+    with ModelServer(key="another", fault=None) as server:
+        server.answer = lambda body, key: (400, json.dumps({"error": {"message": f"who is {key}?\nWho?"}}).encode())
+        assert str(error_of(server)) == "test/m: error 400: who is Bearer (key)? Who?"
+
+
+def test_a_long_error_is_cut_and_its_key_is_gone_before():
+    said = "x" * 285 + KEY + "y" * 5000
+    with ModelServer() as server:
+        server.answer = lambda body, key: (400, json.dumps({"error": {"message": said}}).encode())
+        error = str(error_of(server))
+    assert len(error) < 330
+    assert "sk-" not in error
+
+
+@pytest.mark.parametrize("said", [b"<html>Bad gateway</html>", b'"no"', b"[1]", b"{}", b"", b"null"])
+def test_errors_of_any_shape(said):
+    with ModelServer() as server:
+        server.answer = lambda body, key: (418, said)
+        assert str(error_of(server)).startswith("test/m: error 418: ")
+
+
+def test_a_used_up_quota_stops_the_run():
+    said = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    with ModelServer() as server:
+        server.answer = lambda body, key: (429, json.dumps(said).encode())
+        error = error_of(server)
+    assert (str(error), error.stop) == ("test/m: error 429: You exceeded your quota", True)
+
+
+def closed_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_server_that_is_not_there_stops_the_run():
+    url = f"http://127.0.0.1:{closed_port()}/v1"
+    [error] = answers(chat_at(url), asked())
+    assert (str(error), error.stop) == (f"test/m: cannot reach {url} (is the server running?)", True)
+
+
+def test_a_server_that_went_away_does_not_stop_the_run():
+    with ModelServer() as server:
+        chat = chat_at(server.url)
+        answers(chat, asked())
+    [error] = answers(chat, asked())
+    assert "cannot reach" in str(error)
+    assert not error.stop
+    assert chat.stopped is None
+
+
+@pytest.mark.parametrize("url", ["nonsense", "http://", "http://localhost:port/v1", "http://[::1/v1", "file:///etc"])
+def test_an_address_that_is_none_is_an_error_of_the_model(url):
+    [error] = answers(chat_at(url), asked())
+    assert isinstance(error, ModelError)
+    assert error.stop
+    assert url in str(error)
+
+
+# Errors of one request
+
+
+@pytest.mark.parametrize("status", [429, 500])
+def test_the_client_tries_again(status):
+    with ModelServer(reply="yes", fault=lambda body, number: status if number < 2 else None) as server:
+        chat = chat_at(server.url, max_retries=2)
+        assert answers(chat, asked())[0].text == "yes"
+    assert server.count == 3
+    assert chat.usage.requests == 1
+
+
+def test_a_server_that_fails_for_ever():
+    with ModelServer(fault=lambda body, number: 500) as server:
+        error = error_of(server, max_retries=2)
+    assert (str(error), error.stop) == ("test/m: error 500: error 500", False)
+    assert server.count == 3
+
+
+def test_after_an_error_the_next_request_is_made():
+    with ModelServer(reply="yes", fault=lambda body, number: 500 if number == 0 else None) as server:
+        chat = chat_at(server.url)
+        error, *replies = answers(chat, *[asked()] * 4)
+    assert isinstance(error, ModelError)
+    assert [reply.text for reply in replies] == ["yes"] * 3
+
+
+def test_no_answer_in_time():
+    with ModelServer(delay=0.6) as server:
+        error = error_of(server, timeout=0.2)
+    assert (str(error), error.stop) == ("test/m: no answer in 0.2 s", False)
+
+
+def test_a_dropped_connection_is_tried_again():
+    with ModelServer(reply="yes", fault=lambda body, number: "drop" if number == 0 else None) as server:
+        assert answers(chat_at(server.url, max_retries=1), asked())[0].text == "yes"
+
+
+def test_connections_that_are_always_dropped():
+    with ModelServer(fault=lambda body, number: "drop") as server:
+        assert "cannot reach" in str(error_of(server))
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (body_with({"role": "assistant", "content": None, "refusal": "I will not."}), "the model refused: I will not."),
+        (body_with({"role": "assistant", "content": None, "refusal": f"no {KEY}"}), "the model refused: no (key)"),
+        (body_with(finish_reason="length"), "the reply was cut short (length)"),
+        (body_with(finish_reason="content_filter"), "the reply was cut short (content_filter)"),
+        (b'{"choices": []}', "not a reply of the OpenAI protocol (no choices)"),
+        (b'{"choices": null}', "not a reply of the OpenAI protocol (no choices)"),
+        (b"{}", "not a reply of the OpenAI protocol (no choices)"),
+        (b"not JSON", "not a reply of the OpenAI protocol (JSONDecodeError)"),
+        (b"", "not a reply of the OpenAI protocol (JSONDecodeError)"),
+    ],
+)
+def test_a_reply_that_is_none(body, error):
+    with ModelServer(reply=body) as server:
+        found = error_of(server)
+    assert (str(found), found.stop) == (f"test/m: {error}", False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"null", b"1", b'"text"', b"[]", b"[1, 2]", b'{"choices": 5}', b'{"choices": "abc"}', b'{"choices": {"a": 1}}',
+        b'{"choices": [null]}', b'{"choices": [[]]}', b'{"choices": [{}]}', b'{"error": {"message": "overloaded"}}', b"\xff\xfe{", b"[" * 100_000,
+    ],
+)  # fmt: skip
+def test_a_reply_of_another_shape(body):
+    with ModelServer(reply=body) as server:
+        found = error_of(server)
+    assert not found.stop
+
+
+# Whether nothing is an answer is for those to say who asked.
+@pytest.mark.parametrize(
+    "body",
+    [
+        body_with({"role": "assistant", "content": ""}),
+        body_with({"role": "assistant", "content": " \n"}),
+        body_with({"role": "assistant", "content": None}),
+        body_with({"role": "assistant"}),
+        b'{"choices": [{"message": "hi"}]}',
+        b'{"choices": [{"message": []}]}',
+        b'{"choices": [{"message": {"content": 5}}]}',
+        b'{"choices": [{"message": {"content": {"text": "a"}}}]}',
+    ],
+)
+def test_a_reply_without_text_is_empty(body):
+    with ModelServer(reply=body) as server:
+        [reply] = answers(chat_at(server.url), asked())
+    assert reply.text.strip() == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"choices": [{"message": {"content": "yes"}}]}',
+        b'{"choices": [{"message": {"content": "yes"}}], "usage": null}',
+        b'{"choices": [{"message": {"content": "yes"}}], "usage": {"prompt_tokens": "many"}}',
+        b'{"choices": [{"message": {"content": "yes"}}], "usage": [1]}',
+        b'{"choices": [{"message": {"content": [{"type": "text", "text": "yes"}]}}]}',
+    ],
+)
+def test_a_reply_that_leaves_out_this_and_that(body):
+    with ModelServer(reply=body) as server:
+        chat = chat_at(server.url)
+        assert answers(chat, asked("What is a mean?")) == [Reply("yes", 5, 1)]
+    assert chat.usage == Usage(1, 5, 1)
+
+
+def test_a_reply_that_was_cut_short_was_paid_for():
+    with ModelServer(reply=body_with(finish_reason="length")) as server:
+        chat = chat_at(server.url)
+        answers(chat, asked())
+    assert chat.usage == Usage(1, 100, 20)
+
+
+# Keys
+
+
+@pytest.mark.parametrize("key", ["sk-one\nsk-two", "sk one", "sk-schlüssel", "sk-\x07bell", "sk-\x7f", "“sk-quoted”"])
+def test_a_key_that_is_none_is_refused_before_any_request(key, monkeypatch):
+    monkeypatch.setenv("TEST_API_KEY", key)
+    with pytest.raises(ModelError, match="TEST_API_KEY holds what no key holds") as error:
+        chat_at("http://127.0.0.1:9/v1")
+    assert error.value.stop
+    assert key not in str(error.value)
+
+
+def test_blanks_around_a_key_do_not_count(monkeypatch):
+    monkeypatch.setenv("TEST_API_KEY", f" {KEY}\n")
+    with ModelServer(reply="yes", key=KEY) as server:
+        assert answers(chat_at(server.url), asked())[0].text == "yes"
+
+
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_a_missing_key_names_its_variable(value, monkeypatch):
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    if value is not None:
+        monkeypatch.setenv("MISTRAL_API_KEY", value)
+    with pytest.raises(ModelError, match="mistral/small: MISTRAL_API_KEY is not set") as error:
+        OpenAIChat(ModelName("mistral", "small"), known_sources()["mistral"])
+    assert error.value.stop
+
+
+@pytest.mark.parametrize("variable", ["", "NO_SUCH_KEY"])
+def test_a_server_on_this_machine_needs_no_key(variable):
+    with ModelServer(reply="yes") as server:
+        assert answers(chat_at(server.url, variable), asked())[0].text == "yes"
+
+
+def test_a_server_that_wants_a_key_where_none_is_configured():
+    with ModelServer(key=KEY) as server:
+        [error] = answers(chat_at(server.url, ""), asked())
+    assert "the server wants a key: key_variable" in str(error)
+
+
+def test_an_error_that_a_server_sends_as_a_reply_is_told():
+    with ModelServer(reply=b'{"error": {"message": "overloaded"}}') as server:
+        assert str(error_of(server)) == "test/m: overloaded"
+
+
+# Vectors
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["5", "[5]", "[{}]", '[{"index": 0}]', '[{"index": 0, "embedding": null}]', '[{"index": 0, "embedding": "abc"}]',
+     '[{"index": 0, "embedding": []}]', '{"a": 1}', "[" * 100_000],
+)  # fmt: skip
+def test_vectors_of_another_shape(data):
+    with ModelServer(reply=f'{{"data": {data}}}'.encode()) as server:
+        embedder = OpenAIEmbedder(ModelName("test", "m"), Source("test", server.url), Requests(max_retries=0))
+        with pytest.raises(ModelError):
+            asyncio.run(embedder.embed(["text"]))
+
+
+# Whether a server is there
+
+
+def checked(url):
+    return asyncio.run(check_server(Source("test", url, "TEST_API_KEY"), 5))
+
+
+def test_a_server_that_is_there():
+    with ModelServer() as server:
+        assert checked(server.url) is None
+    assert server.count == 0
+
+
+def test_a_server_that_is_not_there():
+    assert "cannot reach" in str(checked(f"http://127.0.0.1:{closed_port()}/v1"))
+
+
+def test_a_server_at_an_address_that_is_none():
+    assert "not the address of a server" in str(checked("localhost:11434"))
+
+
+@pytest.mark.parametrize("body", [b"not JSON", b"", b"null", b"[]", b'"text"', b'{"data": 5}', b"[" * 100_000])
+def test_a_server_of_another_kind(body):
+    with ModelServer() as server:
+        server.models = body
+        error = checked(server.url)
+    assert error is None or "not a reply of the OpenAI protocol" in str(error)

@@ -1,0 +1,239 @@
+"""The RAG pass with models in the same process: order, failures, and any reply at all."""
+
+import asyncio
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import MetadataBlock, blocks_to_tree, parse_markdown_text, sections
+from lmm_core.models.annotator import Annotation
+from lmm_core.models.chat import Asker, Reply, Usage
+from lmm_core.models.model_annotator import ModelAnnotator, one_line
+from lmm_core.models.sources import ModelError
+from lmm_core.scan import ScanOpts
+from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, any_text, markdown, outside_metadata, squeezed
+
+often = settings(max_examples=100, deadline=None)
+HEADER = "---\ntitle: T\ndocid: d\n---\n\n"
+TREE = f"""{HEADER}# A
+
+A. {LONG}
+
+## A1
+
+A1. {LONG}
+
+### A11
+
+A11. {LONG}
+
+## A2
+
+A2. {LONG}
+
+# B
+
+B. {LONG}
+"""
+
+
+class Timed(CountingAnnotator):
+    """Takes its time for each section, and fails for some."""
+
+    name = "test/timed"
+
+    def __init__(self, seconds=None, errors=None):
+        super().__init__()
+        self.seconds, self.errors = seconds or {}, errors or {}
+        self.events = []
+
+    async def annotate(self, section, wanted, instead=""):
+        title = section.titles[-1]
+        self.events.append(f"{title} asked")
+        await asyncio.sleep(self.seconds.get(title, 0))
+        if title in self.errors:
+            raise self.errors[title]
+        self.events.append(f"{title} answered")
+        return await super().annotate(section, wanted, instead)
+
+
+def titles(annotator):
+    return [asked.titles[-1] for asked in annotator.sections]
+
+
+def said(logger):
+    return [(report.level, report.line, report.message) for report in logger.reports]
+
+
+def summary_of(text, title):
+    """The summary of a section, None where it has none."""
+    found = sections(blocks_to_tree(parse_markdown_text(text)))
+    return next(node.get("summary") for node in found if node.title == title)
+
+
+# Order
+
+
+def test_a_section_waits_for_what_is_below_it_and_for_nothing_else():
+    annotator = Timed({"A2": 0.05})
+    annotate(TREE, annotator)
+    assert annotator.events.index("A1 answered") < annotator.events.index("A2 answered")
+    assert annotator.events.index("B answered") < annotator.events.index("A2 answered")
+    assert annotator.events[-4:] == ["A asked", "A answered", "T asked", "T answered"]
+
+
+def test_what_depends_on_nothing_is_asked_at_once():
+    annotator = Timed(dict.fromkeys(["A11", "A2", "B"], 0.01))
+    annotate(TREE, annotator)
+    assert annotator.events[:3] == ["A11 asked", "A2 asked", "B asked"]
+
+
+# Failures
+
+
+def test_what_stands_over_a_failure_waits_and_the_rest_is_written():
+    logger, annotator = ListLogger(), Timed(errors={"A11": ModelError("too tired")})
+    made = annotate(TREE, annotator, logger=logger)
+    assert [title for title in ("A", "A1", "A11", "A2", "B") if summary_of(made, title)] == ["A2", "B"]
+    line = TREE.split("\n").index("### A11") + 1
+    assert said(logger) == [
+        ("error", line, "section not annotated: too tired"),
+        ("info", 0, "3 sections above wait for what failed; run again"),
+    ]
+
+
+def test_the_next_run_asks_for_what_is_missing():
+    once = annotate(TREE, Timed(errors={"A11": ModelError("too tired")}))
+    annotator = Timed()
+    made = annotate(once, annotator)
+    assert titles(annotator) == ["A11", "A1", "A", "T"]
+    assert sorted(made.split("\n")) == sorted(annotate(TREE, Timed()).split("\n"))
+
+
+def test_where_nothing_shows_what_failed_nothing_waits():
+    opts = ScanOpts(summaries=False)
+    annotator = Timed(errors={"A11": ModelError("too tired")})
+    annotate(TREE, annotator, opts)
+    assert sorted(titles(annotator)) == ["A", "A1", "A2", "B"]
+
+
+def test_failures_are_listed_by_line():
+    logger = ListLogger()
+    seconds = {"A11": 0.02, "A2": 0.01}
+    annotate(TREE, Timed(seconds, {title: ModelError(title) for title in ("B", "A2", "A11")}), logger=logger)
+    assert [message for level, _, message in said(logger) if level == "error"] == [
+        "section not annotated: A11", "section not annotated: A2", "section not annotated: B",
+    ]  # fmt: skip
+
+
+def test_what_stops_the_run_is_said_once():
+    logger = ListLogger()
+    errors = dict.fromkeys(["A11", "A2", "B"], ModelError("wrong key", stop=True))
+    made = annotate(TREE, Timed(errors=errors), logger=logger)
+    assert said(logger) == [("error", 0, "6 sections not annotated: wrong key")]
+    assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(TREE))
+    assert "questions" not in made
+
+
+def test_a_document_of_which_all_failed_is_not_signed():
+    made = annotate(TREE, Timed(errors=dict.fromkeys(["A11", "A2", "B"], ModelError("x"))), logger=ListLogger())
+    assert "~~annotator" not in made
+
+
+def test_a_model_that_says_the_same_again_costs_nothing_above():
+    class Same(Timed):
+        async def annotate(self, section, wanted, instead=""):
+            await super().annotate(section, wanted, instead)
+            return Annotation(["What?"], "The same.")
+
+    changed = annotate(TREE, Same()).replace("A11. The mean", "A11. A mean")
+    annotator = Same()
+    annotate(changed, annotator)
+    assert titles(annotator) == ["A11"]
+
+
+def test_b26_a_text_of_a_class_of_its_own_is_written():
+    """Output parsers give back such strings; YAML dumpers refuse them."""
+
+    class Parsed(str):
+        pass
+
+    class Parsing(CountingAnnotator):
+        async def annotate(self, section, wanted, instead=""):
+            return Annotation([Parsed("What?")], Parsed("Said."))
+
+    made = annotate(TREE, Parsing())
+    assert made.count("~summary: Said.\n") == 6
+    annotator = CountingAnnotator()
+    assert annotate(made, annotator) == made
+    assert annotator.calls == 0
+
+
+# Any reply
+
+
+class Saying:
+    """A chat model that always says the same."""
+
+    name, stopped = "test/saying", None
+
+    def __init__(self, text):
+        self.text, self.usage = text, Usage()
+
+    async def reply(self, request):
+        return Reply(self.text)
+
+    async def close(self):
+        """Nothing is open."""
+
+
+def by_model(text, reply, **options):
+    return annotate(text, ModelAnnotator(Asker(Saying(reply))), **options)
+
+
+SHORT = f"{HEADER}# A\n\n{LONG}\n\n## B\n\n{PROSE} {LONG}\n\n```\ncode\n```\n"
+words = st.one_of(
+    any_text, markdown(4), st.sampled_from(["---", "...", "\n---\n", ":::", "```\n:::", "-->", "\0", "x" * 100_000])
+)
+replies = st.one_of(
+    words,
+    st.fixed_dictionaries({"questions": st.lists(words, max_size=3), "summary": words}).map(json.dumps),
+    st.recursive(st.none() | st.booleans() | st.integers() | words,
+                 lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["questions", "summary", "a"]), inner),
+                 max_leaves=6).map(json.dumps),
+)  # fmt: skip
+
+
+@often
+@given(replies, st.sampled_from(["div", "native"]))
+def test_no_reply_of_a_model_changes_the_text(reply, spelling):
+    logger = ListLogger()
+    made = by_model(SHORT, reply, spelling=spelling, logger=logger)
+    assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(SHORT))
+    assert not any("metadata" in message for _, _, message in said(logger))
+    assert by_model(made, reply, spelling=spelling, logger=ListLogger()) == made
+
+
+@often
+@given(words.filter(lambda word: 0 < len(one_line(word)) < 5_000), st.sampled_from(["div", "native"]))
+def test_what_a_model_says_is_what_is_read(word, spelling):
+    made = by_model(SHORT, json.dumps({"questions": [word], "summary": word}), spelling=spelling)
+    blocks = [block.content for block in parse_markdown_text(made) if isinstance(block, MetadataBlock)]
+    assert [block["~summary"] for block in blocks] == [one_line(word)] * 3
+    assert [block["~questions"] for block in blocks[1:]] == [[one_line(word)]] * 2
+
+
+@often
+@given(markdown(), words)
+def test_no_document_is_changed_by_what_is_said_of_it(text, word):
+    for spelling in ("div", "native"):
+        reply = json.dumps({"questions": [word], "summary": word})
+        made = by_model(text, reply, spelling=spelling, logger=ListLogger())
+        assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(text))
+
+
+def test_b25_numbers_and_brackets_stay():
+    question = "Is p < 0.05 (Table 2) enough, or 1) more?"
+    assert f"~questions:\n  - {question}\n" in by_model(SHORT, json.dumps({"questions": [question], "summary": "S."}))
