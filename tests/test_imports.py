@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "markdown": set(),
     "models": {"markdown"},
     "scan": {"markdown", "models"},
+    "store": {"markdown", "models", "scan"},
 }
 HEAVY = ["openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic"]
 

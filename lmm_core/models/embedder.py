@@ -3,7 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """A sparse vector: where it is not 0, and its values there."""
+
+    indices: list[int]
+    values: list[float]
+
+
+@runtime_checkable
+class SparseEncoder(Protocol):
+    """Anything that makes sparse vectors of texts. `name` and `language` belong to the
+    collection that holds them."""
+
+    name: str
+    language: str
+
+    def encode(self, texts: Sequence[str]) -> list[Sparse]:
+        """One vector for each text that is stored."""
+        ...
+
+    def encode_query(self, text: str) -> Sparse:
+        """The vector of a query."""
+        ...
 
 
 @runtime_checkable

@@ -1,0 +1,1 @@
+"""Chunks in a vector store: encoding, collections, upload, query."""
