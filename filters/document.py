@@ -37,7 +37,7 @@ from lmm_core.project import ConfigError, Project, load_project
 from lmm_core.scan.knit import DOCUMENT_KEYS, KnitRules
 from lmm_core.scan.owned import FLOW
 
-from .meta import CHAIN, OPTIONS, FilterOptions, is_ours_alone, is_positional, plain, read_options
+from .meta import CHAIN, OPTIONS, TEXT, FilterOptions, is_ours_alone, is_positional, plain, read_options
 from .pandoc_run import FilterError, PandocRun, base_format, find_run, is_ours, run_pandoc
 
 if TYPE_CHECKING:
@@ -463,6 +463,18 @@ def header_of(meta: dict[str, Any]) -> HeaderBlock:
     header.content = {key: plain(value) for key, value in meta.items()}
     assert isinstance(header, HeaderBlock)
     return header
+
+
+def leave_text(document: Document, text: str) -> None:
+    """Leave the text for the next filter of ours, where it goes on as elements."""
+    if document.followed:
+        document.ast["meta"] = {**document.ast["meta"], TEXT: {"t": "MetaString", "c": text}}
+
+
+def left_text(document: Document) -> str | None:
+    """The text that an earlier filter of ours has left in this run."""
+    found = document.ast["meta"].get(TEXT) if document.done else None
+    return str(found["c"]) if found else None
 
 
 def mark_chain(document: Document) -> None:

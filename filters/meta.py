@@ -10,6 +10,7 @@ from lmm_core.markdown.metadata import MESSAGE_KEYS
 from lmm_core.scan.knit import words_of
 
 CHAIN = "lmm-chain"
+TEXT = "lmm-text"
 OPTIONS = ("keep", "save", "source", "div-types", "spelling", "model", "pass")
 # Keys that a metadata block inside the text may have brought: pandoc has merged
 # such blocks into the document's metadata, and their places are lost.
@@ -80,7 +81,7 @@ def read_options(meta: Mapping[str, Any]) -> FilterOptions:
     for key, value in group.items() if isinstance(group, dict) else []:
         values[str(key).replace("_", "-")] = value
     for key, value in meta.items():
-        if key.startswith("lmm-") and key != CHAIN:
+        if key.startswith("lmm-") and key not in (CHAIN, TEXT):
             values[key.removeprefix("lmm-").replace("_", "-")] = plain(value)
     options = FilterOptions(unknown=[key for key in values if key not in OPTIONS])
     options.keep = words_of(values.get("keep"))

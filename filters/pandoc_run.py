@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-OURS = ("lmm-rag", "lmm-knit", "lmm-pass", "lmm-chat", "lmm-edit")
+OURS = ("lmm-rag", "lmm-knit", "lmm-pass", "lmm-chat", "lmm-edit", "lmm-index")
 _SHORT = {
     "f": "from", "r": "from", "t": "to", "w": "to", "o": "output", "M": "metadata", "d": "defaults", "V": "variable",
     "H": "include-in-header", "B": "include-before-body", "A": "include-after-body", "F": "filter", "L": "lua-filter",

@@ -14,6 +14,7 @@ from .document import (
     elements_of,
     finish_elements,
     header_of,
+    leave_text,
     save_text,
     write_elements,
     write_text,
@@ -43,6 +44,7 @@ def apply_pass(document: Document, work: Pass, what: str) -> None:
         write_text(document, text)
     else:
         finish_elements(document, as_divs(document) or document.ast)
+        leave_text(document, text)
 
 
 def _apply_to_elements(document: Document, work: Pass) -> None:

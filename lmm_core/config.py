@@ -98,7 +98,17 @@ class SourceSettings(_Section):
 class EmbeddingSettings(_Section):
     """`[embeddings]`: what makes vectors of texts."""
 
-    dense_model: str = Field(default="default", description='"source/model", a source alone ("openai"), or "default"')
+    dense_model: str = Field(
+        default="default", description='"source/model", "fastembed/MODEL", a source alone, or "default"'
+    )
+    encoding: Literal[
+        "default", "none", "content", "merged", "multivector", "sparse", "sparse_content", "sparse_merged",
+        "sparse_multivector", "bm25", "hybrid",
+    ] = Field(default="default", description="default: hybrid with an embedding model, else bm25")  # fmt: skip
+    annotations: list[str] = Field(
+        default=["titles", "questions"], description="metadata that is encoded with a text, its own and inherited"
+    )
+    language: str = Field(default="", description='of stop words and stems ("en", "de"); "": of the first document')
 
 
 class StorageSettings(_Section):
@@ -107,6 +117,12 @@ class StorageSettings(_Section):
     folder: str = Field(default=".lmm/index", min_length=1, description="folder of the index, from the project's root")
     url: str = Field(default="", description="address of a Qdrant server; where given, the folder is not used")
     memory: bool = Field(default=False, description="keep the index in memory, for this run alone")
+    timeout: float = Field(default=30.0, gt=0, allow_inf_nan=False, description="seconds for one request to the server")
+    prefer_grpc: bool = Field(default=False, description="speak gRPC with the server")
+    on_disk: bool = Field(default=False, description="vectors on the server's disk")
+    quantization: bool = Field(default=False, description="scalar quantization on the server")
+    shard_number: int = Field(default=1, ge=1, description="shards of new collections on the server")
+    replication_factor: int = Field(default=1, ge=1, description="replicas of new collections on the server")
 
     @field_validator("url")
     @classmethod
@@ -119,6 +135,9 @@ class DatabaseSettings(_Section):
 
     collection_name: str = Field(default="chunks", min_length=1, description="collection that is searched")
     companion_collection: str = Field(default="documents", min_length=1, description="collection of the texts around")
+    companion_encoding: Literal["none", "content", "merged", "bm25", "hybrid"] = Field(
+        default="none", description="encoding of the texts around; none: they are found by their chunks"
+    )
 
 
 class SplitSettings(_Section):
@@ -127,6 +146,9 @@ class SplitSettings(_Section):
     size: int = Field(default=1000, ge=1, description="characters that a chunk should have")
     max_size: int = Field(default=2000, ge=1, description="characters that a chunk may have")
     overlap: int = Field(default=0, ge=0, description="characters that a chunk repeats of the one before")
+    unit: Literal["characters", "tokens"] = Field(default="characters", description="what sizes are counted in")
+    short: int = Field(default=120, ge=0, description="texts of fewer characters are pooled with their neighbours")
+    documents: int = Field(default=0, ge=-1, description="0: sections; N: of at most N characters; -1: none")
 
     @model_validator(mode="after")
     def _fit(self) -> SplitSettings:

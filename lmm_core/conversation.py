@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .logging import ConsoleLogger, LoggerBase, in_file
-from .markdown.blocks import Block, MarkdownError, serialize_blocks
+from .markdown.blocks import Block, MarkdownError, MetadataBlock, serialize_blocks
 from .markdown.files import ChangedError, MarkdownFile, load_markdown, save_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown_files import SaveTo, project_of, run_on_file, save_as
 from .model_pool import Models
 from .models.sources import ModelError
 from .project import Project, load_project
-from .scan.edits import Decision, EditRun, accept_edits, reject_edits
-from .scan.messages import ChatRun, Screen, Talk, clear_messages
+from .scan.edits import Decision, EditRun, accept_edits, reject_edits, requests_in
+from .scan.header import report_broken
+from .scan.messages import ChatRun, Screen, Talk, clear_messages, pending_messages
 from .validation import validated
 
 UNMERGED = ".lmm-unmerged.md"
@@ -39,7 +40,7 @@ class Conversation:
     def start(self, blocks: Sequence[Block]) -> bool:
         """Find what has to be asked; whether there is something, and somebody to ask.
         A model that is not there is reported."""
-        if not any(message.key for block in blocks for message in getattr(block, "messages", ())):
+        if report_broken(blocks, self.logger) or not any(map(self._asks, blocks)):
             return False
         try:
             talk = Talk(
@@ -55,6 +56,13 @@ class Conversation:
         for run in self.runs:
             run.start(blocks)
         return any(run.open for run in self.runs)
+
+    def _asks(self, block: Block) -> bool:
+        """Whether a block asks for something."""
+        if not isinstance(block, MetadataBlock):
+            return False
+        _, by_hand, new = pending_messages(block) if self.chats else ([], [], [])
+        return bool(by_hand or new or (self.edits and requests_in(block)[1]))
 
     async def ask(self) -> None:
         """Ask for everything, at the same time."""
@@ -83,8 +91,7 @@ class Conversation:
 
 @dataclass
 class ConversationWork:
-    """What `lmm chat` does with files. screen: where
-    answers are shown as they come."""
+    """What `lmm chat` does with files. screen: where answers are shown as they come."""
 
     models: Models
     chats: bool = True
@@ -136,8 +143,20 @@ def save_merged(file: MarkdownFile, talk: Conversation, logger: LoggerBase) -> b
             talk.delivered()
             return text != file.text
         except ChangedError:
-            file = load_markdown(file.path)
+            file = _load_again(file, talk, logger)
     raise ChangedError(f"{file.path}: is being written all the time; the answers are in the reply cache: run again")
+
+
+def _load_again(file: MarkdownFile, talk: Conversation, logger: LoggerBase) -> MarkdownFile:
+    """A file as it is now. Where it is gone or cannot be read, all that was said is kept
+    beside it, and OSError or MarkdownError raised."""
+    try:
+        return load_markdown(file.path)
+    except (OSError, MarkdownError):
+        talk.apply([])
+        keep_unmerged(file.path, talk.unmerged(), logger)
+        talk.delivered()
+        raise
 
 
 def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase) -> None:

@@ -16,7 +16,7 @@ from .models.sources import STAND_IN, ModelError, Source, known_sources, shown_a
 from .project import CONFIG_NAME, ConfigError, Project, load_project, model_name
 
 OLDEST_PANDOC = (2, 17)
-FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-pass")
+FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-index", "lmm-pass")
 SECONDS_ONLINE = 5.0
 
 

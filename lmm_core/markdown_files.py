@@ -15,6 +15,7 @@ from typing import Any
 
 from .logging import ConsoleLogger, LoggerBase, in_file
 from .markdown.blocks import Block, HeaderBlock, MarkdownError, Problem, Spelling, serialize_blocks
+from .markdown.edits import broken_edits
 from .markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
@@ -206,11 +207,14 @@ def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:
 
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
     """Read a file and do some work on its blocks; nothing is written. What is wrong
-    in the file is reported with its line."""
+    in the file is reported with its line. Raises OSError, and MarkdownError where the
+    markers of edits do not fit together, too."""
     file = load_markdown(path)
     located = in_file(logger, path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
+    if broken := broken_edits(blocks):
+        raise MarkdownError("\n".join(f"{path}:{problem.line}: {problem.message}" for problem in broken))
     for problem in problems:
         located.warning(problem.message, problem.line)
     return file, list(await work(blocks, file, located))

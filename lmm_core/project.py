@@ -16,12 +16,21 @@ from .markdown.files import project_root
 from .models.roles import DEFAULT, ROLES, ModelName, Requests, choose_model, is_default, parse_name
 from .models.sources import ModelError, Source, known_sources
 from .scan.knit import DIV_TYPES, RAG_ONLY, KnitRules, header_rules
-from .scan.options import ScanOpts
+from .scan.options import ScanOpts, SplitOpts
 
 if TYPE_CHECKING:
     from .config import ConfigSettings
 
 CONFIG_NAME = "config.toml"
+# How a Qdrant server is spoken to, and what new collections on it are like.
+_SERVER: dict[str, Any] = {
+    "timeout": 30.0,
+    "prefer_grpc": False,
+    "on_disk": False,
+    "quantization": False,
+    "shard_number": 1,
+    "replication_factor": 1,
+}
 # Annotations by the names that a header's `RAG` may have for them.
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
 
@@ -29,6 +38,24 @@ ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "s
 class ConfigError(Exception):
     """Settings that are unknown or wrong: one problem a line, each with where it comes
     from, its key, and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """How and where documents are indexed: `[embeddings]`, `[storage]`, `[database]` and
+    `[split]` of the configuration."""
+
+    encoding: str = DEFAULT
+    annotations: tuple[str, ...] = ("titles", "questions")
+    language: str = ""
+    folder: str = ".lmm/index"
+    url: str = ""
+    memory: bool = False
+    server: Mapping[str, Any] = field(default_factory=lambda: dict(_SERVER))
+    collection: str = "chunks"
+    companion: str = "documents"
+    companion_encoding: str = "none"
+    split: SplitOpts = field(default_factory=SplitOpts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +76,7 @@ class Project:
     requests: dict[str, Requests] = field(default_factory=lambda: dict.fromkeys(ROLES, Requests()))
     sources: dict[str, Source] = field(default_factory=dict)
     system: str = ""
+    index: IndexOptions = field(default_factory=IndexOptions)
 
 
 # Reading
@@ -62,7 +90,7 @@ def load_project(path: Path | None) -> Project:
         return Project(root)
     from .config import read_settings
 
-    return _project(root, read_settings(file))
+    return project_from_settings(read_settings(file), root)
 
 
 def is_setting(variable: str) -> bool:
@@ -72,7 +100,8 @@ def is_setting(variable: str) -> bool:
     return name.startswith("LMM_") and name != "LMM_INNER" and not name.startswith("LMM_TEST_")
 
 
-def _project(root: Path, settings: ConfigSettings) -> Project:
+def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
+    """The project that some settings describe."""
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
     requests = {
         role: Requests(chosen.timeout, chosen.max_retries, chosen.max_concurrency, chosen.context_tokens)
@@ -86,6 +115,24 @@ def _project(root: Path, settings: ConfigSettings) -> Project:
         {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model},
         requests | {"embedding": Requests()},
         {name: source.as_source(name) for name, source in settings.sources.items()},
+        index=_index_options(settings),
+    )
+
+
+def _index_options(settings: ConfigSettings) -> IndexOptions:
+    storage, database = settings.storage, settings.database
+    return IndexOptions(
+        settings.embeddings.encoding,
+        tuple(settings.embeddings.annotations),
+        settings.embeddings.language,
+        storage.folder,
+        storage.url,
+        storage.memory,
+        storage.model_dump(exclude={"folder", "url", "memory"}),
+        database.collection_name,
+        database.companion_collection,
+        database.companion_encoding,
+        SplitOpts(**settings.split.model_dump()),
     )
 
 

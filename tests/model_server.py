@@ -34,13 +34,17 @@ class ModelServer:
 
     reply: a text, or a function from the request's body to a text; a bytes value is sent
     as the whole body. fault: a function from the request's body and its number (from 0)
-    to an HTTP status, `"drop"` (the connection is closed), or None. delay: seconds until
-    an answer. schemas: whether it knows JSON schemas. key: the only key it takes. `models`
-    is the body of its list of models."""
+    to an HTTP status, `"drop"` (the connection is closed), `"break"` (the same after the first
+    part of a stream), `"end"` (the stream ends there, as if it were whole), or None. delay:
+    seconds until an answer; a function from the body to them. schemas: whether it knows JSON
+    schemas. key: the only key it takes. stream: whether it sends an answer in parts to who
+    asks for that (None: refuses to), `pause` seconds between them. `models` is the body of
+    its list of models."""
 
     models = json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode()
 
-    def __init__(self, reply=annotate, fault=None, delay=0.0, schemas=True, key=None):
+    def __init__(self, reply=annotate, fault=None, delay=0.0, schemas=True, key=None, stream=True, pause=0.0):
+        self.stream, self.pause = stream, pause
         self.reply, self.fault, self.delay, self.schemas, self.key = reply, fault, delay, schemas, key
         self.requests, self.keys = [], []
         self.at_once = self.most_at_once = 0
@@ -67,7 +71,8 @@ class ModelServer:
         return len(self.requests)
 
     def answer(self, body, key):
-        """Status and body of an answer; None where the connection is dropped."""
+        """Status and body of an answer, which is a list for the parts of a stream; None
+        where the connection is dropped."""
         with self.lock:
             number = len(self.requests)
             self.requests.append(body)
@@ -79,10 +84,16 @@ class ModelServer:
             return None
         if not self.schemas and "response_format" in body:
             return 400, _error("Unsupported parameter: response_format")
-        time.sleep(self.delay)
+        if body.get("stream") and self.stream is None:
+            return 400, _error("Unsupported parameter: stream")
+        time.sleep(self.delay(body) if callable(self.delay) else self.delay)
+        if fault in ("break", "end"):
+            return OK, [*parts_of(body, self.reply if isinstance(self.reply, str) else "part of it")[:1], fault]
         if fault:
             return fault, _error(f"error {fault}")
         reply = self.reply(body) if callable(self.reply) else self.reply
+        if body.get("stream") and self.stream and not isinstance(reply, bytes):
+            return OK, parts_of(body, reply)
         return OK, reply if isinstance(reply, bytes) else completion(body, reply)
 
 
@@ -112,6 +123,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.model.at_once -= 1
         if answer is None:
             self.close_connection = True
+        elif isinstance(answer[1], list):
+            self.send_parts(answer[1])
         else:
             self.send(*answer)
 
@@ -125,6 +138,25 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
+    def send_parts(self, parts):
+        """Send an answer part by part, as the protocol has it."""
+        self.send_response(OK)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for part in parts:
+            if part == "break":
+                self.close_connection = True
+                return
+            if part != "end":
+                self.chunk(b"data: " + part + b"\n\n")
+                time.sleep(self.model.pause)
+        self.chunk(b"")
+
+    def chunk(self, data):
+        """One chunk of a body; the empty one is the last."""
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
     def log_message(self, *arguments):
         """Say nothing."""
 
@@ -136,6 +168,18 @@ def completion(body, text):
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     reply = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
     return json.dumps({**reply, "usage": used}).encode("utf-8", "surrogatepass")
+
+
+def parts_of(body, text):
+    """The parts of a streamed completion: word by word, then the end, and what it cost."""
+    base = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
+    deltas = [{"role": "assistant", "content": ""}, *({"content": word} for word in re.findall(r"\s*\S+\s*", text))]
+    ends = [None] * len(deltas) + ["stop"]
+    parts = [{**base, "choices": [{"index": 0, "delta": delta, "finish_reason": end}]}
+             for delta, end in zip([*deltas, {}], ends, strict=True)]  # fmt: skip
+    used = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    parts += [{**base, "choices": [], "usage": used}] if body.get("stream_options", {}).get("include_usage") else []
+    return [json.dumps(part).encode("utf-8", "surrogatepass") for part in parts] + [b"[DONE]"]
 
 
 def _error(message):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import click
 
 from .. import __version__
+from .find import chunks, index, search, split
 from .publish import convert, knit
 from .setup import cache, config, doctor
 from .talk import accept, chat, clear, edit, reject, watch
@@ -18,6 +19,7 @@ from .write import own_pass, rag, scan
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Write": (scan, rag, own_pass),
     "Talk to the model": (chat, edit, watch, accept, reject, clear),
+    "Find": (index, search, chunks, split),
     "Publish": (knit, convert),
     "Set up": (doctor, config, cache),
 }

@@ -90,9 +90,13 @@ class Bar:
 
     def advance(self) -> None:
         """See `Progress`."""
-        self.done += 1
+        self.add(1)
+
+    def add(self, count: int) -> None:
+        """So many more are done."""
+        self.done += count
         if self.bar is not None:
-            self.bar.update(1)
+            self.bar.update(count)
         elif self.shown and time.monotonic() - self.began > 1 and self.done < self.count:
             self.bar = click.progressbar(length=self.count, label="sections", file=sys.stderr, show_pos=True)
             self.bar.update(self.done)

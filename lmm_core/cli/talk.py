@@ -15,7 +15,18 @@ from ..markdown.blocks import Block
 from ..markdown.files import MarkdownFile, find_markdown
 from ..model_pool import Models
 from ..scan.messages import clear_messages
-from .shared import Told, asking_options, for_each, json_option, leave, paths_argument, rewrite, warn, writing_options
+from .shared import (
+    Told,
+    asking_options,
+    find,
+    for_each,
+    json_option,
+    leave,
+    paths_argument,
+    rewrite,
+    warn,
+    writing_options,
+)
 
 SECONDS_BETWEEN_LOOKS = 0.3
 
@@ -49,18 +60,25 @@ def _talk(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, 
 @asking_options
 def watch(paths: tuple[Path, ...], model: str, jobs: int | None, quiet: bool) -> None:
     """Do what `chat` does, each time that one of the files is saved; Ctrl-C ends it."""
+    find(paths)
     click.echo("waiting for a file to be saved; Ctrl-C ends this", err=True)
     seen: dict[Path, tuple[int, int]] = {}
     try:
         while True:
-            for path in find_markdown(list(paths)):
+            for path in _files(paths):
                 stamp = _stamp(path)
                 if stamp is not None and seen.get(path) != stamp:
+                    # by its state before: what was saved during the request is looked at, too
+                    seen[path] = stamp
                     _answer(path, model, jobs, quiet)
-                    seen[path] = _stamp(path) or stamp
             time.sleep(SECONDS_BETWEEN_LOOKS)
     except KeyboardInterrupt:
         click.echo("", err=True)
+
+
+def _files(paths: tuple[Path, ...]) -> list[Path]:
+    """The files that are there just now: an editor may be about to replace one."""
+    return find_markdown([path for path in paths if path.exists()])
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -76,7 +94,11 @@ def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
     """What `chat` does with one file, which says nothing where nothing is asked."""
     models = Models(model, jobs, warn)
     work = ConversationWork(models, screen=Screen(quiet))
-    outcomes = for_each((path,), work.finish, "answered", quiet=True, models=models)
+    try:
+        outcomes = for_each((path,), work.finish, "answered", quiet=True, models=models)
+    except click.UsageError as error:  # a half-typed configuration, or a file just being replaced
+        click.echo(error.format_message(), err=True)
+        return
     if any(outcome.changed for outcome in outcomes) and not quiet:
         click.echo(f"{time.strftime('%H:%M:%S')} answered: {path}", err=True)
 

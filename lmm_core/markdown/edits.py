@@ -88,9 +88,8 @@ def _between(source: str, one: re.Match[str], other: re.Match[str]) -> str:
     text = source[one.end() : other.start()]
     for _ in range(2):
         text = text.removeprefix("\r\n") if text.startswith("\r\n") else text.removeprefix("\n")
-    for _ in range(2):
-        text = text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
-    return text
+    newline = "\r\n" if text.endswith("\r\n") else "\n"  # of both: the text may end in CR itself
+    return text.removesuffix(newline).removesuffix(newline)
 
 
 def write_edit(edit: Edit, newline: str, after: str = "") -> TextBlock:

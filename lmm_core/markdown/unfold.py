@@ -21,12 +21,14 @@ class Unfolded:
     def fold(self, blocks: Sequence[Block]) -> list[Block]:
         """The edits in place of what has come out of them."""
         folded: list[Block] = []
+        done: set[int] = set()
         for block in blocks:
             region = self.regions.get(id(block))
             if region is None:
                 folded.append(block)
-            elif not folded or folded[-1] is not region:
+            elif id(region) not in done:
                 folded.append(region)
+                done.add(id(region))
         return folded
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # How long (seconds) requests wait for the answer to the first: servers refuse a wrong
 # key sooner than they answer, and then nothing more is asked.
-HEAD_START = 0.1
+HEAD_START = 0.05
 
 
 class OpenAIChat:
@@ -70,6 +70,8 @@ class OpenAIChat:
         try:
             return await self._send(request, self._schemas, show)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            if show:  # the server may not know how to send an answer in parts
+                return await self._complete(request, None)
             if not (request.schema and self._schemas):
                 raise self._explain(error) from None
         except openai.APIError as error:
@@ -139,23 +141,24 @@ class OpenAIChat:
 
 async def _stream(create: Any, options: dict[str, Any], show: Show) -> Any:
     """A completion put together from its parts, which are shown as they come; None where
-    the server sends none."""
+    the server sends none, or does not say that the last one is the last."""
     texts: list[str] = []
-    ended, used, parts = None, None, 0
+    refusals: list[str] = []
+    ended, used = None, None
     try:
         async for part in await create(**options, stream=True, stream_options={"include_usage": True}):
-            parts += 1
             used = getattr(part, "usage", None) or used
             for choice in (getattr(part, "choices", None) or [])[:1]:
-                texts.append(_text_of(getattr(choice.delta, "content", None)))
+                delta = getattr(choice, "delta", None)
+                texts.append(_text_of(getattr(delta, "content", None)))
+                refusals.append(_text_of(getattr(delta, "refusal", None)))
                 show(texts[-1])
-                ended = choice.finish_reason or ended
+                ended = getattr(choice, "finish_reason", None) or ended
     except _transport_errors() as error:
         raise ModelError(f"the connection broke off in the middle of the answer ({type(error).__name__})") from None
-    message = SimpleNamespace(content="".join(texts), refusal=None)
-    return (
-        SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason=ended)], usage=used) if parts else None
-    )
+    message = SimpleNamespace(content="".join(texts), refusal="".join(refusals))
+    choice = SimpleNamespace(message=message, finish_reason=ended)
+    return SimpleNamespace(choices=[choice], usage=used) if ended else None
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
@@ -243,9 +246,7 @@ def explain(
     if isinstance(error, openai.APITimeoutError):
         return ModelError(f"{name}: no answer in {timeout:g} s")
     if isinstance(error, openai.APIConnectionError):
-        return ModelError(
-            f"{name}: cannot reach {shown_address(source.base_url)} (is the server running?)", stop=not answered
-        )
+        return ModelError(f"{name}: cannot reach {address} (is the server running?)", stop=not answered)
     if not isinstance(error, openai.APIStatusError):
         return ModelError(f"{name}: {without_key(str(error), key)}")
     status, said = error.status_code, without_key(_said(error), key)
@@ -253,9 +254,7 @@ def explain(
         variable = f"${source.key_variable}" if source.key_variable else "the server wants a key: key_variable"
         return ModelError(f"{name}: the key is refused ({status}): look at {variable}", stop=True)
     if status == 404:
-        return ModelError(
-            f"{name}: no such model or address at {shown_address(source.base_url)} (404): {said}", stop=True
-        )
+        return ModelError(f"{name}: no such model or address at {address} (404): {said}", stop=True)
     return ModelError(f"{name}: error {status}: {said}", stop=error.code == "insufficient_quota")
 
 

@@ -46,13 +46,21 @@ def show_text(node: Node, budget: int, count: Count) -> Shown:
         if sum(sizes) <= budget:
             break
         unit = units[at]
-        texts, unit.texts = unit.texts, [unit.summary] if unit.summary else []
-        while texts and sum(sizes[:at]) + count("\n\n".join([unit.text, *texts])) > budget:
-            texts = texts[:-1]
-        unit.texts = texts or unit.texts
+        if _shorten(unit, budget - sum(sizes[:at]), count):
+            cut.append(unit.title or "(the beginning)")
         sizes[at] = count(unit.text)
-        cut.append(unit.title or "(the beginning)")
     return Shown("\n\n".join(filter(None, (unit.text for unit in units))), tuple(reversed(cut)))
+
+
+def _shorten(unit: _Unit, room: int, count: Count) -> bool:
+    """Leave out the last texts of a section until it has `room`; where none is left, its
+    summary stands for it. Returns whether something is left out."""
+    sizes = [count(text) for text in unit.texts]
+    kept = len(sizes)
+    while kept and count(unit.heading) + sum(sizes[:kept]) > room:
+        kept -= 1
+    unit.texts = unit.texts[:kept] or ([unit.summary] if sizes and unit.summary else [])
+    return kept < len(sizes)
 
 
 def _units(node: Node) -> Iterator[_Unit]:

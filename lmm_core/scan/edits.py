@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..logging import ConsoleLogger, LoggerBase
@@ -17,11 +17,13 @@ from ..markdown.blocks import (
     Problem,
     TextBlock,
     blank,
+    ends_blank,
     newline_of,
+    prefix_block,
     serialize_blocks,
     trim_blank_lines,
 )
-from ..markdown.edits import Edit, new_ident, read_edit, write_edit
+from ..markdown.edits import Edit, broken_edits, new_ident, read_edit, write_edit
 from ..markdown.ownership import digest
 from ..markdown.parse import parse_markdown_text
 from ..markdown.spelling import edit_block, settle, settle_safely
@@ -34,7 +36,7 @@ from .context import Shown
 from .header import report_broken
 from .knit import node_block
 from .messages import EDIT as EDIT_MESSAGES
-from .messages import EDIT_KEY, Screen, Talk, find_block, report_failures, say
+from .messages import EDIT_KEY, Screen, Talk, can_take, find_blocks, report_failures, say
 from .owned import first_newline
 
 _FLOW = frozenset({EDIT_KEY})
@@ -51,7 +53,6 @@ class Wanted:
     new: list[str]
     proposed: str | None
     text: str = ""
-    place: int = 0
     reply: str | None = None
 
     @property
@@ -94,20 +95,16 @@ class EditRun:
         regions = {id(block): proposed[id(region)] for block in unfolded.blocks
                    if (region := unfolded.regions.get(id(block)))}  # fmt: skip
         inside: set[int] = set()
-        places: dict[str, int] = {}
         for node in traverse(blocks_to_tree(unfolded.blocks)):
             for block in (block for block in node.metadata if id(block) not in regions):
-                source = trim_blank_lines(block.source)
-                places[source] = places.get(source, 0) + 1
-                if id(node) not in inside and self._add(block, node, regions, places[source]):
+                if id(node) not in inside and self._add(block, node, regions):
                     inside.update(id(part) for part in traverse(node))
                     break
 
-    def _add(self, block: MetadataBlock, node: Node, regions: dict[int, Edit], place: int) -> bool:
+    def _add(self, block: MetadataBlock, node: Node, regions: dict[int, Edit]) -> bool:
         """Whether an edit is asked for in the block."""
-        asked = [message.text for message in block.messages if message.key in EDIT_MESSAGES and message.text.strip()]
-        new = asked[count_done(block, asked) :]
-        if not new:
+        asked, new = requests_in(block)
+        if not new or not can_take(block, EDIT_KEY, "edit not made", self.logger):
             return False
         edit = next((regions[id(part)] for part in _blocks_of(node) if id(part) in regions), None)
         waits = open_edit(block)
@@ -119,7 +116,7 @@ class EditRun:
             )  # fmt: skip
             return False
         text = "" if edit and edit.old is None else text_of(node)
-        self.open.append(Wanted(block, node, asked, new, edit.new if edit else None, text, place))
+        self.open.append(Wanted(block, node, asked, new, edit.new if edit else None, text))
         return True
 
     async def ask_and_close(self) -> None:
@@ -145,7 +142,7 @@ class EditRun:
         first, *rest = self._spoken(wanted)
         request = self.talk.request(EDIT, wanted.node, shown, first.content, rest)
         try:
-            reply = await say(self.talk.asker, request, self.screen)
+            reply = await say(self.talk.asker, request, "\n".join(wanted.new), self.screen)
         except ModelError as error:
             self.failed.append((line, error))
             return
@@ -172,8 +169,9 @@ class EditRun:
         meanwhile is `unmerged`. Raises MarkdownError where they cannot be put into it."""
         self.unmerged = []
         made = list(blocks)
+        found = find_blocks(blocks, self.open, EDIT_KEY)
         for wanted in (wanted for wanted in self.open if wanted.reply is not None):
-            at = find_block(made, wanted.block, wanted.place, EDIT_KEY)
+            at = next((at for at, block in enumerate(made) if block is found.get(id(wanted))), None)
             if at is None or not self._put(made, at, wanted):
                 self.unmerged.append(wanted)
         return settle_safely(blocks, made)
@@ -189,24 +187,32 @@ class EditRun:
         newline = first_newline(made)
         reply = reply.replace("\r\n", "\n").replace("\n", newline)
         if edit:
-            made[start] = self._refined(made[start], Edit(edit.ident, edit.old, reply), newline)
-            changes = {**block.content[EDIT_KEY], "asked": [digest(text) for text in wanted.asked]}
-        else:
-            if _shown_text(made[start:end]) != wanted.text:
-                return False
+            region, changes = _refine(made[start], edit, reply, newline, dict(block.content[EDIT_KEY]))
+            end = start + 1
+        elif _shown_text(made[start:end]) == wanted.text:
             region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
-            changes["asked"] = [digest(text) for text in wanted.asked]
-            made[start:end] = [region]
+        else:
+            return False
+        if start == end:  # at the end of the document: the block's own white space will be another
+            changes["before"] = _tail(block.source)
+        changes["asked"] = [digest(text) for text in wanted.asked]
         try:
             made[at] = edit_block(block, {EDIT_KEY: changes}, _FLOW) or block
         except MarkdownError as error:
             self.logger.error(f"the new version cannot be written: {error}", block.line)
             return False
+        made[start:end] = [region]
         return True
 
-    def _refined(self, region: Block, edit: Edit, newline: str) -> TextBlock:
-        after = region.source[len(region.source.rstrip(" \t\r\n")) :]
-        return write_edit(edit, newline, after)
+
+def _refine(
+    region: Block, edit: Edit, reply: str, newline: str, known: dict[str, Any]
+) -> tuple[TextBlock, dict[str, Any]]:  # fmt: skip
+    """The region with another new version, and what `~~edit` has to say of it: another
+    name, should the version hold the old one."""
+    after = _tail(region.source)
+    ident = edit.ident if edit.ident not in reply else new_ident(region.source, reply)
+    return write_edit(Edit(ident, edit.old, reply), newline, after), {**known, "id": ident}
 
 
 def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextBlock, dict[str, Any]]:
@@ -220,6 +226,12 @@ def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextB
     edit = Edit(new_ident(document, reply), old or None, reply)
     region = write_edit(edit, newline, after if blank(after[:1]) and after else newline)
     return region, {"id": edit.ident, "old": digest(old), "before": lead, "after": after}
+
+
+def requests_in(block: MetadataBlock) -> tuple[list[str], list[str]]:
+    """The requests for edits in a block, and those of them that have not been answered."""
+    asked = [message.text for message in block.messages if message.key in EDIT_MESSAGES and message.text.strip()]
+    return asked, asked[count_done(block, asked) :]
 
 
 def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
@@ -314,7 +326,7 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         return Decision(list(blocks))
     made: list[Block] = []
     decision = Decision([])
-    for block in blocks:
+    for at, block in enumerate(blocks):
         edit = read_edit(block)
         owner = _owner(made, edit) if edit else None
         if edit is None or not _is_at(block, made, owner, line):
@@ -322,24 +334,47 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         elif owner is None:
             logger.error(f"edit {edit.ident}: no block above says ~~edit with this name; decide it by hand", block.line)
             made.append(block)
-        elif accept and (problem := _unclosed(edit.new)):
+        elif accept and (problem := _harmful(edit.new)):
             logger.error(f"edit {edit.ident} not accepted: in the new text, {problem}", block.line)
             made.append(block)
         else:
             decision.count += 1
-            made.append(_decided(made, owner, edit, accept, decision, logger))
+            text = _decided(made, owner, edit, accept, decision, logger)
+            made.append(_ended(text, made[owner], block, at == len(blocks) - 1))
+            made[owner] = _decided_block(made[owner], text is None and at == len(blocks) - 1)
     if line is not None and not decision.count:
         logger.error(f"no edit waits at line {line}")
-    made = settle(blocks, [block for block in made if block.source])
+    made = _apart(settle(blocks, [block for block in made if block.source]), blocks)
     decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
     return decision
 
 
-def _unclosed(text: str) -> str:
-    """What in a text is not closed, and would take what follows it along; "" for nothing."""
+def _apart(made: list[Block], before: Sequence[Block]) -> list[Block]:
+    """The blocks with a blank line after each text that is new: what follows it was no
+    part of it."""
+    old = {id(block) for block in before}
+    for at in range(1, len(made)):
+        previous = made[at - 1]
+        if isinstance(previous, TextBlock) and id(previous) not in old and not _stands_apart(previous.source, made[at]):
+            made[at] = prefix_block(made[at], newline_of(previous.source))
+    return made
+
+
+def _stands_apart(source: str, following: Block) -> bool:
+    """Whether a block that follows a text directly is a block of its own."""
+    if ends_blank(source):
+        return True
+    found = parse_markdown_text(source + following.source)
+    return serialize_blocks(found[-1:]) == following.source
+
+
+def _harmful(text: str) -> str:
+    """What in a text is not closed, and would take what follows it along, or is a marker
+    of an edit; "" for nothing."""
     problems: list[Problem] = []
-    parse_markdown_text(text, problems)
-    return next((problem.message for problem in problems if "not closed" in problem.message), "")
+    markers = broken_edits(parse_markdown_text(text, problems))
+    return next((problem.message for problem in [*problems, *markers]
+                 if "not closed" in problem.message or problem in markers), "")  # fmt: skip
 
 
 def _owner(made: Sequence[Block], edit: Edit) -> int | None:
@@ -362,23 +397,52 @@ def _is_at(region: Block, made: Sequence[Block], owner: int | None, line: int | 
 
 def _decided(
     made: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
-) -> TextBlock:
-    """What comes in place of the edit; its block above says from now on that it was made."""
+) -> str | None:
+    """The text that comes in place of the edit, without the white space after it; None
+    for nothing."""
     block = made[owner]
-    assert isinstance(block, MetadataBlock)
-    known = block.content[EDIT_KEY]
-    before, after = str(known.get("before") or ""), str(known.get("after") or "")
-    newline = newline_of(block.source)
-    text = edit.old
+    known = _known(block)
     if accept:
-        carried, homeless = carry_metadata(edit.old or "", edit.new, newline)
-        text, after = carried, after or newline
+        text, homeless = carry_metadata(edit.old or "", edit.new, newline_of(block.source))
         decision.homeless += homeless
-    elif edit.old is not None and digest(edit.old) != known.get("old"):
+        return text
+    if edit.old is not None and digest(edit.old) != known.get("old"):
         logger.info(f"edit {edit.ident}: the old text was changed by hand since; it is taken as it is", block.line)
-    changes = {EDIT_KEY: {"asked": known.get("asked") or []}}
-    made[owner] = edit_block(block, changes, _FLOW) or block
-    return TextBlock("" if text is None else before + text + after)
+    return None if edit.old is None else str(known.get("before") or "") + edit.old
+
+
+def _ended(text: str | None, owner: Block, region: Block, last: bool) -> TextBlock:
+    """A text with the white space that was there before the edit; where something was
+    written under the edit since, with what keeps it apart."""
+    if text is None:
+        return TextBlock("")
+    newline = newline_of(owner.source)
+    after = str(_known(owner).get("after") or "")
+    tail = _tail(region.source)
+    if last or after == tail:
+        return TextBlock(text + after)
+    return TextBlock(text + tail + ("" if ends_blank(text + tail) else newline))
+
+
+def _decided_block(block: Block, ends: bool) -> Block:
+    """The block above an edit, which says from now on that it was made; where it `ends`
+    the document again, as it did."""
+    assert isinstance(block, MetadataBlock)
+    known = _known(block)
+    made = edit_block(block, {EDIT_KEY: {"asked": known.get("asked") or []}}, _FLOW) or block
+    before = str(known.get("before") or "")
+    return replace(made, source=made.source.rstrip(" \t\r\n") + before) if ends and blank(before) else made
+
+
+def _tail(source: str) -> str:
+    """The white space at the end of a source."""
+    return source[len(source.rstrip(" \t\r\n")) :]
+
+
+def _known(block: Block) -> dict[str, Any]:
+    """What `~~edit` says in a block."""
+    found = block.content.get(EDIT_KEY) if isinstance(block, MetadataBlock) else None
+    return found if isinstance(found, dict) else {}
 
 
 def carry_metadata(old: str, new: str, newline: str) -> tuple[str, list[str]]:

@@ -13,6 +13,7 @@ from ..markdown.metadata import dump_entry, parse_metadata
 from ..markdown.ownership import digest
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
+from ..markdown.unfold import unfold_edits
 from .owned import FLOW, State, first_newline, key_state, set_values, write_keys
 
 _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
@@ -28,11 +29,11 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
     not written. An empty document stays empty."""
     logger = logger or ConsoleLogger()
     report_errors(blocks, logger)
-    if not _can_have_header(blocks, logger):
+    if report_broken(blocks, logger) or not _can_have_header(blocks, logger):
         return list(blocks)
     header = blocks[0] if isinstance(blocks[0], HeaderBlock) else None
     node = HeaderNode([header] if header else [])
-    wanted = {"title": _title(blocks, name), "docid": docid}
+    wanted = {"title": _title(unfold_edits(blocks).blocks, name), "docid": docid}
     hashes = {key: digest(value) for key, value in wanted.items()}
     owned = (State.MISSING, State.OUTDATED, State.CURRENT)
     values = {k: v for k, v in wanted.items() if v and key_state(node.properties, k, hashes[k]) in owned}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, MarkdownError, MetadataBlock, trim_blank_lines
+from ..markdown.blocks import Block, HeaderBlock, MarkdownError, MetadataBlock, blank, trim_blank_lines
 from ..markdown.metadata import DELETED
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, titles_path, traverse
@@ -22,6 +22,7 @@ from ..models.prompts import CHAT, SYSTEM, Prompt, language_of
 from ..models.sources import ModelError
 from .context import Shown, show_text
 from .header import report_broken
+from .knit import node_block
 
 QUESTION = frozenset({"?", "query"})
 MESSAGE = frozenset({"+", "message"})
@@ -78,20 +79,27 @@ class Talk:
 
 @dataclass
 class Chat:
-    """A chat in a block: what is recorded and what is still to be said. `place` tells
-    the block from others with the same source."""
+    """A chat in a block: what is recorded and what is still to be said. The first
+    `by_hand` of the `pending` were typed into `~chat` itself, and belong there."""
 
     block: MetadataBlock
     node: Node
     recorded: list[Entry]
     pending: list[str]
-    place: int = 0
+    by_hand: int = 0
     answered: bool = False
 
     @property
     def value(self) -> list[dict[str, str]]:
         """What `~chat` has to hold."""
-        return [{speaker: text} for speaker, text in self.recorded]
+        waiting = [{"user": text} for text in self.pending[: self.by_hand]]
+        return [{str(speaker): text} for speaker, text in self.recorded] + waiting
+
+    def hear(self, answer: str, notes: Sequence[Entry]) -> None:
+        """Record what the model said to the first of what was to be said."""
+        self.recorded += [("user", self.pending.pop(0)), ("model", answer), *notes]
+        self.by_hand = max(0, self.by_hand - 1)
+        self.answered = True
 
     @property
     def markdown(self) -> str:
@@ -130,21 +138,19 @@ class ChatRun:
         if report_broken(blocks, self.logger):
             return
         unfolded = unfold_edits(blocks)
-        places: dict[str, int] = {}
         for node in traverse(blocks_to_tree(unfolded.blocks)):
             for block in node.metadata:
                 if id(block) not in unfolded.regions:
-                    source = trim_blank_lines(block.source)
-                    places[source] = places.get(source, 0) + 1
-                    self._add(block, node, places[source])
+                    self._add(block, node)
 
-    def _add(self, block: MetadataBlock, node: Node, place: int) -> None:
-        recorded, pending = pending_messages(block)
+    def _add(self, block: MetadataBlock, node: Node) -> None:
+        recorded, by_hand, new = pending_messages(block)
+        if not (by_hand or new) or not can_take(block, CHAT_KEY, "not asked", self.logger):
+            return
         questions = sum(message.key in QUESTION for message in block.messages)
         if questions > 1:
             self.logger.info(f"{questions} questions in one block: the last one counts", block.line)
-        if pending:
-            self.open.append(Chat(block, node, recorded, pending, place))
+        self.open.append(Chat(block, node, recorded, by_hand + new, len(by_hand)))
 
     async def ask_and_close(self) -> None:
         """`ask`, for a run that has the model for itself."""
@@ -165,12 +171,13 @@ class ChatRun:
             shown = self.talk.show(chat.node, spoken)
             request = self._request(chat, shown)
             try:
-                answer = await say(self.talk.asker, request, self.screen)
+                if shown.left_out and blank(shown.text):
+                    raise ModelError("nothing of the text fits into what the model can take (context_tokens)")
+                answer = await say(self.talk.asker, request, chat.pending[0], self.screen)
             except ModelError as error:
                 self.failed.append((chat.block.line, error))
                 return
-            chat.recorded += [("user", chat.pending.pop(0)), ("model", answer), *_note(shown)]
-            chat.answered = True
+            chat.hear(answer, _note(shown))
             self.answered.append(request)
 
     def _request(self, chat: Chat, shown: Shown) -> Request:
@@ -183,14 +190,10 @@ class ChatRun:
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
         """The document with the answers in its blocks. Raises MarkdownError where the
         new blocks cannot be put into it."""
-        self.unmerged = []
-        made = list(blocks)
-        for chat in (chat for chat in self.open if chat.answered):
-            at = find_block(made, chat.block, chat.place, CHAT_KEY)
-            if at is None:
-                self.unmerged.append(chat)
-            else:
-                made[at] = self._written(made[at], chat)
+        found = find_blocks(blocks, self.open, CHAT_KEY)
+        chats = {id(found[id(chat)]): chat for chat in self.open if chat.answered and id(chat) in found}
+        self.unmerged = [chat for chat in self.open if chat.answered and id(chat) not in found]
+        made = [self._written(block, chats[id(block)]) if id(block) in chats else block for block in blocks]
         return settle_safely(blocks, made)
 
     def _written(self, block: Block, chat: Chat) -> Block:
@@ -203,10 +206,10 @@ class ChatRun:
             return block
 
 
-async def say(asker: Asker, request: Request, screen: Screen | None) -> str:
-    """What the model answers, as it is; shown on the way where the screen is free. Raises
-    ModelError."""
-    show = screen.begin(request.messages[-1].content) if screen else None
+async def say(asker: Asker, request: Request, question: str, screen: Screen | None) -> str:
+    """What the model answers, as it is; shown on the way, under the question, where the
+    screen is free. Raises ModelError."""
+    show = screen.begin(question) if screen else None
     try:
         return await asker.ask(request, str, show)
     finally:
@@ -232,30 +235,81 @@ def _note(shown: Shown) -> list[Entry]:
     return [("note", f"the text was too long for the model, which has seen it without (parts of): {names}")]
 
 
-def find_block(blocks: Sequence[Block], asked: MetadataBlock, place: int, key: str) -> int | None:
-    """Where a block stands in a document that may have changed: the block with the same
-    source, else one with the same messages (and perhaps more after them) and the same
-    value under `key`; of several, the one at the same place among them."""
-    source = trim_blank_lines(asked.source)
-    found = [at for at, block in enumerate(blocks)
-             if isinstance(block, MetadataBlock) and trim_blank_lines(block.source) == source]  # fmt: skip
-    found = found or [at for at, block in enumerate(blocks)
-                      if isinstance(block, MetadataBlock) and _goes_on(block, asked, key)]  # fmt: skip
-    return found[min(place, len(found)) - 1] if found else None
+def can_take(block: MetadataBlock, key: str, what: str, logger: LoggerBase) -> bool:
+    """Whether a key can be written into a block; where it cannot, asking would be in vain,
+    and that is reported."""
+    try:
+        edit_block(block, {key: []})
+    except MarkdownError as error:
+        logger.error(f"{what}: {error}", block.line)
+        return False
+    return True
+
+
+class Asked(Protocol):
+    """What is asked in a block, about a part of the document."""
+
+    @property
+    def block(self) -> MetadataBlock: ...
+
+    @property
+    def node(self) -> Node: ...
+
+
+def find_blocks(blocks: Sequence[Block], asked: Sequence[Asked], key: str) -> dict[int, MetadataBlock]:
+    """The blocks of all that is `asked` (by its `id`) in a document that may have changed.
+    A block has the same source, or the same messages (and perhaps more after them) and
+    the same value under `key`; one before the same text is better than another, and
+    none is that of two."""
+    free = _annotating(blocks)
+    texts = {id(one): _text_at(one.node) for one in asked}
+    found: dict[int, MetadataBlock] = {}
+    for alike, same_text in ((_same_source, True), (_goes_on, True), (_same_source, False), (_goes_on, False)):
+        for one in asked:
+            hits = (at for at, (block, text) in enumerate(free)
+                    if (not same_text or text == texts[id(one)]) and alike(block, one.block, key))  # fmt: skip
+            at = None if id(one) in found else next(hits, None)
+            if at is not None:
+                found[id(one)] = free.pop(at)[0]
+    return found
+
+
+def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
+    """All metadata blocks but those inside edits, each with the text that it stands before."""
+    unfolded = unfold_edits(blocks)
+    return [
+        (block, _text_at(node))
+        for node in traverse(blocks_to_tree(unfolded.blocks))
+        for block in node.metadata
+        if id(block) not in unfolded.regions
+    ]
+
+
+def _text_at(node: Node) -> str:
+    """The heading or text of a node; "" for the document and for nothing."""
+    block = node_block(node)
+    return trim_blank_lines(block.source) if block is not None else ""
+
+
+def _same_source(block: MetadataBlock, asked: MetadataBlock, _key: str) -> bool:
+    same_kind = isinstance(block, HeaderBlock) == isinstance(asked, HeaderBlock)
+    return same_kind and trim_blank_lines(block.source) == trim_blank_lines(asked.source)
 
 
 def _goes_on(block: MetadataBlock, asked: MetadataBlock, key: str) -> bool:
     texts = [message.text for message in asked.messages]
     found = [message.text for message in block.messages[: len(texts)]]
-    return bool(texts) and found == texts and block.content.get(key) == asked.content.get(key)
+    value = asked.content.get(key)
+    return bool(texts or value) and found == texts and block.content.get(key) == value
 
 
 # What is recorded, and what is not
 
 
-def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str]]:
-    """The chat that goes on in a block, and what has to be said in it. A question that
-    is not the recorded one starts anew; of several the last counts. Messages that are
+def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list[str]]:
+    """The chat that goes on in a block, and what has to be said in it: what was typed into
+    `~chat` itself and has no answer, and what the messages say. A question that is not
+    the recorded one starts anew; of several the last counts. Messages that are
     recorded, in their order, are not said again."""
     typed = [(m.key in QUESTION, m.text) for m in block.messages if m.key in QUESTION | MESSAGE and m.text.strip()]
     recorded = read_chat(block.content.get(CHAT_KEY))
@@ -263,9 +317,8 @@ def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str]]:
     texts = [text for _, text in typed[starts[-1] if starts else 0 :]]
     said = [text for speaker, text in recorded if speaker == "user"]
     if starts and (not said or _plain(said[0]) != _plain(texts[0])):
-        return [], texts
-    unanswered = _take_unanswered(recorded)
-    return recorded, unanswered + _not_said(texts, said)
+        return [], [], texts
+    return recorded, _take_unanswered(recorded), _not_said(texts, said)
 
 
 def _take_unanswered(recorded: list[Entry]) -> list[str]:
@@ -273,7 +326,7 @@ def _take_unanswered(recorded: list[Entry]) -> list[str]:
     texts: list[str] = []
     while recorded and recorded[-1][0] == "user":
         texts.insert(0, recorded.pop()[1])
-    return texts
+    return [text for text in texts if text.strip()]
 
 
 def _not_said(texts: list[str], said: list[str]) -> list[str]:

@@ -1,9 +1,13 @@
-"""Options of the RAG pass, by the names of LM markdown."""
+"""Options of the passes, by the names of LM markdown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from .knit import KnitRules
+
+Unit = Literal["characters", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +31,49 @@ class ScanOpts:
     remove_messages: bool = False
 
     def __post_init__(self) -> None:
-        self._check_types()
+        _check_types(self)
         for name in ("questions_threshold", "summary_threshold"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is a number of words: 0 or more, not {getattr(self, name)}")
 
-    def _check_types(self) -> None:
-        """Values of other types are made ones of the right type, or are errors, by
-        pydantic; which is not imported where all are right."""
-        wrong = {
-            name: getattr(self, name)
-            for name, kind in get_type_hints(type(self)).items()
-            if type(getattr(self, name)) is not kind
-        }
-        if wrong:
-            from pydantic import TypeAdapter
 
-            for name, value in wrong.items():
-                object.__setattr__(self, name, TypeAdapter(get_type_hints(type(self))[name]).validate_python(value))
+@dataclass(frozen=True, slots=True)
+class SplitOpts:
+    """How texts are cut into chunks, and into the documents that are returned.
+
+    size: what a chunk should have, max_size: what it may have, overlap: what it repeats
+    of the one before (a part of its size), all three in `unit`; short: a text of fewer
+    characters is pooled with its neighbour; documents: characters that a document may
+    have, 0: a section is a document, -1: no documents; rules: which divs are RAG-only."""
+
+    size: int = 1000
+    max_size: int = 2000
+    overlap: int = 0
+    unit: Unit = "characters"
+    short: int = 120
+    documents: int = 0
+    rules: KnitRules = KnitRules()
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        for name, least in (("size", 1), ("max_size", self.size), ("overlap", 0), ("short", 0), ("documents", -1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} should be at least {least}, not {getattr(self, name)}")
+        if self.overlap >= self.size:
+            raise ValueError(f"overlap ({self.overlap}) should be less than size ({self.size})")
+
+
+def _check_types(options: ScanOpts | SplitOpts) -> None:
+    """Values of other types are made ones of the right type, or are errors, by
+    pydantic; which is not imported where all are right."""
+    kinds = get_type_hints(type(options))
+    wrong = {name: kind for name, kind in kinds.items() if not _is_of(getattr(options, name), kind)}
+    if wrong:
+        from pydantic import TypeAdapter
+
+        for name, kind in wrong.items():
+            object.__setattr__(options, name, TypeAdapter(kind).validate_python(getattr(options, name)))
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    return value in get_args(kind) if get_origin(kind) is Literal else type(value) is kind

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..markdown.blocks import Block, ErrorBlock, HeaderBlock
+from ..markdown.edits import broken_edits
 from ..markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
 from .knit import KnitRules, types_of
@@ -47,6 +48,7 @@ def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitR
     opts, rules = opts or ScanOpts(), rules or KnitRules()
     tree = blocks_to_tree(unfold_edits(blocks).blocks)
     errors = [(block.error_line, block.message) for block in blocks if isinstance(block, ErrorBlock)]
+    errors += [(problem.line, problem.message) for problem in broken_edits(blocks)]
     if tree is None:
         return Overview("", "", 0, [], [], errors)
     closed = closed_parts(tree)

@@ -13,11 +13,12 @@ from typing import Any, Protocol
 
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MarkdownError, MetadataBlock, Spelling
+from ..markdown.edits import broken_edits
 from ..markdown.metadata import DELETED
-from ..markdown.ownership import hash_pair
+from ..markdown.ownership import HASHES, hash_pair
 from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, sections, traverse, tree_to_blocks
-from ..markdown.unfold import Unfolded
+from ..markdown.unfold import Unfolded, unfold_edits
 from ..models.annotator import Annotation, Annotator, Section, stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..models.sources import ModelError
@@ -135,9 +136,12 @@ class RagRun:
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Take a document, and do what can be done without asking. One whose header is a
-        list is left alone: the header pass reports it."""
+        list, or with markers of edits that do not fit together, is left alone: the
+        header pass reports it. Edits that are not decided count as their old texts."""
         self._blocks = list(blocks)
-        self._tree = tree = None if list_header(blocks) else blocks_to_tree(blocks)
+        self._unfolded = unfold_edits(blocks)
+        left_alone = list_header(blocks) or broken_edits(blocks)
+        self._tree = tree = None if left_alone else blocks_to_tree(self._unfolded.blocks)
         if tree is None:
             return
         self._prepare(tree)
@@ -166,14 +170,23 @@ class RagRun:
             self._spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
         if self.opts.remove_messages:
             for node in nodes:
-                node.metadata = [kept for block in node.metadata if (kept := without_messages(block)) is not None]
+                node.metadata = [kept for block in node.metadata if (kept := self._without_messages(block)) is not None]
+
+    def _without_messages(self, block: MetadataBlock) -> MetadataBlock | None:
+        """`without_messages`, but for blocks of edits that are not decided."""
+        waits = id(block) in self._unfolded.regions or is_open_edit(block)
+        return block if waits else without_messages(block)
 
     def _is_proposed(self, node: Node) -> bool:
-        """Whether a node stands in an edit that is not decided."""
-        return id(node_block(node)) in self._unfolded.regions
+        """Whether a node's metadata stands (or would stand) in an edit that is not decided."""
+        inside = self._unfolded.regions
+        if node.metadata:
+            return id(node.metadata[-1]) in inside
+        return id(node_block(node)) in inside
 
     def _is_left_out(self, node: HeadingNode) -> bool:
-        return id(node) in self._closed or (isinstance(node, HeaderNode) and not node.metadata)
+        headless = isinstance(node, HeaderNode) and not node.metadata
+        return headless or id(node) in self._closed or self._is_proposed(node)
 
     def _wish(self, node: HeadingNode) -> Wish:
         """What a section needs, as things stand now."""
@@ -227,7 +240,8 @@ class RagRun:
         report_foreign(node, self.logger)
 
     def _write(self, node: Node, changes: dict[str, Any]) -> None:
-        write_keys(node, changes, self._spellings[id(node)], self._newline, self.logger)
+        if not self._is_proposed(node):
+            write_keys(node, changes, self._spellings[id(node)], self._newline, self.logger)
 
     # Second: what the annotator is asked for
 
@@ -259,14 +273,24 @@ class RagRun:
             values = dict(wish.values)
             if wish.wanted and not done:
                 self._waiting += 1
+                self._ask_again(node, wish)
             elif wish.wanted:
                 said = await self._say(node, wish)
                 done = said is not None or "summary" not in wish.wanted
                 values |= said or {}
+                if said is None:
+                    self._ask_again(node, wish)
             self._apply(node, wish, values)
         if self.progress:
             self.progress.advance()
         return done
+
+    def _ask_again(self, node: HeadingNode, wish: Wish) -> None:
+        """Have the next run ask for what this refresh did not get."""
+        hashes = node.properties.get(HASHES)
+        if self.refresh and isinstance(hashes, dict):
+            left = {key: ["refresh", pair[1]] for key in wish.wanted if (pair := hash_pair(node.properties, key))}
+            self._write(node, {HASHES: {**hashes, **left}} if left else {})
 
     async def _say(self, node: HeadingNode, wish: Wish) -> dict[str, Any] | None:
         """What the annotator says; None where it fails."""
@@ -289,10 +313,11 @@ class RagRun:
         self._sign(tree)
         for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
             self._write(node, values)
+        made = self._unfolded.fold(tree_to_blocks(tree))
         if not self.verbatim:
-            return settle(self._blocks, tree_to_blocks(tree))
+            return settle(self._blocks, made)
         try:
-            return settle_safely(self._blocks, tree_to_blocks(tree))
+            return settle_safely(self._blocks, made)
         except MarkdownError as error:
             self.logger.error(f"not annotated: {error}")
             return self._blocks
@@ -360,6 +385,12 @@ class RagRun:
         """Whether a key would be made again if what the section shows changed."""
         state = key_state(node.properties, key, source_hash(self._texts.section(node)))
         return state is State.CURRENT and self._texts.words[id(node)] >= threshold and not self._is_a_models(node)
+
+
+def is_open_edit(block: MetadataBlock) -> bool:
+    """Whether an edit waits under a block for a decision."""
+    found = block.content.get("~~edit")
+    return isinstance(found, dict) and "id" in found
 
 
 def without_messages(block: MetadataBlock) -> MetadataBlock | None:

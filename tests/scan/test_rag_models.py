@@ -182,7 +182,7 @@ class Saying:
     def __init__(self, text):
         self.text, self.usage = text, Usage()
 
-    async def reply(self, request):
+    async def reply(self, request, show=None):
         return Reply(self.text)
 
     async def close(self):

@@ -1,0 +1,219 @@
+"""Commands for the index: what is sent to it, and what is found in it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Coroutine
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..logging import LoggerBase
+from ..markdown.blocks import Block, HeaderBlock, MarkdownError, serialize_blocks
+from ..markdown.files import MarkdownFile, save_markdown
+from ..markdown_files import work_on
+from ..model_pool import Models
+from ..models.sources import ModelError
+from ..project import Project, load_project
+from .shared import Bar, Told, checked, find, json_option, leave, paths_argument, print_json, run, tell, warn
+
+if TYPE_CHECKING:
+    from ..store.vector_store import ScoredPoint
+
+SNIPPET = 200  # characters
+
+
+@click.command()
+@paths_argument
+@click.option("--annotate", is_flag=True, help="Make missing annotations first, and write them into the files.")
+@click.option("--prune", is_flag=True, help="Remove what is stored of files that are gone.")
+@click.option("--rebuild", is_flag=True, help="Make the collections anew.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; say what would be done.")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors alone.")
+@json_option
+def index(
+    paths: tuple[Path, ...], annotate: bool, prune: bool, rebuild: bool, dry_run: bool, quiet: bool, as_json: bool
+) -> None:
+    """Send documents to the index; only what has changed is embedded."""
+    from ..index import Upload, client_from_config, drop_collections
+    from ..store.refresh import Counts
+
+    began, logger, files = time.monotonic(), Told(quiet), find(paths)
+    project = _project(files[0] if files else paths[0] / "-")
+    models = Models(warn=warn)
+
+    async def work() -> Counts:
+        store = await asyncio.to_thread(client_from_config, project)
+        try:
+            if rebuild and not dry_run:
+                drop_collections(store, project)
+            with Bar(quiet) as bar:
+                upload = Upload(project, store, models, annotate, dry_run, logger, bar.expect, bar.add)
+                counts = await upload.run(files)
+            counts.removed += upload.prune() if prune else 0
+            _advise(upload.encoder, quiet)
+            return counts
+        finally:
+            await models.close()
+            store.close()
+
+    counts = _stored(work(), logger)
+    if counts is None:
+        sys.exit(1)
+    if as_json:
+        print_json({**asdict(counts), "seconds": round(time.monotonic() - began, 2), "dry_run": dry_run})
+    elif not quiet:
+        click.echo(f"{_summary(counts, dry_run)}, {time.monotonic() - began:.1f} s", err=True)
+    leave(logger)
+
+
+def _summary(counts: Any, dry_run: bool) -> str:
+    documents = "1 document" if counts.documents == 1 else f"{counts.documents} documents"
+    moved = f", {counts.moved} moved" if counts.moved else ""
+    would = "would be " if dry_run else ""
+    return (
+        f"{documents}, {counts.written} chunks {would}written, {counts.removed} removed{moved}, "
+        f"{counts.unchanged} unchanged"
+    )
+
+
+def _advise(encoder: Any, quiet: bool) -> None:
+    if encoder is not None and encoder.embedder is None and not quiet:
+        click.echo("words alone are compared (BM25); for search by meaning: lmm models get, then --rebuild", err=True)
+
+
+@click.command()
+@click.argument("query", required=True)
+@click.option("-k", "limit", type=click.IntRange(1), default=6, metavar="N", help="How many results (6).")
+@click.option("--type", "kind", default="", metavar="TYPE", help="Chunks of this type alone (exercise, summary, …).")
+@click.option("--no-type", is_flag=True, help="Chunks without a type alone.")
+@click.option("--under", default="", metavar="PATH", help="A part alone: section path (1.2) or file.")
+@click.option("--group", is_flag=True, help="Whole sections in place of chunks.")
+@json_option
+def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: bool, as_json: bool) -> None:
+    """Find chunks by a question or by words; *exercise* in it puts exercises first."""
+    from ..index import client_from_config, find_in_index
+
+    logger = Told()
+    project = _project(Path.cwd() / "-")
+    models = Models(warn=warn)
+
+    async def work() -> list[ScoredPoint]:
+        store = await asyncio.to_thread(client_from_config, project)
+        try:
+            return await find_in_index(store, project, models, query, limit, kind, no_type, under, group)
+        finally:
+            await models.close()
+            store.close()
+
+    points = _stored(work(), logger)
+    if points is None:
+        sys.exit(1)
+    if as_json:
+        print_json([{"id": point.id, "score": point.score, **point.payload} for point in points])
+    else:
+        for point in points:
+            _print_point(point, project)
+
+
+def _print_point(point: ScoredPoint, project: Project) -> None:
+    payload = point.payload
+    titles = " > ".join(payload.get("titles") or [])
+    kind = payload.get("type")
+    shown = f" [{kind if isinstance(kind, str) else ', '.join(kind)}]" if kind else ""
+    path = _relative(project.root / str(payload.get("source", "")))
+    text = " ".join(str(payload.get("page_content", "")).split())
+    click.echo(f"{point.score:.3f}  {click.style(titles, bold=True)}{shown}")
+    click.echo(f"       {path}:{payload.get('line_start')}-{payload.get('line_end')}")
+    click.echo(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
+
+
+def _relative(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _project(path: Path) -> Project:
+    project: Project = checked(lambda: load_project(path))
+    return project
+
+
+def _stored(work: Coroutine[Any, Any, Any], logger: Told) -> Any:
+    """The result of work on the index; None where the store or a model failed."""
+    from ..store.vector_store import StoreError
+
+    try:
+        return run(work)
+    except (StoreError, ModelError) as error:
+        logger.error(str(error))
+        return None
+
+
+# What would be indexed
+
+
+@click.command()
+@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write; else standard output.")
+def split(path: Path, output: Path | None) -> None:
+    """Write a document as it is cut for the index, as markdown to look at."""
+    from ..index import split_options
+    from ..scan.split import scan_split
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        project = _project(path)
+        said = blocks[0].content.get("split") if blocks and isinstance(blocks[0], HeaderBlock) else None
+        return scan_split(blocks, split_options(project.index.split, said), logger=logger)
+
+    logger = Told()
+    try:
+        _, blocks = run(work_on(path, work, logger))
+        text = serialize_blocks(blocks)
+        if output is None:
+            sys.stdout.buffer.write(text.encode("utf-8"))
+        elif output.exists() and output.samefile(path):
+            raise click.UsageError(f"{path}: would be written over itself; name another output")
+        else:
+            save_markdown(output, text)
+    except (OSError, MarkdownError) as error:
+        tell(error, path, logger)
+    leave(logger)
+
+
+@click.command()
+@paths_argument
+@click.option("--html", "html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page to look at.")
+@json_option
+def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
+    """List the chunks of documents: sizes, places, and what will be embedded."""
+    from ..index import encode_file
+    from .chunk_page import chunk_page
+
+    logger, found = Told(), []
+    for path in find(paths):
+        try:
+            found += checked(lambda path=path: encode_file(path, _project(path), logger))
+        except (OSError, MarkdownError) as error:
+            tell(error, path, logger)
+    if html is not None:
+        save_markdown(html, chunk_page(found))
+    elif as_json:
+        print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in found])
+    else:
+        for chunk in found:
+            _print_chunk(chunk)
+    leave(logger)
+
+
+def _print_chunk(chunk: Any) -> None:
+    payload = chunk.payload
+    place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
+    kind = f" [{payload['type']}]" if payload.get("type") else ""
+    click.echo(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{kind}")
+    click.echo("    " + " ".join(chunk.content.split())[:110])
+    questions = chunk.annotations.split("\n")[1:]
+    if questions:
+        click.echo(f"    with: {'; '.join(questions)[:106]}")

@@ -1,0 +1,427 @@
+"""Indexing: documents become chunks in a vector store, as header and configuration say.
+
+Nothing here writes into a document, but for annotating it where that is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .logging import ConsoleLogger, LoggerBase, in_file
+from .markdown.blocks import Block, HeaderBlock, MarkdownError, Problem
+from .markdown.files import MarkdownFile, load_markdown, project_root
+from .markdown.parse import parse_markdown_text
+from .markdown_files import RagWork, docid_of, project_of, save_as
+from .model_pool import Models
+from .models.sources import ModelError
+from .project import DEFAULT, ConfigError, Project, load_project, project_from_settings
+from .scan.header import report_errors
+from .scan.options import SplitOpts
+from .scan.split import Document, scan_split, split_documents
+from .store.chunks import AnnotationModel, Chunk, blocks_to_chunks, document_chunks
+from .store.collection import GROUP, ainitialize_collection, aquery, aquery_grouped
+from .store.encoding import CHUNKER, Encoder, EncodingModel, encoding_to_qdrantembedding_model
+from .store.refresh import (
+    FILES,
+    Changes,
+    Counts,
+    FileRecord,
+    create_records,
+    find_changes,
+    read_records,
+    remove_file,
+    write_changes,
+    write_record,
+)
+from .store.vector_store import ScoredPoint, StoreError, VectorStore, Where
+
+if TYPE_CHECKING:
+    from .config import ConfigSettings
+
+_open: dict[str, VectorStore] = {}
+
+
+def project_from(config: ConfigSettings | Project | None) -> Project:
+    """The project that is meant: of the working folder where nothing is given."""
+    if isinstance(config, Project):
+        return config
+    if config is None:
+        return load_project(None)
+    return project_from_settings(config, project_root(Path.cwd() / "-"))
+
+
+# Where the index is
+
+
+def client_from_config(config: ConfigSettings | Project | None = None) -> VectorStore:
+    """The store that the configuration names; the caller closes it. Raises StoreError
+    and ConfigError."""
+    from .store.places import LocalStorage, RemoteSource, open_store
+
+    project = project_from(config)
+    index = project.index
+    if index.memory:
+        return open_store(":memory:")
+    if index.url:
+        return open_store(RemoteSource(index.url, **index.server))
+    return open_store(LocalStorage(project.root / index.folder))
+
+
+def global_client_from_config(config: ConfigSettings | Project | None = None) -> VectorStore:
+    """The same store for all who ask; it is closed when the program ends."""
+    project = project_from(config)
+    place = json.dumps([str(project.root), asdict(replace(project.index, split=SplitOpts()))], default=str)
+    if place not in _open:
+        _open[place] = client_from_config(project)
+        atexit.register(_open[place].close)
+    return _open[place]
+
+
+async def encoder_for(
+    store: VectorStore, project: Project, models: Models, collection: str, encoding: str, language: str = ""
+) -> Encoder:  # fmt: skip
+    """The encoder for a collection: as the configuration says, and where it says nothing,
+    as the collection was made. language: of the documents, for a new one. Raises
+    StoreError and ModelError."""
+    known = await asyncio.to_thread(store.metadata, collection) or {}
+    if encoding == DEFAULT and known.get("encoding"):
+        encoding = str(known["encoding"])
+    embedder = None
+    if encoding not in ("none", "sparse", "bm25"):
+        named = project.models["embedding"] == DEFAULT and known.get("embedding")
+        wanted = replace(project, models=project.models | {"embedding": str(named)}) if named else project
+        embedder = models.embedder(wanted)
+    if encoding == DEFAULT:
+        encoding = "hybrid" if embedder else "bm25"
+    kind = EncodingModel(encoding)
+    return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project, known, language), kind)
+
+
+def _sparse(project: Project, known: Mapping[str, Any], language: str) -> Any:
+    """The sparse encoder, of the configured language, else of the collection's."""
+    from .models.bm25 import Bm25Encoder
+
+    stored = str(known.get("sparse") or "").removeprefix("bm25/")
+    return Bm25Encoder(project.index.language or stored or language or "en")
+
+
+# From blocks to chunks
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A document, ready to be stored: its chunks, and the larger texts that they are
+    parts of."""
+
+    docid: str
+    source: str
+    chunks: list[Chunk]
+    documents: list[Chunk]
+
+
+def blocklist_encode(
+    blocks: Sequence[Block],
+    config: ConfigSettings | Project | None = None,
+    encoding: EncodingModel = EncodingModel.BM25,
+    docid: str = "",
+    source: str = "",
+    count: Callable[[str], int] | None = None,
+    logger: LoggerBase | None = None,
+) -> Encoded:
+    """The chunks of a document. No model is asked. count: tokens of a text, for sizes in
+    tokens. Raises ConfigError for what its header says under `split`."""
+    project, logger = project_from(config), logger or ConsoleLogger()
+    header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+    opts = split_options(project.index.split, header.get("split"))
+    annotations = AnnotationModel(project.index.annotations, project.index.annotations)
+    split = scan_split(blocks, opts, count=count, logger=logger)
+    chunks = blocks_to_chunks(split, encoding, annotations, docid, source, project.rules, logger)
+    docid = str(
+        next((chunk.payload["docid"] for chunk in chunks), header.get("docid") or header.get("~docid") or docid)
+    )
+    texts = split_documents(blocks, opts) if opts.documents >= 0 else []
+    documents = document_chunks(texts, docid, source, EncodingModel(project.index.companion_encoding))
+    return Encoded(docid, source, _linked(chunks, texts, documents), documents)
+
+
+def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
+    """The options with what a header says under `split`. Raises ConfigError."""
+    if header is None:
+        return opts
+    if not isinstance(header, dict):
+        raise ConfigError(f"`split`: a mapping of {', '.join(asdict(opts))}, not {header!r}")
+    if unknown := [key for key in header if key not in asdict(opts)]:
+        raise ConfigError(f"unknown key `split.{unknown[0]}` (known: {', '.join(asdict(opts))})")
+    try:
+        return replace(opts, **header)
+    except ValueError as error:
+        raise ConfigError(f"`split`: {error}") from None
+
+
+def _linked(chunks: list[Chunk], texts: Sequence[Document], documents: Sequence[Chunk]) -> list[Chunk]:
+    """The chunks, each with the id of the document that it stands in."""
+    linked = []
+    at = 0
+    for chunk in chunks:
+        line = chunk.payload["line_start"]
+        at = next((n for n in range(len(texts)) if texts[n].line <= line <= texts[n].line_end), -1)
+        payload = {**chunk.payload, GROUP: documents[at].uuid} if at >= 0 else chunk.payload
+        linked.append(replace(chunk, payload=payload))
+    return linked
+
+
+# Files
+
+
+@dataclass
+class Upload:
+    """Indexes files; see `markdown_upload`. Everything of a run that lasts."""
+
+    project: Project
+    store: VectorStore
+    models: Models
+    annotate: bool = False
+    dry_run: bool = False
+    logger: LoggerBase = field(default_factory=ConsoleLogger)
+    expect: Callable[[int], None] = lambda count: None
+    progress: Callable[[int], None] = lambda count: None
+    encoder: Encoder | None = None
+    companion: Encoder | None = None
+    records: dict[str, FileRecord] = field(default_factory=dict)
+
+    async def run(self, paths: Sequence[Path]) -> Counts:
+        """Index files. Raises StoreError, ModelError and ConfigError."""
+        files = [found for path in paths if (found := self._load(path)) is not None]
+        await self._prepare(_language(files[0].text) if files else "")
+        todo = [file for file in files if not self._is_same(file)]
+        counts = Counts(same=len(files) - len(todo))
+        counts.unchanged = sum(self.records[_source(file)].count for file in files if self._is_same(file))
+        if self.annotate:
+            todo = [await self._annotate(file) for file in todo]
+        encoded = [(file, made) for file in todo if (made := self._encode(file)) is not None]
+        self._check_docids([one for _, one in encoded])
+        self.expect(sum(len(one.chunks) for _, one in encoded))
+        for file, one in encoded:
+            counts += await self._write(one, self._fingerprint(file))
+        return counts
+
+    async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
+        """Index one document by its blocks; `docid` and `source` where its header names no
+        id. Raises StoreError, ModelError and ConfigError."""
+        header = blocks[0] if blocks else None
+        await self._prepare(str(header.content.get("lang") or "") if isinstance(header, HeaderBlock) else "")
+        assert self.encoder is not None and self.encoder.encoding is not None
+        one = blocklist_encode(blocks, self.project, self.encoder.encoding, docid, source, logger=self.logger)
+        self._check_docids([one])
+        return await self._write(one, "")
+
+    async def _prepare(self, language: str) -> None:
+        """Find the encoders, and make the collections where they are not there."""
+        index = self.project.index
+        self.encoder = await encoder_for(
+            self.store, self.project, self.models, index.collection, index.encoding, language
+        )
+        self.companion = await encoder_for(
+            self.store, self.project, self.models, index.companion, index.companion_encoding, language
+        )
+        if not self.dry_run:
+            new = await ainitialize_collection(self.store, index.collection, self.encoder)
+            if await ainitialize_collection(self.store, index.companion, self.companion) and not new:
+                create_records(self.store, index.collection)
+        self.records = read_records(self.store, index.collection)
+
+    def _load(self, path: Path) -> MarkdownFile | None:
+        try:
+            return load_markdown(path)
+        except OSError as error:
+            self.logger.error(f"{path}: {error.strerror or error}")
+        except MarkdownError as error:
+            self.logger.error(str(error))
+        return None
+
+    def _is_same(self, file: MarkdownFile) -> bool:
+        record = self.records.get(_source(file))
+        return record is not None and record.fingerprint == self._fingerprint(file)
+
+    def _fingerprint(self, file: MarkdownFile) -> str:
+        """Of all that a file's chunks depend on."""
+        project = self.project
+        rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
+        settings = [asdict(project.index.split), project.index.annotations, rules, CHUNKER,
+                    self.encoder.identity() if self.encoder else ""]  # fmt: skip
+        data = json.dumps(settings, default=str, sort_keys=True).encode() + b"\0" + file.data
+        return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+    async def _annotate(self, file: MarkdownFile) -> MarkdownFile:
+        from .markdown.blocks import serialize_blocks
+
+        work = RagWork(self.models)
+        logger = in_file(self.logger, file.path)
+        blocks = await work.finish(parse_markdown_text(file.text), file, logger)
+        save_as(file, serialize_blocks(blocks), not self.dry_run)
+        return load_markdown(file.path)
+
+    def _encode(self, file: MarkdownFile) -> Encoded | None:
+        """A file's chunks; None where its header says what cannot be, which is reported."""
+        located = in_file(self.logger, file.path)
+        problems: list[Problem] = []
+        blocks = parse_markdown_text(file.text, problems)
+        for problem in problems:
+            located.warning(problem.message, problem.line)
+        report_errors(blocks, located)
+        project = project_of(blocks, self.project, located)
+        assert self.encoder is not None and self.encoder.encoding is not None
+        source = _source(file)
+        try:
+            return (
+                blocklist_encode(blocks, project, self.encoder.encoding, source, source, logger=located)
+                if project
+                else None
+            )
+        except ConfigError as error:
+            located.error(str(error), 1)
+            return None
+
+    def _check_docids(self, made: Sequence[Encoded]) -> None:
+        """Raises StoreError where two files have one id: nothing is written then."""
+        stored = {source: record.docid for source, record in self.records.items()
+                  if (self.project.root / source).exists()}  # fmt: skip
+        owners: dict[str, str] = {}
+        for source, docid in (stored | {one.source: one.docid for one in made}).items():
+            other = owners.setdefault(docid, source)
+            if other != source:
+                raise StoreError(f"{other} and {source} have the same docid {docid!r}: change one; nothing was written")
+
+    async def _write(self, one: Encoded, fingerprint: str) -> Counts:
+        index, store = self.project.index, self.store
+        changes = await asyncio.to_thread(self._changes, index.collection, one, one.chunks)
+        if self.dry_run:
+            return changes.counts
+        assert self.encoder is not None and self.companion is not None
+        around = await asyncio.to_thread(self._changes, index.companion, one, one.documents)
+        around_gone, around.gone = around.gone, []
+        await write_changes(store, index.companion, self.companion, around)
+        await write_changes(store, index.collection, self.encoder, changes, self.progress)
+        self.progress(len(changes.moved) + changes.unchanged)
+        if around_gone:
+            await asyncio.to_thread(store.delete, index.companion, around_gone)
+        record = FileRecord(one.source, one.docid, fingerprint, len(one.chunks))
+        await asyncio.to_thread(write_record, store, index.collection, record)
+        return changes.counts
+
+    def _changes(self, collection: str, one: Encoded, chunks: Sequence[Chunk]) -> Changes:
+        if self.store.metadata(collection) is None:
+            return Changes(list(chunks), [], [], 0)
+        return find_changes(self.store, collection, one.docid, one.source, chunks)
+
+    def prune(self) -> int:
+        """Remove what is stored of files that are gone; returns how many chunks that were.
+        Raises StoreError."""
+        index = self.project.index
+        removed = 0
+        for source, record in read_records(self.store, index.collection).items():
+            if not (self.project.root / source).exists():
+                removed += 0 if self.dry_run else remove_file(self.store, index.collection, record, index.companion)
+        return removed
+
+
+def _source(file: MarkdownFile) -> str:
+    return docid_of(file.path)
+
+
+def _language(text: str) -> str:
+    """What a document's header says, looked for in its first 20,000 characters."""
+    blocks = parse_markdown_text(text[:20_000])
+    header = blocks[0] if blocks else None
+    return str(header.content.get("lang") or "") if isinstance(header, HeaderBlock) else ""
+
+
+def drop_collections(store: VectorStore, project: Project) -> None:
+    """Remove the project's collections. Raises StoreError."""
+    for name in (project.index.collection, project.index.companion, project.index.collection + FILES):
+        store.drop(name)
+
+
+def markdown_upload(
+    files: Sequence[str | Path],
+    config: ConfigSettings | Project | None = None,
+    annotate: bool = False,
+    logger: LoggerBase | None = None,
+) -> Counts | None:
+    """Index markdown files: each is scanned, encoded and uploaded; only what has changed
+    is embedded. With `annotate`, missing annotations are made first, and written into the
+    files. Returns what was done; None where the store or a model failed, which is
+    reported. Raises ConfigError."""
+    from .models.chat import run
+
+    project, logger = project_from(config), logger or ConsoleLogger()
+    models = Models(warn=logger.warning)
+
+    async def work() -> Counts:
+        store = global_client_from_config(project)
+        try:
+            return await Upload(project, store, models, annotate, logger=logger).run([Path(file) for file in files])
+        finally:
+            await models.close()
+
+    try:
+        return run(work())
+    except (StoreError, ModelError) as error:
+        logger.error(str(error))
+        return None
+
+
+# Looking
+
+
+async def find_in_index(
+    store: VectorStore,
+    project: Project,
+    models: Models,
+    text: str,
+    limit: int = 6,
+    kind: str = "",
+    no_type: bool = False,
+    under: str = "",
+    group: bool = False,
+) -> list[ScoredPoint]:
+    """Chunks (with `group`, whole sections) that fit a text, the best first. kind: of one
+    type alone; no_type: without a type alone; under: in a section path (`1.2`) or a file
+    alone. Raises StoreError and ModelError."""
+    index = project.index
+    encoder = await encoder_for(store, project, models, index.collection, index.encoding)
+    where = await asyncio.to_thread(_where, store, index.collection, kind, no_type, under)
+    if group:
+        return await aquery_grouped(store, index.collection, index.companion, encoder, text, limit, where)
+    return await aquery(store, index.collection, encoder, text, limit, where)
+
+
+def _where(store: VectorStore, collection: str, kind: str, no_type: bool, under: str) -> Where | None:
+    wanted: dict[str, str] = {"type": kind} if kind else {}
+    if under:
+        wanted["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
+    if not (wanted or no_type):
+        return None
+    types = list(store.facet(collection, "type")) if no_type and store.metadata(collection) else []
+    return Where(wanted, {"type": types} if types else {})
+
+
+def encode_file(path: Path, project: Project, logger: LoggerBase) -> list[Chunk]:
+    """The chunks of a file, as they would be indexed. Raises OSError, MarkdownError and
+    ConfigError."""
+    file = load_markdown(path)
+    blocks = parse_markdown_text(file.text)
+    found = project_of(blocks, project, in_file(logger, path))
+    if found is None:
+        return []
+    name = project.index.encoding
+    encoding = EncodingModel.BM25 if name == DEFAULT else EncodingModel(name)
+    source = _source(file)
+    return blocklist_encode(blocks, found, encoding, source, source, logger=in_file(logger, path)).chunks

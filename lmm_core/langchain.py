@@ -1,0 +1,72 @@
+"""The index as a LangChain retriever; needs the extra `langchain`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import ConfigDict
+
+from .index import client_from_config, encoder_for, global_client_from_config, project_from
+from .model_pool import Models
+from .models.chat import run
+from .store.collection import aquery
+from .store.encoding import Encoder
+from .store.vector_store import ScoredPoint, VectorStore
+
+if TYPE_CHECKING:
+    from .config import ConfigSettings
+    from .project import Project
+
+__all__ = ["AsyncQdrantVectorStoreRetriever", "QdrantVectorStoreRetriever", "client_from_config"]
+
+
+class QdrantVectorStoreRetriever(BaseRetriever):
+    """Finds chunks of a collection: `page_content` is the text, `metadata` the payload
+    and the score. `encoder` has to be that which the collection was made with."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    client: VectorStore
+    collection_name: str
+    encoder: Encoder
+    limit: int = 6
+
+    @classmethod
+    def from_config_settings(
+        cls, config: ConfigSettings | Project | None = None, limit: int = 6
+    ) -> QdrantVectorStoreRetriever:
+        """The retriever for the configured index. Raises StoreError, ModelError and
+        ConfigError."""
+        project = project_from(config)
+        client = global_client_from_config(project)
+        index = project.index
+        encoder = run(encoder_for(client, project, Models(), index.collection, index.encoding))
+        return cls(client=client, collection_name=index.collection, encoder=encoder, limit=limit)
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return run(self._find(query))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return await self._find(query)
+
+    async def _find(self, query: str) -> list[Document]:
+        points = await aquery(self.client, self.collection_name, self.encoder, query, self.limit)
+        return [_document(point) for point in points]
+
+
+class AsyncQdrantVectorStoreRetriever(QdrantVectorStoreRetriever):
+    """The same, by the name that asynchronous code looks for (`await retriever.ainvoke(…)`)."""
+
+
+def _document(point: ScoredPoint) -> Document:
+    metadata: dict[str, Any] = {key: value for key, value in point.payload.items() if key != "page_content"}
+    return Document(
+        page_content=str(point.payload.get("page_content", "")),
+        metadata={**metadata, "score": point.score},
+        id=point.id,
+    )

@@ -1,0 +1,177 @@
+"""Refreshing a collection: only what has changed is embedded and written.
+
+What is new is written first, then payloads of what has moved, then what is no longer
+there is removed: a failure half-way leaves the old version complete. A companion
+collection `NAME.files` remembers of each file what it was made from, so that an
+unchanged file is not even parsed; it is written last.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .chunks import Chunk
+from .encoding import Encoder
+from .vector_store import Point, ScoredPoint, VectorSpec, VectorStore, Where
+
+BATCH = 256
+FILES = ".files"
+INDEXES: dict[str, Any] = {
+    "docid": "keyword",
+    "source": "keyword",
+    "type": "keyword",
+    "section_path": "keyword",
+    "parent": "keyword",
+    "sequence": "integer",
+}
+
+
+@dataclass(slots=True)
+class Counts:
+    """What came of a refresh: chunks written (with vectors), moved (payload alone),
+    removed and unchanged; `documents` are those that were looked into, `same` those that
+    had not changed at all."""
+
+    written: int = 0
+    moved: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    documents: int = 0
+    same: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.written + other.written,
+            self.moved + other.moved,
+            self.removed + other.removed,
+            self.unchanged + other.unchanged,
+            self.documents + other.documents,
+            self.same + other.same,
+        )
+
+
+@dataclass
+class Changes:
+    """What has to be done for one document."""
+
+    new: list[Chunk]
+    moved: list[Chunk]
+    gone: list[str]
+    unchanged: int
+
+    @property
+    def counts(self) -> Counts:
+        """The same as numbers."""
+        return Counts(len(self.new), len(self.moved), len(self.gone), self.unchanged, 1)
+
+
+def find_changes(store: VectorStore, collection: str, docid: str, source: str, chunks: Sequence[Chunk]) -> Changes:
+    """Compare a document with what is stored of it: of its id, and of its file under
+    whatever id. Raises StoreError."""
+    known = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docid}))}
+    if source:
+        known |= {point.id: point.payload for point in store.scroll(collection, Where({"source": source}))}
+    changes = Changes([], [], [], 0)
+    wanted = {chunk.uuid: chunk for chunk in chunks}
+    for ident, chunk in wanted.items():
+        payload = known.get(ident)
+        if payload is None or payload.get("hash") != chunk.hash:
+            changes.new.append(chunk)
+        elif payload != chunk.payload:
+            changes.moved.append(chunk)
+        else:
+            changes.unchanged += 1
+    changes.gone = [ident for ident in known if ident not in wanted]
+    return changes
+
+
+async def write_changes(
+    store: VectorStore,
+    collection: str,
+    encoder: Encoder,
+    changes: Changes,
+    written: Callable[[int], None] = lambda count: None,
+) -> list[Point]:
+    """Do it; `written` is told how many chunks are done. Returns the points that were
+    written. Raises StoreError and ModelError; what was done by then stays."""
+    import asyncio
+
+    points: list[Point] = []
+    for start in range(0, len(changes.new), BATCH):
+        batch = changes.new[start : start + BATCH]
+        vectors = await encoder.encode([chunk.texts for chunk in batch])
+        made = [Point(chunk.uuid, found, chunk.payload) for chunk, found in zip(batch, vectors, strict=True)]
+        await asyncio.to_thread(store.upsert, collection, made)
+        points += made
+        written(len(batch))
+    if changes.moved:
+        await asyncio.to_thread(store.set_payload, collection, {chunk.uuid: chunk.payload for chunk in changes.moved})
+    if changes.gone:
+        await asyncio.to_thread(store.delete, collection, changes.gone)
+    return points
+
+
+# What is remembered of files
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What a file's chunks were made from: `fingerprint` of its bytes and of the settings;
+    `count` how many there are."""
+
+    source: str
+    docid: str
+    fingerprint: str
+    count: int
+
+
+def read_records(store: VectorStore, collection: str) -> dict[str, FileRecord]:
+    """The records of a collection's files, by source. Raises StoreError."""
+    if store.metadata(collection + FILES) is None:
+        return {}
+    return {record.source: record for record in map(_record, store.scroll(collection + FILES))}
+
+
+def _record(point: ScoredPoint) -> FileRecord:
+    payload = point.payload
+    return FileRecord(
+        str(payload.get("source")),
+        str(payload.get("docid")),
+        str(payload.get("fingerprint")),
+        int(payload.get("count", 0)),
+    )
+
+
+def write_record(store: VectorStore, collection: str, record: FileRecord) -> None:
+    """Remember a file. Raises StoreError."""
+    payload = {
+        "source": record.source,
+        "docid": record.docid,
+        "fingerprint": record.fingerprint,
+        "count": record.count,
+    }
+    store.upsert(collection + FILES, [Point(_record_id(record.source), {}, payload)])
+
+
+def remove_file(store: VectorStore, collection: str, record: FileRecord, companion: str = "") -> int:
+    """Remove what is stored of a file; returns how many chunks that were. Raises StoreError."""
+    where = Where({"source": record.source})
+    gone = [point.id for point in store.scroll(collection, where, ["source"])]
+    store.delete(collection, gone)
+    if companion:
+        store.delete(companion, [point.id for point in store.scroll(companion, where, ["source"])])
+    store.delete(collection + FILES, [_record_id(record.source)])
+    return len(gone)
+
+
+def create_records(store: VectorStore, collection: str) -> None:
+    """Make the collection of records anew: nothing is known of any file. Raises StoreError."""
+    store.drop(collection + FILES)
+    store.create(collection + FILES, VectorSpec(), {}, {"source": "keyword"})
+
+
+def _record_id(source: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"file\0{source}"))

@@ -1,0 +1,99 @@
+"""What a model is shown: the text that a block is about, within its budget."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmm_core.markdown import TextBlock, blocks_to_tree, parse_markdown_text
+from lmm_core.markdown.tree import traverse
+from lmm_core.scan.context import show_text
+from tests.strategies import markdown
+
+NOTES = """---
+title: T
+---
+
+Intro one.
+
+# One
+
+One a.
+
+One b.
+
+## Sub
+
+Sub text is here.
+
+---
+~summary: Two in short.
+---
+
+# Two
+
+Two a is long. It goes on and on.
+
+Two b is long. It goes on and on.
+"""
+
+
+def count(text):
+    return len(text.split())
+
+
+def shown(text, budget=1000):
+    return show_text(blocks_to_tree(parse_markdown_text(text)), budget, count)
+
+
+def test_the_whole_text_without_metadata():
+    all_of_it = shown(NOTES)
+    assert all_of_it.left_out == ()
+    assert all_of_it.text.startswith(
+        "Intro one.\n\n# One\n\nOne a.\n\nOne b.\n\n## Sub\n\nSub text is here.\n\n# Two\n\nTwo a"
+    )
+
+
+def test_the_last_sections_go_first_and_a_summary_stands_for_them():
+    short = shown(NOTES, 18)
+    assert short.left_out == ("Two",)
+    assert short.text.endswith("# Two\n\nTwo in short.")
+
+
+def test_a_section_is_cut_between_blocks():
+    short = shown(NOTES, 26)
+    assert short.left_out == ("Two",)
+    assert short.text.endswith("# Two\n\nTwo a is long. It goes on and on.")
+
+
+def test_a_section_without_text_is_not_said_to_be_left_out():
+    assert shown("# A\n\nOne two three four five.\n\n# Empty\n\n## Empty too\n", 4).left_out == ("A",)
+
+
+def test_what_stands_before_the_first_heading_has_a_name():
+    assert shown("One two three.\n\nFour five six.\n", 4).left_out == ("(the beginning)",)
+
+
+def test_a_paragraph_by_itself():
+    tree = blocks_to_tree(parse_markdown_text(NOTES))
+    text = next(node for node in traverse(tree) if getattr(node, "content", "") == "One b.")
+    assert show_text(text, 100, count).text == "One b."
+
+
+@given(markdown(), st.integers(0, 60))
+def test_no_block_is_ever_cut(text, budget):
+    blocks = parse_markdown_text(text)
+    tree = blocks_to_tree(blocks)
+    if tree is None:
+        return
+    found = show_text(tree, budget, count)
+    whole = show_text(tree, 10**6, count)
+    if found.left_out:
+        assert count(found.text) <= max(budget, count(found.text))
+    else:
+        assert found == whole
+    rest = found.text
+    for node in traverse(tree):
+        block = getattr(node, "block", None)
+        if isinstance(block, TextBlock) and node.content.strip() and ":::" not in text and "~summary" not in text:
+            assert node.content.strip("\n") in whole.text
+            rest = rest.replace(node.content.strip("\n"), "", 1)
+    assert len(rest) <= len(found.text)

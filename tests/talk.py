@@ -1,0 +1,104 @@
+"""What the tests of chats and edits share: documents, a model that says what it is told, and
+the command in this process (importing openai each time takes longer than all the rest)."""
+
+import shlex
+
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
+from lmm_core.models.chat import Asker, Reply, Usage
+from lmm_core.scan.edits import accept_edits, reject_edits, scan_edits
+from lmm_core.scan.messages import read_chat, scan_messages
+from tests.commands import text
+from tests.strategies import DIV, NATIVE
+
+SPELLINGS = {"native": NATIVE, "div": DIV}
+
+
+class Sayer:
+    """A chat model within this process; `reply` is a text or a function from a request."""
+
+    name = "test/sayer"
+    stopped = None
+
+    def __init__(self, reply):
+        self.says, self.usage, self.requests = reply, Usage(), []
+
+    async def reply(self, request, show=None):
+        self.requests.append(request)
+        return Reply(self.says(request) if callable(self.says) else self.says)
+
+    async def close(self):
+        """Nothing is open."""
+
+
+def chatted(document, reply="Yes.", logger=None, **options):
+    """The text after the chat pass."""
+    blocks = scan_messages(parse_markdown_text(document), Asker(Sayer(reply)), logger=logger or ListLogger(), **options)
+    return serialize_blocks(blocks)
+
+
+def edited(document, reply, logger=None, **options):
+    """The text after the edit pass."""
+    blocks = scan_edits(parse_markdown_text(document), Asker(Sayer(reply)), logger=logger or ListLogger(), **options)
+    return serialize_blocks(blocks)
+
+
+def accepted(document, line=None, logger=None):
+    return serialize_blocks(accept_edits(parse_markdown_text(document), line, logger or ListLogger()).blocks)
+
+
+def rejected(document, line=None, logger=None):
+    return serialize_blocks(reject_edits(parse_markdown_text(document), line, logger or ListLogger()).blocks)
+
+
+def block(body, spelling="native"):
+    """A metadata block."""
+    return SPELLINGS[spelling].format(body)
+
+
+def metadata(document):
+    """All metadata blocks."""
+    return [one for one in parse_markdown_text(document) if isinstance(one, MetadataBlock)]
+
+
+def chats(document):
+    """All recorded chats."""
+    return [read_chat(one.content["~chat"]) for one in metadata(document) if "~chat" in one.content]
+
+
+def chat_in(path="notes.md"):
+    """The one recorded chat of a file."""
+    (found,) = chats(text(path))
+    return found
+
+
+def lmm(command, status=0):
+    """A command line of `lmm`, in this process."""
+    done = CliRunner().invoke(cli, shlex.split(command)[1:])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.output
+    return done
+
+
+def spoken(body):
+    """What a request says after the system message: role and text."""
+    return [(message["role"], message["content"]) for message in body["messages"][1:]]
+
+
+def asked_text(body):
+    """The text that a request is about."""
+    return body["messages"][1]["content"].split("<text>\n", 1)[1].rsplit("\n</text>", 1)[0]
+
+
+def question_of(body):
+    """What a request asks, in its last message."""
+    return body["messages"][-1]["content"].rsplit("</text>\n\n", 1)[-1]
+
+
+def place_of(body):
+    """Where the text stands."""
+    return body["messages"][1]["content"].split("\n", 1)[0].removeprefix("Place in the document: ")
