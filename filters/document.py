@@ -32,6 +32,7 @@ from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.files import MarkdownFile, check_unchanged, load_markdown, save_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.spelling import convert, edit_block, make_block
+from lmm_core.markdown.unfold import unfold_edits
 from lmm_core.markdown_files import project_of
 from lmm_core.project import ConfigError, Project, load_project
 from lmm_core.scan.knit import DOCUMENT_KEYS, KnitRules
@@ -485,22 +486,23 @@ def mark_chain(document: Document) -> None:
 
 
 def as_divs(document: Document) -> dict[str, Any] | None:
-    """Pandoc's JSON of the document's blocks, with all metadata blocks as divs.
-    Where nothing is native, and nothing has changed, that is what we were given.
+    """Pandoc's JSON of the document's blocks, with all metadata blocks as divs, and with
+    the old texts in place of edits that are not decided. Where nothing is native, and
+    nothing has changed, that is what we were given.
     None where pandoc does not see the blocks that we see, so that only the text
     tells what is where: something is not closed, or its reader knows no divs."""
     if _needs_text(document) or any("fenced div" in problem.message for problem in document.problems):
         return None
-    if any(_holds_native(block) for block in document.blocks):
+    unfolded = unfold_edits(document.blocks).blocks
+    if any(_holds_native(block) for block in unfolded):
         return None
-    text = serialize_blocks(document.blocks)
-    converted = serialize_blocks(convert(document.blocks, "div"))
+    converted = serialize_blocks(convert(unfolded, "div"))
     odd_reader = document.run is not None and "-yaml_metadata_block" in document.run.reader
     ast = document.ast
-    if odd_reader or converted != text or text != serialize_blocks(document.original):
+    if odd_reader or converted != serialize_blocks(document.original):
         ast = parse_as_input(document, converted)
         ast["meta"] = {**_document_keys(document.ast["meta"]), **ast["meta"]}
-    blocks = sum(isinstance(b, MetadataBlock | ErrorBlock) and not isinstance(b, HeaderBlock) for b in document.blocks)
+    blocks = sum(isinstance(b, MetadataBlock | ErrorBlock) and not isinstance(b, HeaderBlock) for b in unfolded)
     return ast if _count_divs(ast["blocks"]) == blocks else None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from lmm_core.markdown.blocks import serialize_blocks
-from lmm_core.markdown.edits import read_edit
 from lmm_core.scan.header import report_broken, report_errors
 from lmm_core.scan.knit import find_dangling, knit
 
@@ -35,7 +34,7 @@ def knit_document(document: Document) -> None:
     if document.to_markdown:
         document.blocks = knit(document.blocks, document.rules, document.logger)
         write_text(document, serialize_blocks(document.blocks))
-    elif not any(map(read_edit, document.blocks)) and (ast := as_divs(document)) is not None:
+    elif (ast := as_divs(document)) is not None:
         for line, message in find_dangling(document.blocks, document.rules):
             document.logger.warning(message, line)
         document.ast = {**document.ast, "blocks": ast["blocks"], "meta": dict(ast["meta"])}
@@ -45,7 +44,7 @@ def knit_document(document: Document) -> None:
 
 
 def _knit_as_text(document: Document) -> None:
-    """Where pandoc does not see the blocks, or sees both texts of an edit: knit the text, and let pandoc read that."""
+    """Where pandoc does not see the blocks: knit the text, and let pandoc read that."""
     before = serialize_blocks(document.blocks)
     after = serialize_blocks(knit(document.blocks, document.rules, document.logger))
     finish_elements(document, document.ast if after == before else parse_as_input(document, after))

@@ -28,11 +28,11 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from .markdown.files import project_root
-from .models.roles import is_default, parse_name
-from .models.sources import SOURCES, STAND_IN, ModelError, Source, key_goes_home, known_sources
+from .models.roles import ModelName, is_default, leads_outside, parse_name
+from .models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelError, Source, key_goes_home, known_sources
 from .project import CONFIG_NAME, ConfigError, is_setting
 
-_RESERVED = (STAND_IN, "default")
+_RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 # Sections of the file
@@ -277,7 +277,7 @@ class _Found:
         in_code = [_Given(keys, value, "argument", "argument") for keys, value in _flatten(arguments)]
         nested = list(_nested_variables(found.problems))
         names = {g.keys[1] for g in (*nested, *in_file, *in_code) if g.keys[0] == "sources" and len(g.keys) > 1}
-        found.given = [*nested, *_role_variables({*SOURCES, STAND_IN, *names}), *in_file, *in_code]
+        found.given = [*nested, *_role_variables({*SOURCES, STAND_IN, FASTEMBED, *names}), *in_file, *in_code]
         found._take_known()
         found.values = _merge(found.given)
         found._complete_sources()
@@ -342,9 +342,18 @@ class _Found:
             name = table.get(keys[1]) if isinstance(table, dict) else None
             if isinstance(name, str) and not is_default(name):
                 try:
-                    parse_name(name, known)
+                    self._check_model_folder(keys, parse_name(name, known))
                 except ModelError as error:
                     self.tell(keys, str(error))
+
+    def _check_model_folder(self, keys: Keys, name: ModelName) -> None:
+        one = self.origin(keys)
+        if one and one.layer == "file" and leads_outside(name, self.file.parent):
+            self.tell(
+                keys,
+                f"should be a folder inside {self.file.parent.resolve()}; one elsewhere is for the environment "
+                "(LMM_MODEL_EMBEDDING) or code",
+            )
 
     def _check_sources(self) -> None:
         for name, table in self.sources():
@@ -583,6 +592,8 @@ def _model_of(source: str, model: str, sources: Iterable[str]) -> str:
     source, model = ("" if is_default(word) else word for word in (source, model))
     if not model:
         return source or "default"
+    if not source and model.strip().lower() == NONE:
+        return NONE
     if not source and "/" in model and model.partition("/")[0].strip().lower() in sources:
         return model
     return f"{source or 'openai'}/{model}"

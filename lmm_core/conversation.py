@@ -22,6 +22,7 @@ from .validation import validated
 
 UNMERGED = ".lmm-unmerged.md"
 _ATTEMPTS = 5
+_GONE = "its block has gone or changed meanwhile; what came of it"
 
 
 @dataclass
@@ -159,7 +160,7 @@ def _load_again(file: MarkdownFile, talk: Conversation, logger: LoggerBase) -> M
         raise
 
 
-def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase) -> None:
+def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str = _GONE) -> None:
     """Put texts that found no place in a file beside it, behind those that are there."""
     if not texts:
         return
@@ -167,7 +168,7 @@ def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase) -> None:
     before = load_markdown(beside).text if beside.exists() else ""
     added = "\n\n---\n\n".join(texts)
     save_markdown(beside, f"{before}{'---' + chr(10) * 2 if before else ''}{added}\n\n")
-    logger.error(f"its block has gone or changed meanwhile; what came of it is kept in {beside}")
+    logger.error(f"{why} is kept in {beside}")
 
 
 # On single files, for the REPL and scripts
@@ -241,5 +242,5 @@ def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> De
     text = serialize_blocks(decision.blocks)
     if text != file.text:
         save_markdown(path, text, file)
-    keep_unmerged(path, decision.homeless, located)
+    keep_unmerged(path, decision.homeless, located, "metadata of yours that found no place in the new text")
     return decision

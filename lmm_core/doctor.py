@@ -11,8 +11,8 @@ from pathlib import Path
 import yaml
 
 from . import __version__
-from .models.roles import ROLES, ModelName
-from .models.sources import STAND_IN, ModelError, Source, known_sources, shown_address
+from .models.roles import NO_MODEL, ROLES, ModelName
+from .models.sources import FASTEMBED, STAND_IN, ModelError, Source, known_sources, shown_address
 from .project import CONFIG_NAME, ConfigError, Project, load_project, model_name
 
 OLDEST_PANDOC = (2, 17)
@@ -67,11 +67,13 @@ def _models(online: bool) -> list[Finding]:
 def _model(role: str, name: ModelName, project: Project) -> Finding:
     """The stand-in annotates; what it cannot do is said."""
     if name.source == STAND_IN:
-        does = {
-            "minor": "annotates by key terms and sentences of the text itself; no model, no key, no network",
-            "embedding": "no embedding model; no key, no network",
-        }.get(role, "no chat without a model")
-        return Finding(role, f"{name}: {does}")
+        does = "annotates by key terms and sentences of the text itself; no model, no key, no network"
+        return Finding(role, f"{name}: {does if role == 'minor' else 'no chat without a model'}")
+    if name == NO_MODEL:
+        return Finding(role, f"{name}: texts are found by their words (BM25); no model, no key, no network",
+                       advice="lmm models get NAME adds search by meaning")  # fmt: skip
+    if name.source == FASTEMBED:
+        return _local_model(role, name, project)
     source = known_sources(project.sources)[name.source]
     if not source.key_variable or (source.local and not source.key()):
         return Finding(role, f"{name}: no key is needed")
@@ -79,6 +81,16 @@ def _model(role: str, name: ModelName, project: Project) -> Finding:
         return Finding(role, f"{name}: {source.key_variable} is set")
     return Finding(role, f"{name}: {source.key_variable} is not set", ok=False, optional=True,
                    advice="put the key into the environment, not into a file")  # fmt: skip
+
+
+def _local_model(role: str, name: ModelName, project: Project) -> Finding:
+    from .models.fastembed_embedder import FastEmbedder
+
+    try:
+        FastEmbedder(name, project.root)
+    except ModelError as error:
+        return Finding(role, str(error), ok=False, optional=True)
+    return Finding(role, f"{name}: on this machine; no key, no network")
 
 
 def _server(source: Source) -> Finding:

@@ -33,7 +33,7 @@ def annotator_from_config(path: str | Path | None = None) -> Annotator:
 
 
 @validated
-def embedder_from_config(path: str | Path | None = None) -> Embedder:
-    """The embedding model of a file's project (of the working folder). Raises
-    ConfigError and ModelError."""
+def embedder_from_config(path: str | Path | None = None) -> Embedder | None:
+    """The embedding model of a file's project (of the working folder), None where there
+    is none and texts are found by their words alone. Raises ConfigError and ModelError."""
     return Models().embedder(_project(path))

@@ -44,6 +44,7 @@ from .store.vector_store import ScoredPoint, StoreError, VectorStore, Where
 
 if TYPE_CHECKING:
     from .config import ConfigSettings
+    from .models.embedder import Embedder
 
 _open: dict[str, VectorStore] = {}
 
@@ -97,11 +98,20 @@ async def encoder_for(
     if encoding not in ("none", "sparse", "bm25"):
         named = project.models["embedding"] == DEFAULT and known.get("embedding")
         wanted = replace(project, models=project.models | {"embedding": str(named)}) if named else project
-        embedder = models.embedder(wanted)
+        embedder = _cached(models.embedder(wanted), project, models)
     if encoding == DEFAULT:
         encoding = "hybrid" if embedder else "bm25"
     kind = EncodingModel(encoding)
     return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project, known, language), kind)
+
+
+def _cached(embedder: Embedder | None, project: Project, models: Models) -> Embedder | None:
+    """The embedder with the cache of vectors before it."""
+    if embedder is None:
+        return None
+    from .models.embedding_cache import CachedEmbedder, EmbeddingCache
+
+    return CachedEmbedder(embedder, EmbeddingCache(), models.warn, project.requests["embedding"].max_concurrency)
 
 
 def _sparse(project: Project, known: Mapping[str, Any], language: str) -> Any:
@@ -139,7 +149,7 @@ def blocklist_encode(
     tokens. Raises ConfigError for what its header says under `split`."""
     project, logger = project_from(config), logger or ConsoleLogger()
     header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
-    opts = split_options(project.index.split, header.get("split"))
+    opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
     annotations = AnnotationModel(project.index.annotations, project.index.annotations)
     split = scan_split(blocks, opts, count=count, logger=logger)
     chunks = blocks_to_chunks(split, encoding, annotations, docid, source, project.rules, logger)
@@ -254,7 +264,8 @@ class Upload:
         """Of all that a file's chunks depend on."""
         project = self.project
         rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
-        settings = [asdict(project.index.split), project.index.annotations, rules, CHUNKER,
+        split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
+        settings = [split, project.index.annotations, rules, CHUNKER,
                     self.encoder.identity() if self.encoder else ""]  # fmt: skip
         data = json.dumps(settings, default=str, sort_keys=True).encode() + b"\0" + file.data
         return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from .logging import ConsoleLogger
 from .models.annotator import Annotator, Deferred, stand_in
-from .models.roles import ModelName, parse_name
-from .models.sources import STAND_IN, ModelError, known_sources
+from .models.roles import NO_MODEL, ModelName, parse_name
+from .models.sources import FASTEMBED, STAND_IN, ModelError, known_sources
 from .project import Project, model_name
 
 if TYPE_CHECKING:
@@ -64,13 +64,18 @@ class Models:
             self._askers[name] = self._open(name, project, role)
         return self._askers[name]
 
-    def embedder(self, project: Project) -> Embedder:
-        """The embedding model. Raises ModelError where there is none."""
+    def embedder(self, project: Project) -> Embedder | None:
+        """The embedding model, None where none is named and none is there. Raises
+        ModelError where the one that is named cannot be had."""
+        name = self.name(project, "embedding")
+        if name == NO_MODEL:
+            return None
+        if name.source == FASTEMBED:
+            from .models.fastembed_embedder import FastEmbedder
+
+            return FastEmbedder(name, project.root)
         from .models.openai_embedder import OpenAIEmbedder
 
-        name = self.name(project, "embedding")
-        if name.source == STAND_IN:
-            raise ModelError("no embedding model: set OPENAI_API_KEY, or name one (LMM_MODEL_EMBEDDING)", stop=True)
         return OpenAIEmbedder(name, known_sources(project.sources)[name.source], project.requests["embedding"])
 
     def _open(self, name: ModelName, project: Project, role: str) -> Asker:

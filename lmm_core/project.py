@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .markdown.files import project_root
-from .models.roles import DEFAULT, ROLES, ModelName, Requests, choose_model, is_default, parse_name
+from .models.roles import DEFAULT, ROLES, ModelName, Requests, choose_model, is_default, leads_outside, parse_name
 from .models.sources import ModelError, Source, known_sources
 from .scan.knit import DIV_TYPES, RAG_ONLY, KnitRules, header_rules
 from .scan.options import ScanOpts, SplitOpts
@@ -183,7 +183,8 @@ def _header_keys(model: Any, problems: list[str]) -> Iterator[tuple[str, Any]]:
 
 def _with_model(project: Project, role: str, value: Any) -> Project:
     name = _text(value, "source/model, source or default")
-    parse_name(name, known_sources(project.sources))
+    if leads_outside(parse_name(name, known_sources(project.sources)), project.root):
+        raise ConfigError(f"should be a folder inside {project.root}")
     return replace(project, models=project.models | {role: name})
 
 

@@ -523,9 +523,13 @@ def named(role, models=None, **sources):
     return str(model_name(Project(Path(), models={**PROJECT.models, **(models or {})}, sources=sources), role))
 
 
-@pytest.mark.parametrize("role", ["major", "minor", "aux", "embedding"])
+@pytest.mark.parametrize("role", ["major", "minor", "aux"])
 def test_without_a_key_the_stand_in_works(role):
     assert named(role) == "extractive/default"
+
+
+def test_without_a_key_nothing_embeds():
+    assert named("embedding") == "none"
 
 
 def test_with_a_key_openai_works(monkeypatch):
@@ -543,7 +547,10 @@ def test_with_a_key_openai_works(monkeypatch):
         ("minor", {"major": "extractive"}, "extractive/default"),
         ("aux", {"minor": "mistral"}, "mistral/mistral-small-latest"),
         ("embedding", {"embedding": "mistral"}, "mistral/mistral-embed"),
-        ("embedding", {"major": "ollama/x"}, "extractive/default"),
+        ("embedding", {"major": "ollama/x"}, "none"),
+        ("embedding", {"embedding": "None"}, "none"),
+        ("embedding", {"embedding": "extractive"}, "none"),
+        ("embedding", {"embedding": "FastEmbed/BAAI/x"}, "fastembed/BAAI/x"),
     ],
 )
 def test_a_model_that_is_not_named_follows_from_what_is(role, models, name):

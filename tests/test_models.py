@@ -638,7 +638,7 @@ def test_the_cache_is_shown_and_emptied(model, tmp_path):
     lmm("lmm rag notes.md")
     path = tmp_path / "cache" / "lmm" / "replies.sqlite"
     assert f"{path}: 5 replies, 0.0 of 100 MB" in lmm("lmm cache").stdout
-    assert json.loads(lmm("lmm cache --json").stdout)["replies"] == 5
+    assert json.loads(lmm("lmm cache --json").stdout)[0]["replies"] == 5
     assert "removed: 5 replies" in lmm("lmm cache --clear").stdout
     assert "0 replies" in lmm("lmm cache").stdout
     model.requests.clear()

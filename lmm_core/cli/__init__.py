@@ -11,6 +11,7 @@ import click
 
 from .. import __version__
 from .find import chunks, index, search, split
+from .models import models
 from .publish import convert, knit
 from .setup import cache, config, doctor
 from .talk import accept, chat, clear, edit, reject, watch
@@ -21,7 +22,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Talk to the model": (chat, edit, watch, accept, reject, clear),
     "Find": (index, search, chunks, split),
     "Publish": (knit, convert),
-    "Set up": (doctor, config, cache),
+    "Set up": (doctor, models, config, cache),
 }
 
 

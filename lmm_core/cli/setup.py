@@ -67,23 +67,29 @@ def init(folder: Path) -> None:
 
 
 @click.command()
-@click.option("--clear", is_flag=True, help="Empty it; every reply is asked and paid for anew.")
+@click.option("--clear", is_flag=True, help="Empty it; replies and vectors are asked and paid for anew.")
 @json_option
 def cache(clear: bool, as_json: bool) -> None:
-    """Show the cache of models' replies, or empty it."""
-    from ..models.cache import MOST_BYTES, CacheError, ReplyCache
+    """Show the caches of models' replies and vectors, or empty them."""
+    from ..models.cache import CacheError, ReplyCache
+    from ..models.embedding_cache import EmbeddingCache
 
-    replies = ReplyCache()
+    rows = []
     try:
-        size = replies.clear() if clear else replies.size()
+        for found in (ReplyCache(), EmbeddingCache()):
+            size = found.clear() if clear else found.size()
+            rows.append({"path": str(found.path), **asdict(size), "most_bytes": found.most_bytes, "cleared": clear})
     except CacheError as error:
         click.echo(str(error), err=True)
         sys.exit(1)
     if as_json:
-        print_json({"path": str(replies.path), **asdict(size), "most_bytes": MOST_BYTES, "cleared": clear})
+        print_json(rows)
         return
-    done = "removed: " if clear else ""
-    click.echo(f"{replies.path}: {done}{size.replies} replies, {size.bytes / 1e6:.1f} of {MOST_BYTES / 1e6:.0f} MB")
+    for row in rows:
+        what = "replies" if "replies" in row else "vectors"
+        done = "removed: " if clear else ""
+        held, most = row["bytes"] / 1e6, row["most_bytes"] / 1e6
+        click.echo(f"{row['path']}: {done}{row[what]} {what}, {held:.1f} of {most:.0f} MB")
 
 
 def _project_of(path: Path) -> Path:

@@ -99,6 +99,8 @@ def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
     except click.UsageError as error:  # a half-typed configuration, or a file just being replaced
         click.echo(error.format_message(), err=True)
         return
+    except SystemExit:  # stopped by Ctrl-C, which has been said
+        raise KeyboardInterrupt from None
     if any(outcome.changed for outcome in outcomes) and not quiet:
         click.echo(f"{time.strftime('%H:%M:%S')} answered: {path}", err=True)
 

@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from .blocks import Block, HeadingBlock, Problem, TextBlock
+from .blocks import Block, HeadingBlock, MetadataBlock, Problem, TextBlock
 
+EDIT_KEY = "~~edit"
 Kind = Literal["old", "new", "end"]
 _TITLES = {"old": "old text", "new": "new text", "end": "end of edit"}
 MARKER = re.compile(
@@ -110,6 +111,12 @@ def new_ident(*texts: str) -> str:
         ident = secrets.token_hex(3)
         if not any(ident in text for text in texts):
             return ident
+
+
+def open_edit(block: MetadataBlock) -> str | None:
+    """The name of the edit that waits under a block for a decision."""
+    known = block.content.get(EDIT_KEY)
+    return str(known["id"]) if isinstance(known, dict) and "id" in known else None
 
 
 def broken_edits(blocks: Sequence[Block]) -> list[Problem]:

@@ -29,9 +29,9 @@ _WORD = re.compile(r"\w+")
 def bm25_language(lang: str) -> str:
     """The language of a code (`de`, `de-AT`) or name (`german`): English where none is
     said, `none` for one that there is no list of stop words for."""
-    code = re.split(r"[-_.]", lang.strip().lower())[0]
-    if not code:
+    if not lang.strip():
         return "english"
+    code = re.split(r"[-_.]", lang.strip().lower())[0]
     return LANGUAGES.get(code, code if code in LANGUAGES.values() else NO_LANGUAGE)
 
 
@@ -99,4 +99,5 @@ class Bm25Encoder:
 def _stemmer(language: str) -> Callable[[str], str]:
     from py_rust_stemmers import SnowballStemmer
 
-    return SnowballStemmer(language).stem_word
+    stem: Callable[[str], str] = SnowballStemmer(language).stem_word
+    return stem

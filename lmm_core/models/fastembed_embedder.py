@@ -140,7 +140,7 @@ def newest_model() -> str:
     with suppress(OSError):
         if any(models_folder().glob("models--*/snapshots/*")):  # without this, fastembed is not even imported
             here = [one for one in _descriptions() if _find(one)]
-            return max(here, key=_got, default=None).model if here else ""  # type: ignore[union-attr]
+            return max(here, key=_got).model if here else ""
     return ""
 
 
@@ -322,7 +322,7 @@ def _unit(vector: Any) -> list[float]:
     found = np.asarray(vector, dtype=np.float32).ravel()
     length = float(np.linalg.norm(found))
     if not math.isfinite(length):
-        raise ModelError("the model gives no finite numbers")
+        raise ValueError("it gives no finite numbers")
     numbers: list[float] = (found / length if length else found).tolist()
     return numbers
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # How long (seconds) requests wait for the answer to the first: servers refuse a wrong
 # key sooner than they answer, and then nothing more is asked.
-HEAD_START = 0.05
+HEAD_START = 0.1
 
 
 class OpenAIChat:
@@ -41,6 +41,7 @@ class OpenAIChat:
     async def reply(self, request: Request, show: Show | None = None) -> Reply:
         """See `ChatModel`. The client tries again by itself after time-outs, 429 and
         5xx, with back-off."""
+        self._client = self._client or self._open()  # takes time, in which nobody's head start may end
         first = await self._let_first_go_ahead()
         self._slots = self._slots or asyncio.Semaphore(self._limits.max_concurrency)
         async with self._slots:
@@ -145,8 +146,9 @@ async def _stream(create: Any, options: dict[str, Any], show: Show) -> Any:
     texts: list[str] = []
     refusals: list[str] = []
     ended, used = None, None
+    stream = await create(**options, stream=True, stream_options={"include_usage": True})
     try:
-        async for part in await create(**options, stream=True, stream_options={"include_usage": True}):
+        async for part in stream:
             used = getattr(part, "usage", None) or used
             for choice in (getattr(part, "choices", None) or [])[:1]:
                 delta = getattr(choice, "delta", None)
@@ -163,8 +165,10 @@ async def _stream(create: Any, options: dict[str, Any], show: Show) -> Any:
 
 def _transport_errors() -> tuple[type[Exception], ...]:
     """What breaks while a stream is read; the client speaks through httpx, from its
-    version 3 on through httpx2."""
-    return tuple(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules)
+    version 3 on through httpx2, and lets its errors through or makes them its own."""
+    from openai import APIConnectionError
+
+    return (APIConnectionError, *(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules))
 
 
 def _no_choices(completion: Any) -> str:

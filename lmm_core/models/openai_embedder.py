@@ -30,6 +30,7 @@ class OpenAIEmbedder:
 
     def __init__(self, name: ModelName, source: Source, limits: Requests | None = None) -> None:
         self.name = str(name)
+        self.space = f"{name}@{source.base_url}"  # one name may be another model on another server
         self.usage = Usage()
         self._model, self._source, self._limits = name.model, source, limits or Requests()
         self._key = require_key(name, source)

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 STAND_IN = "extractive"
 STAND_IN_NAME = "extractive/default"
+FASTEMBED = "fastembed"
+NONE = "none"
 
 
 class ModelError(Exception):

@@ -2,7 +2,23 @@
 
 from .header import scan
 from .knit import KnitRules, find_dangling, knit
-from .options import ScanOpts
+from .options import ScanOpts, SplitOpts
 from .rag import scan_rag
+from .split import (
+    DEFAULT_STRATEGY,
+    NULL_SPLITTER,
+    ChunkBlock,
+    Document,
+    Split,
+    Strategy,
+    find_document,
+    scan_split,
+    split_documents,
+    transform,
+)
 
-__all__ = ["KnitRules", "ScanOpts", "find_dangling", "knit", "scan", "scan_rag"]
+__all__ = [
+    "DEFAULT_STRATEGY", "NULL_SPLITTER", "ChunkBlock", "Document", "KnitRules", "ScanOpts", "Split", "SplitOpts",
+    "Strategy", "find_dangling", "find_document", "knit", "scan", "scan_rag", "scan_split", "split_documents",
+    "transform",
+]  # fmt: skip

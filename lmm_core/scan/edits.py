@@ -23,7 +23,7 @@ from ..markdown.blocks import (
     serialize_blocks,
     trim_blank_lines,
 )
-from ..markdown.edits import Edit, broken_edits, new_ident, read_edit, write_edit
+from ..markdown.edits import EDIT_KEY, Edit, broken_edits, new_ident, open_edit, read_edit, write_edit
 from ..markdown.ownership import digest
 from ..markdown.parse import parse_markdown_text
 from ..markdown.spelling import edit_block, settle, settle_safely
@@ -36,7 +36,7 @@ from .context import Shown
 from .header import report_broken
 from .knit import node_block
 from .messages import EDIT as EDIT_MESSAGES
-from .messages import EDIT_KEY, Screen, Talk, can_take, find_blocks, report_failures, say
+from .messages import Screen, Talk, can_take, find_blocks, report_failures, say
 from .owned import first_newline
 
 _FLOW = frozenset({EDIT_KEY})
@@ -246,12 +246,6 @@ def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
     return last
 
 
-def open_edit(block: MetadataBlock) -> str | None:
-    """The name of the edit that waits under a block for a decision."""
-    known = block.content.get(EDIT_KEY)
-    return str(known["id"]) if isinstance(known, dict) and "id" in known else None
-
-
 def extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
     """What the metadata block at `at` annotates: start and end of the blocks, those of
     metadata that follow it directly left out. Blocks inside are metadata, too."""
@@ -340,7 +334,7 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         else:
             decision.count += 1
             text = _decided(made, owner, edit, accept, decision, logger)
-            made.append(_ended(text, made[owner], block, at == len(blocks) - 1))
+            made.append(_ended(text, made[owner], block, at == len(blocks) - 1, edit.old is None))
             made[owner] = _decided_block(made[owner], text is None and at == len(blocks) - 1)
     if line is not None and not decision.count:
         logger.error(f"no edit waits at line {line}")
@@ -411,7 +405,7 @@ def _decided(
     return None if edit.old is None else str(known.get("before") or "") + edit.old
 
 
-def _ended(text: str | None, owner: Block, region: Block, last: bool) -> TextBlock:
+def _ended(text: str | None, owner: Block, region: Block, last: bool, added: bool) -> TextBlock:
     """A text with the white space that was there before the edit; where something was
     written under the edit since, with what keeps it apart."""
     if text is None:
@@ -420,7 +414,7 @@ def _ended(text: str | None, owner: Block, region: Block, last: bool) -> TextBlo
     after = str(_known(owner).get("after") or "")
     tail = _tail(region.source)
     if last or after == tail:
-        return TextBlock(text + after)
+        return TextBlock(text + (tail if added else after))
     return TextBlock(text + tail + ("" if ends_blank(text + tail) else newline))
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, HeaderBlock, MarkdownError, MetadataBlock, blank, trim_blank_lines
+from ..markdown.edits import EDIT_KEY, open_edit
 from ..markdown.metadata import DELETED
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, titles_path, traverse
@@ -27,7 +28,7 @@ from .knit import node_block
 QUESTION = frozenset({"?", "query"})
 MESSAGE = frozenset({"+", "message"})
 EDIT = frozenset({"=", "edit"})
-CHAT_KEY, EDIT_KEY = "~chat", "~~edit"
+CHAT_KEY = "~chat"
 REPLY_TOKENS = 4_000  # left for the answer, of what a request may have
 
 
@@ -379,7 +380,7 @@ def _cleared(block: Block, edits: bool, logger: LoggerBase) -> Block | None:
     if not isinstance(block, MetadataBlock):
         return block
     keys = {message.key for message in block.messages if message.key not in EDIT} | {CHAT_KEY}
-    if edits and _is_open(block):
+    if edits and open_edit(block):
         logger.warning("an edit waits here: lmm accept or lmm reject first", block.line)
     elif edits:
         keys |= {message.key for message in block.messages} | {EDIT_KEY}
@@ -391,8 +392,3 @@ def _cleared(block: Block, edits: bool, logger: LoggerBase) -> Block | None:
     except MarkdownError as error:
         logger.error(f"not cleared: {error}", block.line)
         return block
-
-
-def _is_open(block: MetadataBlock) -> bool:
-    found = block.content.get(EDIT_KEY)
-    return isinstance(found, dict) and "id" in found

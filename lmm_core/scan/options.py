@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .knit import KnitRules
 
-Unit = Literal["characters", "tokens"]
+SizeUnit = Literal["characters", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,10 @@ class SplitOpts:
     size: int = 1000
     max_size: int = 2000
     overlap: int = 0
-    unit: Unit = "characters"
+    unit: SizeUnit = "characters"
     short: int = 120
     documents: int = 0
-    rules: KnitRules = KnitRules()
+    rules: KnitRules = field(default_factory=KnitRules)
 
     def __post_init__(self) -> None:
         _check_types(self)
@@ -69,10 +69,12 @@ def _check_types(options: ScanOpts | SplitOpts) -> None:
     kinds = get_type_hints(type(options))
     wrong = {name: kind for name, kind in kinds.items() if not _is_of(getattr(options, name), kind)}
     if wrong:
-        from pydantic import TypeAdapter
+        from pydantic import create_model
 
-        for name, kind in wrong.items():
-            object.__setattr__(options, name, TypeAdapter(kind).validate_python(getattr(options, name)))
+        fields: dict[str, Any] = {name: (kind, ...) for name, kind in wrong.items()}
+        made = create_model(type(options).__name__, **fields)(**{name: getattr(options, name) for name in wrong})
+        for name in wrong:
+            object.__setattr__(options, name, getattr(made, name))
 
 
 def _is_of(value: Any, kind: Any) -> bool:

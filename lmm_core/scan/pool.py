@@ -7,14 +7,25 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, blank, count_lead
+from ..markdown.blocks import (
+    Attributes,
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    MetadataBlock,
+    TextBlock,
+    blank,
+    count_lead,
+    parse_attributes,
+)
 from ..markdown.divs import find_parts
+from ..markdown.regions import DIV_OPEN, Regions
 from .knit import RAG_ONLY, KnitRules, types_of
 from .options import SplitOpts
 
 _LABEL = r"[ \t]*(?:\{[^{}\n]*\}|\([^()\n]{1,40}\))?[ \t]*[.,;]?"
 _EQUATION = re.compile(
-    rf"(?:\$\$(?:[^$]|\\\$|\$(?!\$))*\$\${_LABEL}|\\\[(?:[^\\]|\\(?!\]))*\\\]{_LABEL}"
+    rf"(?:\$\$(?:[^$\\]|\\.|\$(?!\$))*\$\${_LABEL}|\\\[(?:[^\\]|\\(?!\]))*\\\]{_LABEL}"
     rf"|\\begin\{{(?P<name>[A-Za-z]+\*?)\}}.*?\\end\{{(?P=name)\}}{_LABEL})\s*",
     re.S,
 )
@@ -25,41 +36,47 @@ _PROSE_ENVIRONMENT = re.compile(r"\\begin\{(?:quote|quotation|itemize|enumerate|
 @dataclass(slots=True)
 class Run:
     """Texts that may be joined: they follow each other in the file, in one section.
-    `metadata` are the blocks that annotate the text of a run; it has one text then."""
+    `metadata` are the blocks that annotate the text of a run. It has one text then, as
+    it has where it is `alone`."""
 
     texts: list[TextBlock]
     metadata: list[MetadataBlock] = field(default_factory=list)
+    alone: bool = False
 
 
 def runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | Run]:
     """The blocks in their order, with runs in place of texts. A text with metadata of
     its own and a RAG-only div are runs by themselves. Texts without content, and
     metadata that cannot be read, are handed on as blocks."""
-    open_run: Run | None = None
+    run: Run | None = None
     metadata: list[MetadataBlock] = []
     for block in blocks:
-        is_text = isinstance(block, TextBlock) and not isinstance(block, ErrorBlock) and not blank(block.content)
-        if open_run and is_text and isinstance(block, TextBlock) and _joins(open_run, block, rules):
-            open_run.texts.append(block)
+        text = _text(block)
+        if text and run and _joins(run, text, rules):
+            run.texts.append(text)
             continue
-        if open_run:
-            yield open_run
-            open_run = None
-        if is_text and isinstance(block, TextBlock):
-            open_run = Run([block], metadata)
-        else:
+        if run:
+            yield run
+        run = Run([text], metadata, bool(metadata) or div_type(text, rules) is not None) if text else None
+        if not text:
             yield block
         is_own = isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock)
         metadata = [*metadata, block] if is_own and isinstance(block, MetadataBlock) else []
-    if open_run:
-        yield open_run
+    if run:
+        yield run
+
+
+def _text(block: Block) -> TextBlock | None:
+    """The block, where it is a text and holds something."""
+    is_text = isinstance(block, TextBlock) and not isinstance(block, ErrorBlock)
+    return block if is_text and isinstance(block, TextBlock) and not blank(block.content) else None
 
 
 def _joins(run: Run, block: TextBlock, rules: KnitRules) -> bool:
-    """Whether a text that comes directly after a run may be joined with it."""
+    """Whether a text that comes after a run may be joined with it."""
     last = run.texts[-1]
     follows = first_line(last) + last.source.count("\n") == block.line
-    return follows and not run.metadata and div_type(last, rules) is None and div_type(block, rules) is None
+    return follows and not run.alone and div_type(block, rules) is None
 
 
 def first_line(block: Block) -> int:
@@ -71,16 +88,26 @@ def first_line(block: Block) -> int:
 def div_type(block: TextBlock, rules: KnitRules) -> str | None:
     """The type of the RAG-only div that a text block is: its class, or the attribute
     `type` of `.rag-only`. None where it is no such div, or more than one."""
-    text = block.content
-    if not text.startswith((":::", "<div", "<section")):
+    attributes = _first_attributes(block.content)
+    types = [name for name in attributes.classes if name in rules.div_types]
+    if not types or not _is_one_div(block.content):
         return None
-    part = next(iter(find_parts(text)), None)
-    if part is None or part.is_metadata or part.start or part.end < len(text):
-        return None
-    types = [name for name in part.attributes.classes if name in rules.div_types]
-    named = types_of(part.attributes.pairs.get("type")) if RAG_ONLY in types else []
-    words = [*named, *(name for name in types if name != RAG_ONLY), *types]
-    return words[0] if words else None
+    named = types_of(attributes.pairs.get("type")) if RAG_ONLY in types else []
+    return [*named, *(name for name in types if name != RAG_ONLY), RAG_ONLY][0]
+
+
+def _first_attributes(text: str) -> Attributes:
+    """The attributes of the div that a text begins with, none where it begins with none."""
+    if opened := DIV_OPEN.match(text):
+        return parse_attributes(opened["attributes"])
+    parts = find_parts(text) if text.startswith(("<div", "<section")) else []
+    return parts[0].attributes if parts and parts[0].start == 0 else Attributes()
+
+
+def _is_one_div(text: str) -> bool:
+    """Whether the div that a text begins with ends where the text does."""
+    regions = Regions(text)
+    return (regions.div_end(0) if text.startswith(":::") else regions.end(0)) == len(text)
 
 
 def pool_blocks(blocks: Sequence[Block], opts: SplitOpts) -> list[Block]:
@@ -118,10 +145,10 @@ def _equation_groups(texts: list[TextBlock], short: int) -> list[list[TextBlock]
     after them), and with the next equation where only a short text is between."""
     formulas = [is_equation(text) for text in texts]
     groups: list[list[TextBlock]] = []
+    head = next((at for at, formula in enumerate(formulas) if not formula), 0)  # equations at the start
     for at, text in enumerate(texts):
         bridge = 0 < at < len(texts) - 1 and formulas[at - 1] and formulas[at + 1] and len(text.content) < short
-        leading = not formulas[at] and all(formulas[:at]) if len(groups) == 1 else False
-        if groups and (formulas[at] or bridge or leading):
+        if groups and (formulas[at] or bridge or at == head):
             groups[-1].append(text)
         else:
             groups.append([text])

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MarkdownError, MetadataBlock, Spelling
-from ..markdown.edits import broken_edits
+from ..markdown.edits import broken_edits, open_edit
 from ..markdown.metadata import DELETED
 from ..markdown.ownership import HASHES, hash_pair
 from ..markdown.spelling import edit_block, settle, settle_safely
@@ -174,7 +174,7 @@ class RagRun:
 
     def _without_messages(self, block: MetadataBlock) -> MetadataBlock | None:
         """`without_messages`, but for blocks of edits that are not decided."""
-        waits = id(block) in self._unfolded.regions or is_open_edit(block)
+        waits = id(block) in self._unfolded.regions or open_edit(block) is not None
         return block if waits else without_messages(block)
 
     def _is_proposed(self, node: Node) -> bool:
@@ -385,12 +385,6 @@ class RagRun:
         """Whether a key would be made again if what the section shows changed."""
         state = key_state(node.properties, key, source_hash(self._texts.section(node)))
         return state is State.CURRENT and self._texts.words[id(node)] >= threshold and not self._is_a_models(node)
-
-
-def is_open_edit(block: MetadataBlock) -> bool:
-    """Whether an edit waits under a block for a decision."""
-    found = block.content.get("~~edit")
-    return isinstance(found, dict) and "id" in found
 
 
 def without_messages(block: MetadataBlock) -> MetadataBlock | None:

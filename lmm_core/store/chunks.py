@@ -7,6 +7,7 @@ text, but say where it stands and what it is about.
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,8 @@ from ..scan.split import ChunkBlock, Document, div_type
 from .encoding import CHUNKER, EncodingModel, Texts, texts_to_encode
 
 SUMMARY = "summary"
+_WORD = re.compile(r"\w")
+_MARKS = re.compile(r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S)  # of divs, and comments: nothing to be found by
 _NOT_INHERITED = frozenset({"title", "docid", "chat", "knit", "skip", "frozen", "lmm", "model", "txthash", "split"})
 
 
@@ -131,7 +134,7 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
     elif isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
         content = strip_divs(node.content, KnitRules(frozenset())).strip("\n")
         kind = div_type(node.block, rules)
-        if content.strip():
+        if _WORD.search(_MARKS.sub("", content)):
             yield content, {"type": kind} if kind else {}
 
 

@@ -1,0 +1,399 @@
+"""Collections in a folder: Qdrant Edge, Qdrant's own engine in this process.
+
+`folder/NAME/shard/` is the engine's, `folder/NAME/collection.json` ours; a collection is
+there when that file is. The engine logs what it is told before it does it, so what was
+written survives the process; what it cannot survive is a full disk (it writes through
+memory maps: SIGBUS), so room is looked for before each batch.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..markdown.files import save_markdown
+from ..models.embedder import Sparse
+from .alike import checked_id, checked_name, checked_points, filter_from, in_batches, run_search
+from .folder_lock import FolderLock
+from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
+
+if TYPE_CHECKING:
+    from qdrant_edge import EdgeConfig, EdgeShard, QueryRequest
+
+RECORD = "collection.json"
+FORMAT = 1
+BATCH = 256  # points in one operation
+PAGE = 1000  # points of a scroll that are read at once
+FLUSH_AFTER = 16_384  # points: what is logged and not flushed is done again when opening
+ALL = 1_000_000  # more values of a key than there are
+INDEX_ABOVE = 256 * 1024  # KB of one vector. Below, looking at all is exact and fast: 100,000 x 384 takes 14 ms
+SPARE = 64 * 1024 * 1024  # bytes that stay free on the disk
+
+
+class EdgeStore:
+    """A folder of collections; one process has it at a time. One thing is done at a time,
+    whatever thread asks for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = FolderLock(folder)
+        self._alone = threading.RLock()
+        self._shards: dict[str, EdgeShard] = {}
+        self._records: dict[str, dict[str, Any]] = {}
+        self._unflushed: dict[str, int] = {}
+        self._outdated: set[str] = set()
+        self._closed = False
+        if folder.exists():
+            self._lock.take()
+
+    # Collections
+
+    def collections(self) -> list[str]:
+        """The names of all collections, sorted."""
+        with self._alone:
+            self._check_open()
+            return sorted(path.parent.name for path in self.folder.glob(f"*/{RECORD}"))
+
+    def create(
+        self,
+        name: str,
+        spec: VectorSpec,
+        metadata: Mapping[str, Any],
+        indexes: Mapping[str, Literal["keyword", "integer"]],
+    ) -> None:
+        """Make a collection; one of the name must not be there."""
+        with self._alone:
+            if self._record(name) is not None:
+                raise StoreError(f"there is a collection {name!r} in {self.folder} already")
+            self._own_folder()
+            self._check_room(0)
+            with _told(f"the collection {name!r} cannot be made in {self.folder}"):
+                self._make_shard(name, spec, indexes)
+                record = {"format": FORMAT, "spec": asdict(spec), "metadata": dict(metadata), "indexes": dict(indexes)}
+                save_markdown(self._path(name) / RECORD, json.dumps(record, ensure_ascii=False))
+
+    def _own_folder(self) -> None:
+        """Make the folder, and make it ours."""
+        if self._lock.held:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"the folder {self.folder} cannot be made: {error.strerror}") from error
+        self._lock.take()
+
+    def _make_shard(self, name: str, spec: VectorSpec, indexes: Mapping[str, Literal["keyword", "integer"]]) -> None:
+        import qdrant_edge as edge
+
+        path = self._path(name)
+        shutil.rmtree(path, ignore_errors=True)  # left there by a process that was ended while it made or removed one
+        (path / "shard").mkdir(parents=True)
+        shard = edge.EdgeShard.create(str(path / "shard"), _edge_config(spec))
+        kinds = {"keyword": edge.PayloadSchemaType.Keyword, "integer": edge.PayloadSchemaType.Integer}
+        for key, kind in indexes.items():
+            shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind]))
+        shard.flush()
+        self._shards[name] = shard
+
+    def metadata(self, name: str) -> dict[str, Any] | None:
+        """What `create` was given; None where there is no such collection."""
+        with self._alone:
+            record = self._record(name)
+            return None if record is None else json.loads(json.dumps(record["metadata"]))
+
+    def drop(self, name: str) -> None:
+        """Remove a collection, if it is there. The record goes first: from then on it is
+        not there, whatever happens."""
+        with self._alone:
+            if self._record(name) is None:
+                return
+            with _told(f"the collection {name!r} cannot be removed from {self.folder}"):
+                self._forget(name)
+                del self._records[name]
+                (self._path(name) / RECORD).unlink()
+                shutil.rmtree(self._path(name))
+
+    def _forget(self, name: str) -> None:
+        """Close a shard."""
+        self._unflushed.pop(name, None)
+        self._outdated.discard(name)
+        if shard := self._shards.pop(name, None):
+            shard.close()
+
+    # Writing
+
+    def upsert(self, name: str, points: Sequence[Point]) -> None:
+        """Write points, in place of those with the same ids."""
+        import qdrant_edge as edge
+
+        with self._shard(name, "written to") as shard:
+            fitting = checked_points(points, self._spec(name))
+            for batch in in_batches(fitting, BATCH):
+                self._check_room(sum(map(_size, batch)))
+                shard.update(edge.UpdateOperation.upsert_points([_edge_point(point) for point in batch]))
+                self._flush_at_times(name, shard, len(batch))
+
+    def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
+        """Put whole payloads in place of those of the points with these ids; ids that are
+        not there do not matter."""
+        import qdrant_edge as edge
+
+        with self._shard(name, "written to") as shard:
+            wanted = {checked_id(at): payload for at, payload in payloads.items()}
+            for batch in in_batches(list(wanted), BATCH):
+                self._check_room(sum(_length(wanted[at]) for at in batch))
+                for record in shard.retrieve(list(batch), False, False):
+                    payload = dict(wanted[str(record.id)])
+                    shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
+                self._flush_at_times(name, shard, len(batch))
+
+    def delete(self, name: str, ids: Sequence[str]) -> None:
+        """Remove points; ids that are not there do not matter."""
+        import qdrant_edge as edge
+
+        with self._shard(name, "written to") as shard:
+            for batch in in_batches([checked_id(at) for at in ids], PAGE):
+                self._check_room(0)
+                shard.update(edge.UpdateOperation.delete_points(list(batch)))
+                self._flush_at_times(name, shard, len(batch))
+                self._outdated.add(name)
+
+    def _flush_at_times(self, name: str, shard: EdgeShard, written: int) -> None:
+        self._unflushed[name] = self._unflushed.get(name, 0) + written
+        if self._unflushed[name] >= FLUSH_AFTER:
+            shard.flush()
+            self._unflushed[name] = 1  # there is something to tidy up at the end
+
+    def _check_room(self, size: int) -> None:
+        """Raise StoreError where the disk is nearly full. A point takes about three times
+        its size: stored, logged, and copied when the collection is tidied up."""
+        free = shutil.disk_usage(self.folder).free
+        if free < SPARE + 3 * size:
+            raise StoreError(
+                f"only {free / 1e6:,.0f} MB are free on the disk of {self.folder}: make room and run this again; "
+                "what is stored so far is kept"
+            )
+
+    # Reading
+
+    def scroll(self, name: str, where: Where | None = None, keys: Sequence[str] | None = None) -> Iterator[ScoredPoint]:
+        """All points that fit, in the order of their ids."""
+        import qdrant_edge as edge
+
+        fits, payload = filter_from(where, edge), True if keys is None else list(keys)
+        offset = None
+        while True:
+            with self._shard(name, "read") as shard:
+                records, offset = shard.scroll(
+                    edge.ScrollRequest(offset=offset, limit=PAGE, filter=fits, with_payload=payload)
+                )
+            yield from (ScoredPoint(str(record.id), dict(record.payload or {})) for record in records)
+            if offset is None:
+                return
+
+    def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
+        """The points with these ids, in this order; those that are not there are left out."""
+        with self._shard(name, "read") as shard:
+            wanted = [checked_id(at) for at in ids]
+            found = {str(record.id): record.payload or {} for record in shard.retrieve([*wanted], True, False)}
+            return [ScoredPoint(at, dict(found[at])) for at in wanted if at in found]
+
+    def search(self, name: str, search: Search) -> list[ScoredPoint]:
+        """The best points, the best first; equal ones in the order of their ids."""
+        import qdrant_edge as edge
+
+        with self._shard(name, "searched") as shard:
+            if name in self._outdated and self._spec(name).sparse:
+                shard = self._opened_again(name)
+            fits, payload = filter_from(search.where, edge), [search.boost[0]] if search.boost else False
+
+            def nearest(vectors: Mapping[str, Vector], limit: int) -> list[list[ScoredPoint]]:
+                asked = [_edge_query(using, vector, limit, fits, payload) for using, vector in vectors.items()]
+                found = shard.query_batch(edge.QueryBatchRequest(asked))
+                return [[ScoredPoint(str(hit.id), hit.payload or {}, hit.score) for hit in hits] for hits in found]
+
+            return run_search(search, self._spec(name), nearest, lambda ids: self.retrieve(name, ids))
+
+    def _opened_again(self, name: str) -> EdgeShard:
+        """A shard whose IDF counts removed points no longer: the engine counts them until
+        a shard is opened."""
+        self._shards[name].flush()
+        unflushed = self._unflushed.get(name, 0)
+        self._forget(name)
+        self._unflushed[name] = unflushed
+        return self._loaded(name)
+
+    def count(self, name: str, where: Where | None = None) -> int:
+        """How many points fit, exactly."""
+        import qdrant_edge as edge
+
+        with self._shard(name, "read") as shard:
+            return shard.count(edge.CountRequest(exact=True, filter=filter_from(where, edge)))
+
+    def facet(self, name: str, key: str) -> dict[str, int]:
+        """How many points there are for each value of a keyword payload key."""
+        import qdrant_edge as edge
+
+        with self._shard(name, "read") as shard:
+            found = shard.facet(edge.FacetRequest(key, limit=ALL, exact=True))
+            return {str(hit.value): hit.count for hit in sorted(found.hits, key=lambda hit: str(hit.value))}
+
+    # Opening and closing
+
+    def close(self) -> None:
+        """Let the folder go. What was removed is tidied up first, where it is much; a
+        vector of more than 256 MB is indexed, which takes minutes."""
+        with self._alone:
+            self._closed = True
+            try:
+                for name in list(self._shards):
+                    with _told(f"the collection {name!r} in {self.folder} cannot be closed"):
+                        self._tidy(name)
+                        self._forget(name)
+            finally:
+                self._shards.clear()
+                self._lock.release()
+
+    def _tidy(self, name: str) -> None:
+        if not self._unflushed.get(name):
+            return
+        self._shards[name].flush()
+        size = sum(file.stat().st_size for file in self._path(name).rglob("*") if file.is_file())
+        if shutil.disk_usage(self.folder).free > SPARE + 2 * size:
+            self._shards[name].optimize()
+
+    @contextmanager
+    def _shard(self, name: str, what: str) -> Iterator[EdgeShard]:
+        """A collection to work with; what goes wrong in the engine is a StoreError."""
+        with self._alone:
+            if self._record(name) is None:
+                raise StoreError(f"there is no collection {name!r} in {self.folder}")
+            with _told(f"the collection {name!r} in {self.folder} cannot be {what}"):
+                yield self._shards.get(name) or self._loaded(name)
+
+    def _loaded(self, name: str) -> EdgeShard:
+        import qdrant_edge as edge
+
+        try:
+            with _told(""):
+                self._shards[name] = edge.EdgeShard.load(str(self._path(name) / "shard"))
+        except StoreError as error:
+            raise StoreError(
+                f"the collection {name!r} in {self.folder} is damaged: remove {self._path(name)} and index again "
+                f"({_cause(error)})"
+            ) from error
+        return self._shards[name]
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"the index in {self.folder} was closed: open it again")
+
+    def _path(self, name: str) -> Path:
+        return self.folder / name
+
+    def _spec(self, name: str) -> VectorSpec:
+        spec = self._records[name]["spec"]
+        return VectorSpec(spec["dense"], spec["multi"], tuple(spec["sparse"]))
+
+    def _record(self, name: str) -> dict[str, Any] | None:
+        """What `create` has written; None where there is no such collection."""
+        self._check_open()
+        if checked_name(name) in self._records:
+            return self._records[name]
+        if not self._lock.held and self.folder.exists():
+            self._lock.take()  # another program has made it since
+        path = self._path(name) / RECORD
+        try:
+            record = json.loads(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{path} cannot be read ({error}): remove {path.parent} and index again") from error
+        return self._records.setdefault(name, _checked_record(record, path))
+
+
+def _checked_record(record: Any, path: Path) -> dict[str, Any]:
+    if isinstance(record, dict) and record.get("format") == FORMAT and {"spec", "metadata"} <= set(record):
+        return record
+    raise StoreError(f"{path} is of another version of this program: remove {path.parent} and index again")
+
+
+def _edge_config(spec: VectorSpec) -> EdgeConfig:
+    import qdrant_edge as edge
+
+    most_similar = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
+    dense = {name: edge.EdgeVectorParams(size, edge.Distance.Cosine) for name, size in spec.dense.items()}
+    multi = {
+        name: edge.EdgeVectorParams(size, edge.Distance.Cosine, multivector_config=most_similar)
+        for name, size in spec.multi.items()
+    }
+    return edge.EdgeConfig(
+        vectors=dense | multi,
+        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for name in spec.sparse},
+        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=INDEX_ABOVE, default_segment_number=1),
+    )
+
+
+def _edge_vector(vector: Vector) -> Any:
+    import qdrant_edge as edge
+
+    return edge.SparseVector(vector.indices, vector.values) if isinstance(vector, Sparse) else vector
+
+
+def _edge_point(point: Point) -> Any:
+    import qdrant_edge as edge
+
+    vectors = {name: _edge_vector(vector) for name, vector in point.vectors.items()}
+    return edge.Point(point.id, vectors, dict(point.payload))
+
+
+def _edge_query(using: str, vector: Vector, limit: int, fits: Any, payload: Any) -> QueryRequest:
+    import qdrant_edge as edge
+
+    query = edge.Query.Nearest(_edge_vector(vector), using=using)
+    return edge.QueryRequest(limit, query=query, filter=fits, with_payload=payload)
+
+
+def _size(point: Point) -> int:
+    """About how many bytes a point takes."""
+    return 4 * sum(map(_numbers, point.vectors.values())) + _length(point.payload)
+
+
+def _numbers(vector: Vector) -> int:
+    if isinstance(vector, Sparse):
+        return 2 * len(vector.indices)
+    first = vector[0] if vector else 0.0
+    return len(vector) * (len(first) if isinstance(first, list) else 1)
+
+
+def _length(payload: Mapping[str, Any]) -> int:
+    """About how many bytes a payload takes."""
+    return sum(len(key) + (4 * len(value) if isinstance(value, str) else 200) for key, value in payload.items())
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """What the engine and the file system report becomes a StoreError."""
+    try:
+        yield
+    except (StoreError, GeneratorExit):
+        raise
+    except OSError as error:
+        raise StoreError(f"{what}: {error.strerror or error}") from error
+    except BaseException as error:
+        # The engine has no exceptions of its own: it raises Exception itself, and what
+        # panics in it is a PanicException, which is no Exception and cannot be imported.
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
+            raise
+        raise StoreError(f"{what}: {error}") from error
+
+
+def _cause(error: StoreError) -> str:
+    """What the engine said, without what it says of itself, and not at length."""
+    return str(error).removeprefix(": ").replace("Service runtime error: ", "")[:300]

@@ -1,0 +1,91 @@
+"""A folder that one process has at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from .vector_store import StoreError
+
+NAME = ".lock"
+WAIT = 1.0  # seconds: a search that is just ending
+FAR = 1 << 20  # Windows keeps others from reading what is locked: lock what is never read
+
+
+class FolderLock:
+    """Who has the lock writes its number into the file. The system lets the lock go when
+    the process ends, however it ends; the file stays."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file: int | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether the folder is ours."""
+        return self._file is not None
+
+    def take(self) -> None:
+        """Make the folder ours. Raises StoreError where another has it, and where there
+        can be no such folder."""
+        try:
+            file = os.open(self.folder / NAME, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise StoreError(
+                f"the index in {self.folder} cannot be opened: {error.strerror}; it has to be a folder that can "
+                "be written to, for searching too"
+            ) from error
+        try:
+            self._wait_for(file)
+        except StoreError:
+            os.close(file)
+            raise
+        self._file = file
+
+    def _wait_for(self, file: int) -> None:
+        until = time.monotonic() + WAIT
+        while not _lock(file):
+            if time.monotonic() > until:
+                raise StoreError(self._in_use(file))
+            time.sleep(0.05)
+        os.ftruncate(file, 0)
+        os.write(file, str(os.getpid()).encode())
+
+    def _in_use(self, file: int) -> str:
+        os.lseek(file, 0, os.SEEK_SET)
+        number = os.read(file, 20).decode(errors="replace").strip()
+        if number == str(os.getpid()):
+            return f"the index in {self.folder} is open in this program already: close it first"
+        who = f"another process (pid {number})" if number.isdigit() else "another process"
+        return f"the index in {self.folder} is in use by {who}; try again when that has ended"
+
+    def release(self) -> None:
+        """Let others have the folder."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> bool:
+        try:
+            os.lseek(file, FAR, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        os.lseek(file, 0, os.SEEK_SET)
+        return True
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

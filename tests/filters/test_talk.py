@@ -1,0 +1,171 @@
+"""The filters `lmm-chat` and `lmm-edit`, through pandoc."""
+
+import re
+import threading
+import time
+
+import pytest
+
+from tests.commands import pandocs, run, text, write
+from tests.model_server import ModelServer
+from tests.strategies import LONG
+from tests.talk import SPELLINGS, asked_text, block, chat_in, chats, lmm, metadata, question_of
+
+QUESTION = "Is this clear?"
+
+
+@pytest.fixture
+def any_pandoc():
+    """One of the pandocs: what differs between them is tested elsewhere."""
+    return pandocs()[-1]
+
+
+def notes(spelling):
+    return (
+        f"---\ntitle: T\n---\n\n# One\n\nFirst,  as it *is*.\n\n{block('?: ' + QUESTION, spelling)}\n\n"
+        f"Second\\\nline.\n\n{block('=: Shorter.', spelling)}\n\n## Two\n\n{LONG}\n"
+    )
+
+
+@pytest.fixture
+def model(monkeypatch):
+    with ModelServer(lambda body: "Yes." if question_of(body) == QUESTION else "## Two\n\nNew.") as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield server
+
+
+def ok(command, pandoc, **options):
+    done = run(command, pandoc, **options)
+    assert done.returncode == 0, done.stderr.decode()
+    return done
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_over_the_source_it_does_what_the_command_does(spelling, model, pandoc):
+    write("notes.md", notes(spelling))
+    assert b"2 requests" in ok("pandoc -F lmm-chat notes.md -o notes.md", pandoc).stderr
+    by_filter = text("notes.md")
+    assert chat_in() == [("user", QUESTION), ("model", "Yes.")]
+    assert ok("pandoc -F lmm-chat notes.md -o notes.md", pandoc).stderr == b""
+    assert (text("notes.md"), model.count) == (by_filter, 2)
+    write("notes.md", notes(spelling))
+    lmm("lmm chat notes.md")
+    assert model.count == 4  # a reply that stands in the file is not kept
+    assert alike(by_filter) == alike(text("notes.md"))
+    lmm("lmm reject notes.md")
+    rest = [line for line in text("notes.md").split("\n") if "~~edit" not in line]
+    chat = ["~chat:", f"  - user: {QUESTION}", "  - model: Yes."]
+    assert [line for line in rest if line not in chat] == notes(spelling).split("\n")
+
+
+def alike(document):
+    """A document whose edits have all the same name."""
+    return re.sub(r"(?<=lmm-old-|lmm-new-|lmm-end-)\w+|(?<=id: )\w+", "ID", document)
+
+
+def test_lmm_edit_leaves_questions_open(model, any_pandoc):
+    write("notes.md", notes("native"))
+    ok("pandoc -F lmm-edit notes.md -o notes.md", any_pandoc)
+    assert (model.count, chats(text("notes.md"))) == (1, [])
+    assert "###### new text {#lmm-new-" in text("notes.md")
+
+
+@pytest.mark.parametrize("spelling", ["native"])
+def test_chained_with_annotating_and_knitting(spelling, model, any_pandoc):
+    write("notes.md", notes(spelling))
+    plain = ok("pandoc -F lmm-knit notes.md -t html", any_pandoc).stdout
+    assert ok("pandoc -F lmm-chat -F lmm-knit notes.md -t html", any_pandoc).stdout == plain
+    write("config.toml", "[minor]\nmodel = 'extractive/default'\n")
+    both = ok("pandoc -F lmm-chat -F lmm-rag notes.md -t markdown", any_pandoc).stdout.decode()
+    assert [("user", QUESTION), ("model", "Yes.")] in chats(both)
+    assert any("~questions" in one.content for one in metadata(both))
+    assert "###### end of edit" in both
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("target", ["html", "markdown"])
+def test_knitting_an_edit_that_waits_gives_the_old_text(spelling, target, model, any_pandoc):
+    write("notes.md", notes(spelling))
+    plain = ok(f"pandoc -F lmm-knit notes.md -t {target}", any_pandoc).stdout
+    lmm("lmm chat notes.md")
+    assert ok(f"pandoc -F lmm-knit notes.md -t {target}", any_pandoc).stdout == plain
+    write("config.toml", "[minor]\nmodel = 'extractive/default'\n")
+    assert ok(f"pandoc -F lmm-rag -F lmm-knit notes.md -t {target}", any_pandoc).stdout == plain
+
+
+def test_annotating_with_an_edit_that_waits(model, any_pandoc):
+    write("notes.md", notes("native"))
+    lmm("lmm chat notes.md")
+    region = text("notes.md").split("###### old text")[1]
+    ok("pandoc -F lmm-rag -M lmm-model=extractive/default notes.md -o notes.md", any_pandoc)
+    assert text("notes.md").split("###### old text")[1] == region
+    assert sum("~questions" in one.content for one in metadata(text("notes.md"))) >= 1
+
+
+@pytest.mark.parametrize("name", ["lmm-chat", "lmm-edit", "lmm-rag"])
+def test_markers_that_do_not_fit_are_told_and_nothing_changes(name, model, any_pandoc):
+    write("notes.md", notes("native"))
+    lmm("lmm chat notes.md")
+    broken = text("notes.md").replace("###### end of edit", "###### end")
+    write("notes.md", broken)
+    done = ok(f"pandoc -F {name} notes.md -o notes.md", any_pandoc)
+    assert (text("notes.md"), model.count) == (broken, 2)
+    assert done.stderr.decode().count("once each") == 1
+    assert re.search(r"notes\.md:\d+: .*once each", done.stderr.decode())
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_from_standard_input(spelling, model, any_pandoc):
+    source = notes(spelling).replace("=: Shorter.", "a: 1")
+    if spelling == "native":
+        source = notes("div").replace("=: Shorter.", "a: 1")
+    done = ok("pandoc -F lmm-chat -t markdown", any_pandoc, stdin=source)
+    assert model.count == 1
+    assert asked_text(model.requests[0]).startswith("Second")
+    assert chats(done.stdout.decode()) == [[("user", QUESTION), ("model", "Yes.")]]
+
+
+def test_to_html_nothing_is_asked_and_that_is_said(model, any_pandoc):
+    write("notes.md", notes("div"))
+    done = ok("pandoc -F lmm-chat notes.md -t html", any_pandoc)
+    assert b"nothing keeps answers in html, so none were made" in done.stderr
+    assert model.count == 0
+    assert b"Is this clear" not in done.stdout
+
+
+@pytest.mark.parametrize("question", ['"Why" is it so: yes or no?'])
+def test_what_pandocs_yaml_refuses_works_in_divs_and_without_yaml(question, model, any_pandoc):
+    for spelling, options in (("div", ""), ("native", "-f markdown-yaml_metadata_block")):
+        write("notes.md", f"# A\n\nText.\n\n{block('?: ' + question, spelling)}\n\nText.\n")
+        ok(f"pandoc {options} -F lmm-chat notes.md -o notes.md", any_pandoc)
+        assert chat_in()[0] == ("user", question)
+
+
+def test_a_file_that_is_saved_meanwhile_stays_the_editors(model, any_pandoc):
+    write("notes.md", notes("native"))
+    changed = notes("native").replace("First", "Changed first")
+    model.delay = 0.5
+
+    def save():
+        while not model.count:
+            time.sleep(0.01)
+        write("notes.md", changed)
+
+    saver = threading.Thread(target=save)
+    saver.start()
+    done = run("pandoc -F lmm-chat notes.md -o notes.md", any_pandoc)
+    saver.join()
+    assert done.returncode != 0
+    assert text("notes.md") == changed
+    model.delay = 0
+    ok("pandoc -F lmm-chat notes.md -o notes.md", any_pandoc)
+    assert chat_in()[1] == ("model", "Yes.")
+    assert model.count == 2  # the replies were in the cache
+
+
+def test_without_a_model_the_document_is_handed_on(model, monkeypatch, any_pandoc):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    write("notes.md", notes("native"))
+    assert b"set OPENAI_API_KEY" in ok("pandoc -F lmm-chat notes.md -o notes.md", any_pandoc).stderr
+    assert text("notes.md") == notes("native")

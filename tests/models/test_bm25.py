@@ -1,0 +1,149 @@
+"""BM25 vectors: those of fastembed, without fastembed."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.models import bm25
+from lmm_core.models.bm25 import LANGUAGES, LISTS, Bm25Encoder, bm25_language, stop_words
+from lmm_core.models.embedder import Sparse, SparseEncoder
+from lmm_core.models.sources import ModelError
+
+ROOT = Path(__file__).parents[2]
+TEXTS = [
+    "The mean is not robust; the median's robustness is well-known (see §3).",
+    "Der Mittelwert ist nicht robust: größere Ausreißer verschieben ihn, daß es kracht.",
+    "La moyenne n'est pas robuste; aujourd'hui l'écart-type non plus.",
+    "Dov'è l'errore standard? Perché la varianza è grande, dell'altro no.",
+    "¿Por qué la media no es robusta? Porque un valor extremo la desplaza.",
+    "x_1 = __init__ _ ‿ ١٢٣ ΑΣ' ὈΔΥΣΣΕΎΣ İstanbul ﬁne straße Ⅷ 日本語 a\u0301b",
+    "w" * 40 + " " + "v" * 41,
+    "the of and",
+    "",
+    "residual " * 300,
+]
+
+
+def plain(sparse):
+    return dict(zip(sparse.indices, sparse.values, strict=True))
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """fastembed's own encoder, on our lists."""
+    from fastembed.sparse.bm25 import Bm25
+
+    def make(language, **more):
+        return Bm25("Qdrant/bm25", cache_dir=str(LISTS), specific_model_path=str(LISTS), language=language, **more)
+
+    return make
+
+
+@pytest.mark.parametrize("language", LANGUAGES.values())
+def test_vectors_are_those_of_fastembed(language, reference, corpora):
+    texts = TEXTS + [path.read_text(encoding="utf-8")[:3000] for path in sorted(corpora.rglob("*.md"))[:20]]
+    encoder, other = Bm25Encoder(language), reference(language)
+    for text, found, vector in zip(texts, encoder.encode(texts), other.embed(texts), strict=True):
+        assert (found.indices, found.values) == (vector.indices.tolist(), vector.values.tolist()), text
+        query = next(iter(other.query_embed(text)))
+        assert plain(encoder.encode_query(text)) == dict(
+            zip(query.indices.tolist(), query.values.tolist(), strict=True)
+        )
+
+
+def test_a_language_without_a_list_is_fastembed_without_stems(reference):
+    encoder, other = Bm25Encoder("pl"), reference("english", disable_stemmer=True)
+    assert [plain(found) for found in encoder.encode(TEXTS)] == [plain(vector) for vector in other.embed(TEXTS)]
+    assert (encoder.name, encoder.language) == ("bm25/none", "none")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(max_size=60), max_size=5), st.sampled_from(["", "de", "fr", "it", "es", "xx"]))
+def test_any_text_has_a_vector_of_its_own(texts, language):
+    encoder = Bm25Encoder(language)
+    together = encoder.encode(texts)
+    assert together == [Bm25Encoder(language).encode([text])[0] for text in texts]
+    for text, found in zip(texts, together, strict=True):
+        assert len(set(found.indices)) == len(found.indices) == len(found.values)
+        assert all(0 < value <= 2.2 for value in found.values)
+        assert set(encoder.encode_query(text).indices) == set(found.indices)
+
+
+@pytest.mark.parametrize(
+    ("lang", "language"),
+    [
+        ("", "english"),
+        (" en ", "english"),
+        ("en-GB", "english"),
+        ("de-AT", "german"),
+        ("DE_ch.UTF-8", "german"),
+        ("french", "french"),
+        ("it", "italian"),
+        ("es", "spanish"),
+        ("pl", "none"),
+        ("none", "none"),
+        ("../english", "none"),
+    ],
+)
+def test_languages_go_by_their_code(lang, language):
+    assert bm25_language(lang) == language
+    assert bm25_language(language) == language
+    assert Bm25Encoder(lang).name == f"bm25/{language}"
+
+
+def test_words_of_one_stem_find_each_other():
+    encoder = Bm25Encoder("de")
+    assert encoder.encode_query("die Mittelwerte") == encoder.encode_query("Mittelwert")
+    assert encoder.encode_query("der die das") == Sparse([], [])
+
+
+def test_an_encoder_follows_the_protocol():
+    assert isinstance(Bm25Encoder(), SparseEncoder)
+
+
+def test_a_list_that_is_missing_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(bm25, "LISTS", tmp_path)
+    stop_words.cache_clear()
+    with pytest.raises(ModelError, match=r"german\.txt"):
+        Bm25Encoder("de")
+    stop_words.cache_clear()
+
+
+@pytest.mark.parametrize("language", LANGUAGES.values())
+def test_lists_hold_words_as_texts_are_read(language):
+    """One word a line, in lower case, without what a text is split at."""
+    data = (LISTS / f"{language}.txt").read_bytes()
+    lines = data.decode("utf-8").split("\n")
+    assert lines.pop() == ""
+    assert len(lines) == len(set(lines)) > 120
+    assert all(line.isalpha() and line == line.lower() for line in lines)
+
+
+def test_the_english_list_is_the_usual_one():
+    usual = ROOT.parent / "shared" / "models" / "bm25" / "english.txt"
+    if not usual.is_file():
+        pytest.skip("no models beside the repository")
+    assert usual.read_bytes() == (LISTS / "english.txt").read_bytes()
+
+
+def test_neither_fastembed_nor_numpy_is_imported():
+    code = (
+        "import sys; from lmm_core.models.bm25 import Bm25Encoder; Bm25Encoder('de').encode(['ein Text'])\n"
+        "print([name for name in ('fastembed', 'numpy', 'onnxruntime') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_encoding_is_no_part_of_the_wait(corpora):
+    """2,500 chunks a second are asked for; a busy machine gets half of it."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(corpora.rglob("*.md")))
+    chunks = [text[start : start + 1000] for start in range(0, min(len(text), 2_000_000), 1000)]
+    began = time.process_time()
+    Bm25Encoder("en").encode(chunks)
+    assert len(chunks) / (time.process_time() - began) > 1250

@@ -1,0 +1,305 @@
+"""Vectors that are kept, and embedding by way of them."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lmm_core.models.embedder import Embedder
+from lmm_core.models.embedding_cache import MOST_TEXTS, CachedEmbedder, EmbeddingCache, EmbeddingCacheSize
+from lmm_core.models.sources import ModelError
+
+ROOT = Path(__file__).parents[2]
+
+
+class Lengths:
+    """Embeds a text as its length, and its first character."""
+
+    window = 100
+
+    def __init__(self, name="test/lengths", fail_at="", dimensions=2):
+        self.name, self.fail_at, self.dimensions = name, fail_at, dimensions
+        self.seen = []
+        self.running = self.most = 0
+
+    async def embed(self, texts):
+        self.running += 1
+        self.most = max(self.most, self.running)
+        await asyncio.sleep(0)
+        self.running -= 1
+        if self.fail_at and self.fail_at in texts:
+            raise ModelError("no more")
+        self.seen += texts
+        return [[len(text) + 0.1, *[float(ord(text[:1] or "\0"))] * (self.dimensions - 1)] for text in texts]
+
+    async def close(self):
+        pass
+
+
+@pytest.fixture
+def cache(tmp_path):
+    cache = EmbeddingCache(tmp_path / "cache")
+    yield cache
+    cache.close()
+
+
+def cached(model, cache, **more):
+    warnings = []
+    embedder = CachedEmbedder(model, cache, warnings.append, **more)
+    return embedder, warnings
+
+
+def embed(embedder, texts):
+    return asyncio.run(embedder.embed(texts))
+
+
+# Embedding
+
+
+def test_a_text_is_embedded_once(cache):
+    model = Lengths()
+    embedder, warnings = cached(model, cache)
+    first = embed(embedder, ["a", "bb", "a"])
+    assert embed(embedder, ["bb", "a", "ccc"]) == [first[1], first[0], embed(embedder, ["ccc"])[0]]
+    assert model.seen == ["a", "bb", "ccc"]
+    assert (embedder.hits, embedder.embedded, warnings) == (4, 3, [])
+    assert isinstance(embedder, Embedder)
+    assert (embedder.name, embedder.window) == ("test/lengths", 100)
+
+
+def test_another_run_finds_the_same_vectors(cache):
+    first = embed(cached(Lengths(), cache)[0], ["a", "bb"])
+    model = Lengths()
+    assert embed(cached(model, EmbeddingCache(cache.path.parent))[0], ["a", "bb"]) == first
+    assert model.seen == []
+
+
+def test_vectors_are_the_same_with_and_without_a_cache(cache):
+    assert embed(cached(Lengths(), None)[0], ["a"]) == embed(cached(Lengths(), cache)[0], ["a"])
+
+
+def test_another_model_embeds_anew(cache):
+    embed(cached(Lengths(), cache)[0], ["a"])
+    model = Lengths("test/other")
+    embed(cached(model, cache)[0], ["a"])
+    assert model.seen == ["a"]
+
+
+def test_one_name_in_another_space_embeds_anew(cache):
+    for space in ("test/lengths@one", "test/lengths@two"):
+        model = Lengths()
+        model.space = space
+        embed(cached(model, cache)[0], ["a"])
+        assert model.seen == ["a"]
+
+
+def test_a_model_that_has_become_another_one_under_its_name_embeds_anew(cache):
+    embed(cached(Lengths(), cache)[0], ["a", "b"])
+    model = Lengths(dimensions=3)
+    embedder = cached(model, cache)[0]
+    assert [len(vector) for vector in embed(embedder, ["a", "new"])] == [3, 3]
+    assert sorted(model.seen) == ["a", "new", "new"]
+    assert [len(vector) for vector in embed(embedder, ["a", "new"])] == [3, 3]
+    assert len(model.seen) == 3
+
+
+def test_nothing_to_embed(cache):
+    assert embed(cached(Lengths(), cache)[0], []) == []
+    assert not cache.path.exists()
+
+
+def test_any_number_of_texts_in_their_order(cache):
+    texts = [f"{number} " * (number % 7) for number in range(3 * MOST_TEXTS + 1)]
+    model = Lengths()
+    embedder = cached(model, cache, at_once=2)[0]
+    alone = [embed(CachedEmbedder(Lengths(), None), [text])[0] for text in texts]
+    assert embed(embedder, texts) == alone
+    assert model.most == 2
+    assert embed(embedder, list(reversed(texts))) == list(reversed(alone))
+    assert len(model.seen) == len(set(texts))
+
+
+def test_what_was_embedded_before_an_error_is_kept(cache):
+    texts = [f"text {number}" for number in range(4 * MOST_TEXTS)]
+    embedder = cached(Lengths(fail_at=texts[2 * MOST_TEXTS]), cache, at_once=1)[0]
+    with pytest.raises(ModelError, match="no more"):
+        embed(embedder, texts)
+    assert embedder.embedder.seen == texts[: 2 * MOST_TEXTS]
+    again = Lengths()
+    embed(cached(again, cache)[0], texts)
+    assert again.seen == texts[2 * MOST_TEXTS :]
+
+
+def test_what_is_no_vector_is_an_error(cache):
+    class Broken(Lengths):
+        async def embed(self, texts):
+            return [[None, 1.0] for _ in texts]
+
+    with pytest.raises(ModelError, match="not of numbers"):
+        embed(cached(Broken(), cache)[0], ["a"])
+
+
+def test_half_a_surrogate_pair_has_a_key(cache):
+    embedder = cached(Lengths(), cache)[0]
+    assert embed(embedder, ["\ud800"]) == embed(embedder, ["\ud800"])
+
+
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from lmm_core.models.embedding_cache import CachedEmbedder, EmbeddingCache
+from tests.models.test_embedding_cache import Lengths
+class Killed(Lengths):
+    async def embed(self, texts):
+        if "text 200" in texts:
+            os.kill(os.getpid(), 9)
+        return await super().embed(texts)
+embedder = CachedEmbedder(Killed(), EmbeddingCache(Path(sys.argv[1])), at_once=1)
+asyncio.run(embedder.embed([f"text {number}" for number in range(300)]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no kill -9")
+def test_a_run_that_was_killed_goes_on_where_it_stopped(cache):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(cache.path.parent)], cwd=ROOT)
+    assert done.returncode == -signal.SIGKILL
+    model = Lengths()
+    embed(cached(model, cache)[0], [f"text {number}" for number in range(300)])
+    assert model.seen == [f"text {number}" for number in range(200 - 200 % MOST_TEXTS, 300)]
+
+
+# Where the cache cannot be used
+
+
+def goes_on(cache):
+    model = Lengths()
+    embedder, warnings = cached(model, cache)
+    assert len(embed(embedder, ["a", "b"])) == len(embed(embedder, ["a", "b"])) == 2
+    assert model.seen == ["a", "b", "a", "b"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"going on without the embedding cache: {cache.path}: ")
+
+
+@pytest.mark.parametrize("data", [b"not a database at all" * 99, b"SQLite format 3\0" + b"\xff" * 4096])
+def test_a_broken_file(cache, data):
+    cache.path.parent.mkdir()
+    cache.path.write_bytes(data)
+    goes_on(cache)
+    assert cache.clear() == EmbeddingCacheSize(0, 0)
+    cache.keep({b"k": [1.0]})
+    assert cache.find([b"k"]) == {b"k": [1.0]}
+
+
+def test_a_database_of_another_kind(cache):
+    cache.path.parent.mkdir()
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("CREATE TABLE embeddings (other)")
+    goes_on(cache)
+
+
+def test_a_file_in_the_place_of_the_folder(cache):
+    cache.path.parent.write_text("I am no folder.")
+    goes_on(cache)
+
+
+def test_a_folder_that_cannot_be(tmp_path):
+    goes_on(EmbeddingCache(tmp_path / ("x" * 300)))
+
+
+def test_a_vector_that_is_no_vector_is_made_again(cache):
+    model = Lengths()
+    embed(cached(model, cache)[0], ["a"])
+    cache._run("UPDATE embeddings SET vector = ?", b"abc")
+    embed(cached(model, cache)[0], ["a"])
+    assert model.seen == ["a", "a"]
+
+
+# The file
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.binary(max_size=20), st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=9)))
+def test_any_vector_comes_back(cache, vectors):
+    cache.keep(vectors)
+    assert cache.find(list(vectors)) == vectors
+    assert cache.find([b"there is no such key, it is too long"]) == {}
+
+
+def test_many_keys_are_found_at_once(cache):
+    vectors = {b"%d" % number: [float(number)] for number in range(1234)}
+    cache.keep(vectors)
+    assert cache.find([*vectors, b"other"]) == vectors
+    assert cache.size() == EmbeddingCacheSize(1234, 1234 * 4)
+
+
+def test_what_is_used_on_one_day_is_written_once(cache):
+    cache.keep({b"k": [1.0]})
+    changes = cache._connection.total_changes
+    cache.find([b"k"])
+    assert cache._connection.total_changes == changes
+    cache._run("UPDATE embeddings SET used = used - 100000")
+    cache.find([b"k"])
+    assert time.time() - cache._run("SELECT used FROM embeddings")[0][0] < 60
+
+
+def test_the_vectors_used_longest_ago_go(tmp_path):
+    cache = EmbeddingCache(tmp_path, most_bytes=40_000)
+    cache.keep({b"old": [0.0] * 100})
+    cache._run("UPDATE embeddings SET used = used - 100000")
+    for number in range(200):
+        cache.keep({b"%d" % number: [1.0] * 100})
+    cache.close()
+    again = EmbeddingCache(tmp_path, most_bytes=40_000)
+    again.keep({b"last": [2.0]})
+    assert again.size().bytes <= 40_000
+    assert again.size().vectors > 60
+    assert set(again.find([b"old", b"199", b"last"])) == {b"199", b"last"}
+
+
+def test_sizes_are_added_up_without_reading_vectors(cache):
+    cache.keep({b"k": [1.0]})
+    plan = cache._run("EXPLAIN QUERY PLAN SELECT COUNT(*), COALESCE(SUM(size), 0) FROM embeddings")
+    assert "COVERING INDEX" in plan[0][3]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
+def test_nobody_else_may_read_it(cache):
+    old = os.umask(0)
+    try:
+        cache.keep({b"k": [1.0]})
+    finally:
+        os.umask(old)
+    assert {file.stat().st_mode & 0o777 for file in cache.path.parent.iterdir()} == {0o600}
+
+
+def test_it_holds_no_texts(cache):
+    embed(cached(Lengths(), cache)[0], ["heteroscedasticity"])
+    cache.close()
+    assert b"heteroscedasticity" not in b"".join(file.read_bytes() for file in cache.path.parent.iterdir())
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from lmm_core.models.embedding_cache import EmbeddingCache
+cache = EmbeddingCache(Path(sys.argv[1]))
+for number in range(100):
+    cache.keep({f"{sys.argv[2]} {number}".encode(): [1.0], b"shared": [2.0]})
+"""
+
+
+def test_processes_that_write_at_once(tmp_path):
+    running = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name], cwd=ROOT, stderr=subprocess.PIPE)
+        for name in "abc"
+    ]
+    assert [process.communicate()[1] for process in running] == [b""] * 3
+    assert EmbeddingCache(tmp_path).size().vectors == 301

@@ -1,0 +1,423 @@
+"""Embedding models on this machine; nothing here reaches a network."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from lmm_core.cli.models import models as models_command
+from lmm_core.doctor import examine
+from lmm_core.from_config import embedder_from_config
+from lmm_core.model_pool import Models
+from lmm_core.models.embedder import Embedder
+from lmm_core.models.embedding_cache import CachedEmbedder, EmbeddingCache
+from lmm_core.models.fastembed_embedder import FastEmbedder, list_models, models_folder, newest_model
+from lmm_core.models.openai_embedder import OpenAIEmbedder
+from lmm_core.models.roles import ModelName, leads_outside, parse_name
+from lmm_core.models.sources import ModelError, known_sources
+from lmm_core.project import ConfigError, for_document, load_project
+
+ROOT = Path(__file__).parents[2]
+MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
+HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
+NEAR = ("The mean is pulled by extreme values.", "Outliers move the average.", "We went to the beach by bus.")
+
+needs_model = pytest.mark.skipif(not MINILM.is_dir(), reason="no models beside the repository")
+
+
+def name(model):
+    return ModelName("fastembed", str(model))
+
+
+def embed(embedder, *texts):
+    return asyncio.run(embedder.embed(texts))
+
+
+def dot(one, other):
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return FastEmbedder(name(MINILM))
+
+
+@pytest.fixture
+def own_model(tmp_path):
+    """A copy of the model that a test may break, in the working folder's `model`."""
+    folder = shutil.copytree(MINILM, tmp_path / "model", copy_function=shutil.copyfile)
+    os.chmod(folder, 0o755)
+    return folder
+
+
+def put_on_machine(hub="Qdrant/all-MiniLM-L6-v2-onnx", files=MINILM, model_file="model.onnx"):
+    """What a download leaves in the cache folder."""
+    folder = models_folder() / f"models--{hub.replace('/', '--')}"
+    revision = "0123456789abcdef0123456789abcdef01234567"
+    shutil.copytree(files, folder / "snapshots" / revision, copy_function=shutil.copyfile)
+    os.chmod(folder / "snapshots" / revision, 0o755)
+    (folder / "snapshots" / revision / "model.onnx").rename(folder / "snapshots" / revision / model_file)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(revision)
+    return folder
+
+
+# Vectors
+
+
+@needs_model
+def test_a_text_becomes_a_vector_of_length_1(minilm):
+    (vector,) = embed(minilm, NEAR[0])
+    assert (len(vector), minilm.dimensions, minilm.window) == (384, 384, 256)
+    assert dot(vector, vector) == pytest.approx(1, abs=1e-5)
+    assert all(type(number) is float for number in vector)
+    assert isinstance(minilm, Embedder)
+
+
+@needs_model
+def test_texts_that_say_the_same_are_nearer(minilm):
+    one, same, other = embed(minilm, *NEAR)
+    assert dot(one, same) > dot(one, other) + 0.2
+
+
+@needs_model
+def test_a_vector_does_not_depend_on_what_else_is_embedded(minilm):
+    texts = [*NEAR, "short", "long " * 200, *(f"text {number} " * number for number in range(20))]
+    together = embed(minilm, *texts)
+    assert together == [embed(minilm, text)[0] for text in texts]
+    assert together == list(reversed(embed(minilm, *reversed(texts))))
+    assert together[:3] == embed(FastEmbedder(name(MINILM)), *NEAR)
+
+
+@needs_model
+def test_vectors_are_those_of_fastembed(minilm):
+    from fastembed import TextEmbedding
+
+    own = TextEmbedding(HUB_NAME, cache_dir=str(MINILM), specific_model_path=str(MINILM))
+    for vector, other in zip(embed(minilm, *NEAR), own.embed(list(NEAR), batch_size=1), strict=True):
+        assert vector == pytest.approx(other.tolist(), abs=1e-6)
+
+
+@needs_model
+def test_what_is_beyond_the_window_is_cut_off_and_can_be_counted(minilm):
+    assert minilm.count("") == 2
+    assert minilm.count("hello world") == 4
+    assert minilm.count("word " * 1000) == 1002
+    long = "word " * (minilm.window - 2)
+    assert minilm.count(long) == minilm.window
+    assert embed(minilm, long) == embed(minilm, long + "and what nobody sees")
+    assert embed(minilm, long) != embed(minilm, "other " + long)
+
+
+@needs_model
+@pytest.mark.parametrize("text", ["", " ", "\0", "\ud800", "日本語", "e\u0301" * 50, "x" * 100_000])
+def test_any_text_has_a_vector(minilm, text):
+    (vector,) = embed(minilm, text)
+    assert dot(vector, vector) == pytest.approx(1, abs=1e-5)
+    assert minilm.count(text) >= 2
+
+
+@needs_model
+def test_nothing_to_embed_loads_nothing():
+    embedder = FastEmbedder(name(MINILM))
+    assert embed(embedder) == []
+    assert embedder._model is None
+
+
+@needs_model
+def test_a_closed_model_is_opened_again(minilm):
+    before = embed(minilm, "text")
+    asyncio.run(minilm.close())
+    assert embed(minilm, "text") == before
+
+
+@needs_model
+def test_embeddings_that_are_asked_for_at_the_same_time(minilm):
+    async def work():
+        return await asyncio.gather(*(minilm.embed([text]) for text in NEAR))
+
+    assert [vector for (vector,) in asyncio.run(work())] == embed(minilm, *NEAR)
+
+
+@needs_model
+def test_a_cached_vector_is_the_very_same(minilm, tmp_path):
+    cache = EmbeddingCache(tmp_path)
+    first = embed(CachedEmbedder(minilm, cache), *NEAR)
+    again = CachedEmbedder(minilm, cache)
+    assert embed(again, *NEAR) == first == embed(minilm, *NEAR)
+    assert (again.hits, again.embedded) == (3, 0)
+
+
+@needs_model
+def test_a_model_that_was_exchanged_has_another_space(own_model):
+    before = FastEmbedder(name("./model"))
+    assert before.space == FastEmbedder(name("./model")).space
+    os.utime(own_model / "model.onnx", (1, 1))
+    after = FastEmbedder(name("./model"))
+    assert (before.name, before.space) != (after.name, after.space)
+    assert before.name == after.name == "fastembed/./model"
+
+
+# Folders
+
+
+@needs_model
+def test_a_folder_goes_from_the_projects_root_on(own_model, tmp_path):
+    (tmp_path / "book" / "part").mkdir(parents=True)
+    Path("config.toml").write_text('[embeddings]\ndense_model = "fastembed/./model"\n')
+    for path in (None, tmp_path / "book" / "part" / "notes.md"):
+        embedder = embedder_from_config(path)
+        assert embedder.name == "fastembed/./model"
+        assert len(embed(embedder, "text")[0]) == 384
+
+
+@needs_model
+def test_a_folder_that_does_not_say_its_dimensions(own_model):
+    (own_model / "config.json").unlink()
+    assert FastEmbedder(name("./model")).dimensions == 384
+
+
+@needs_model
+def test_a_folder_that_says_wrong_dimensions(own_model):
+    (own_model / "config.json").write_text('{"hidden_size": 100, "pad_token_id": 0}')
+    with pytest.raises(ModelError, match="384, not 100 dimensions"):
+        embed(FastEmbedder(name("./model")), "text")
+
+
+@needs_model
+def test_the_folder_says_how_tokens_become_one_vector(own_model, minilm):
+    (own_model / "1_Pooling").mkdir()
+    (own_model / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    first = embed(FastEmbedder(name("./model")), "text")
+    assert first != embed(minilm, "text")
+    own_model.rename("bge-small-en-v1.5-int8")
+    shutil.rmtree("bge-small-en-v1.5-int8/1_Pooling")
+    assert embed(FastEmbedder(name("./bge-small-en-v1.5-int8")), "text") == first
+
+
+@needs_model
+@pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "tokenizer_config.json"])
+def test_a_folder_in_which_a_file_is_missing(own_model, file):
+    (own_model / file).unlink()
+    with pytest.raises(ModelError, match=f"{file} missing") as caught:
+        FastEmbedder(name("./model"))
+    assert caught.value.stop
+
+
+def test_a_folder_that_is_not_there():
+    with pytest.raises(ModelError, match=r"no folder .*nowhere"):
+        FastEmbedder(name("./nowhere"))
+
+
+@needs_model
+@pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "tokenizer_config.json"])
+@pytest.mark.parametrize("data", [b"", b"{}", b"\xff" * 1000])
+def test_a_folder_with_a_broken_file(own_model, file, data):
+    (own_model / file).write_bytes(data)
+    with pytest.raises(ModelError, match=r"fastembed/\./model cannot be used: .+"):
+        embed(FastEmbedder(name("./model")), "text")
+
+
+@pytest.mark.parametrize(
+    ("model", "outside"),
+    [
+        ("./models/x", False),
+        ("./a/../b", False),
+        ("../x", True),
+        ("./../x", True),
+        ("/etc", True),
+        ("./link", True),
+        ("./nul\0", True),
+        ("BAAI/bge-small-en-v1.5", False),
+        ("..", False),  # no folder, but a name that fastembed does not know
+    ],
+)
+def test_which_folders_lead_outside(model, outside, tmp_path):
+    (tmp_path / "link").symlink_to("/etc")
+    assert leads_outside(name(model), tmp_path) == outside
+
+
+def test_a_file_cannot_name_a_folder_outside(monkeypatch):
+    Path("config.toml").write_text('[embeddings]\ndense_model = "fastembed/../model"\n')
+    with pytest.raises(ConfigError, match=r"`embeddings.dense_model`: should be a folder inside"):
+        load_project(None)
+    Path("config.toml").unlink()
+    with pytest.raises(ConfigError, match=r"`model.embedding`: should be a folder inside"):
+        for_document(load_project(None), {"model": {"embedding": "fastembed//model"}})
+    monkeypatch.setenv("LMM_MODEL_EMBEDDING", "fastembed//model")
+    assert load_project(None).models["embedding"] == "fastembed//model"
+
+
+# Models that are got
+
+
+def test_no_model_is_there_at_first():
+    assert newest_model() == ""
+    assert embedder_from_config() is None
+
+
+@needs_model
+def test_a_model_that_was_got_is_used_where_none_is_named(minilm):
+    put_on_machine()
+    embedder = embedder_from_config()
+    assert (embedder.name, embedder.window, embedder.dimensions) == (f"fastembed/{HUB_NAME}", 256, 384)
+    assert embed(embedder, *NEAR) == embed(minilm, *NEAR)
+    assert [one.name for one in list_models() if one.present] == [HUB_NAME]
+
+
+@needs_model
+def test_of_several_models_the_one_that_was_got_last_is_used():
+    first = put_on_machine()
+    second = put_on_machine("Qdrant/bge-small-en-v1.5-onnx-Q", model_file="model_optimized.onnx")
+    os.utime(first / "snapshots", (1000, 1000))
+    os.utime(second / "snapshots", (2000, 2000))
+    assert newest_model() == "BAAI/bge-small-en-v1.5"
+    done = CliRunner().invoke(models_command, ["get", HUB_NAME])
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert newest_model() == HUB_NAME
+
+
+@needs_model
+def test_a_model_that_was_not_got_completely_is_not_there():
+    folder = put_on_machine()
+    next(folder.rglob("model.onnx")).unlink()
+    assert newest_model() == ""
+    with pytest.raises(ModelError, match="is not on this machine"):
+        FastEmbedder(name(HUB_NAME))
+
+
+def test_with_a_key_openai_goes_first(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    assert isinstance(embedder_from_config(), OpenAIEmbedder)
+    monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
+    assert embedder_from_config() is None
+
+
+def test_a_model_that_fastembed_does_not_know():
+    with pytest.raises(ModelError, match="did you mean BAAI/bge-small-en"):
+        FastEmbedder(name("BAAI/bge-smal-en"))
+
+
+def test_what_embeds_cannot_be_asked():
+    with pytest.raises(ModelError, match="for embeddings alone"):
+        Models("fastembed/BAAI/bge-small-en").asker(load_project(None), "major")
+    with pytest.raises(ModelError, match="name a model"):
+        parse_name("fastembed", known_sources())
+
+
+OFFLINE = """
+import socket, sys, time
+def refuse(*arguments, **more):
+    print("asked the network", file=sys.stderr)
+    raise OSError("no network in this test")
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+import fastembed  # not to count how long this takes
+from lmm_core.models.fastembed_embedder import FastEmbedder, get_model
+from lmm_core.models.roles import ModelName
+from lmm_core.models.sources import ModelError
+began = time.monotonic()
+try:
+    {code}
+except ModelError as error:
+    print(error)
+print(time.monotonic() - began)
+"""
+
+
+def offline(code):
+    """What some code prints, its seconds, and its standard error, where every socket fails."""
+    done = subprocess.run([sys.executable, "-c", OFFLINE.format(code=code)], cwd=ROOT, capture_output=True, text=True)
+    *said, seconds = done.stdout.splitlines()
+    return "\n".join(said), float(seconds), done.stderr
+
+
+def test_a_model_that_is_not_there_asks_no_network():
+    said, seconds, errors = offline("FastEmbedder(ModelName('fastembed', 'BAAI/bge-small-en-v1.5'))")
+    assert said == "fastembed/BAAI/bge-small-en-v1.5 is not on this machine: lmm models get BAAI/bge-small-en-v1.5"
+    assert (seconds < 1, errors) == (True, "")
+
+
+@needs_model
+def test_a_model_that_is_there_asks_no_network():
+    put_on_machine()
+    code = f"import asyncio; e = FastEmbedder(ModelName('fastembed', '{HUB_NAME}')); asyncio.run(e.embed(['a'])); print(e.window)"
+    said, _, errors = offline(code)
+    assert (said, errors) == ("256", "")
+
+
+def test_a_hub_that_cannot_be_reached_is_said_within_seconds():
+    said, seconds, errors = offline("get_model('BAAI/bge-small-en-v1.5')")
+    assert said.startswith("BAAI/bge-small-en-v1.5 cannot be got: the model hub cannot be reached: ")
+    assert len(said.splitlines()) == 1
+    assert seconds < 10
+    assert set(errors.splitlines()) == {"asked the network"}
+
+
+# Commands
+
+
+def test_models_are_listed():
+    done = CliRunner().invoke(models_command, ["list", "--json"])
+    found = {one["name"]: one for one in json.loads(done.stdout)}
+    assert found["BAAI/bge-small-en-v1.5"]["dimensions"] == 384
+    assert not any(one["present"] for one in found.values())
+    lines = CliRunner().invoke(models_command, ["list"]).stdout.splitlines()
+    assert len(lines) == len(found) > 20
+    assert any(line.startswith("BAAI/bge-small-en-v1.5 ") for line in lines)
+
+
+def test_a_model_that_does_not_exist_cannot_be_got():
+    done = CliRunner().invoke(models_command, ["get", "nobody/nothing"])
+    assert done.exit_code == 1
+    assert "fastembed knows no such model" in done.stderr
+
+
+def embedding_finding():
+    return next(finding for finding in examine() if finding.what == "embedding")
+
+
+def test_the_doctor_says_what_embeds(monkeypatch):
+    assert embedding_finding().found.startswith("none: ")
+    assert "lmm models get" in embedding_finding().advice
+    monkeypatch.setenv("LMM_MODEL_EMBEDDING", "fastembed/BAAI/bge-small-en")
+    assert "is not on this machine" in embedding_finding().found
+    if MINILM.is_dir():
+        monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{MINILM}")
+        assert embedding_finding().found.endswith("on this machine; no key, no network")
+
+
+def test_naming_a_folder_imports_nothing_heavy():
+    code = (
+        "import sys, lmm_core.cli.models, lmm_core.models.embedding_cache\n"
+        "from lmm_core.models.fastembed_embedder import FastEmbedder, newest_model\n"
+        "newest_model()\n"
+        "print([n for n in ('fastembed', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@needs_model
+def test_one_text_at_a_time_is_about_as_fast_as_fastembeds_batches(minilm):
+    from fastembed import TextEmbedding
+
+    own = TextEmbedding(HUB_NAME, cache_dir=str(MINILM), specific_model_path=str(MINILM))
+    texts = [f"{NEAR[number % 3]} {number} " * 10 for number in range(24)]
+
+    def seconds(work):
+        work()
+        times = []
+        for _ in range(3):
+            began = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - began)
+        return min(times)
+
+    assert seconds(lambda: embed(minilm, *texts)) < 2 * seconds(lambda: list(own.embed(texts)))

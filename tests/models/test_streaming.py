@@ -1,0 +1,72 @@
+"""Answers that come in parts, through the real client."""
+
+import asyncio
+
+import pytest
+
+from lmm_core.models.chat import Message, Request
+from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.roles import ModelName, Requests
+from lmm_core.models.sources import ModelError, known_sources
+from tests.model_server import ModelServer
+
+REQUEST = Request((Message("user", "Hello?"),))
+LONG = "One two\n\nthree — 🙂 four."
+
+
+def ask(server, monkeypatch, shown):
+    """The reply, with its parts put into `shown`."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
+    async def talk():
+        model = OpenAIChat(ModelName("openai", "m"), known_sources({})["openai"], Requests(max_retries=0))
+        try:
+            return await model.reply(REQUEST, shown.append if shown is not None else None)
+        finally:
+            await model.close()
+
+    return asyncio.run(talk())
+
+
+def test_the_parts_are_shown_and_make_the_whole(monkeypatch):
+    shown = []
+    with ModelServer(LONG) as server:
+        reply = ask(server, monkeypatch, shown)
+    assert (reply.text, reply.tokens_in, reply.tokens_out) == (LONG, 100, 20)
+    assert "".join(shown) == LONG
+    assert len(shown) > 3
+    assert [body["stream"] for body in server.requests] == [True]
+
+
+def test_nothing_is_streamed_where_nobody_looks(monkeypatch):
+    with ModelServer(LONG) as server:
+        assert ask(server, monkeypatch, None).text == LONG
+    assert "stream" not in server.requests[0]
+
+
+@pytest.mark.parametrize("stream", [False, None], ids=["ignores it", "refuses it"])
+def test_a_server_that_cannot_stream_still_answers(stream, monkeypatch):
+    with ModelServer(LONG, stream=stream) as server:
+        assert ask(server, monkeypatch, []).text == LONG
+
+
+def test_a_stream_that_breaks_off_is_an_error(monkeypatch):
+    with (
+        ModelServer(LONG, fault=lambda body, number: "break") as server,
+        pytest.raises(ModelError, match="broke off in the middle"),
+    ):
+        ask(server, monkeypatch, [])
+    assert server.count == 1
+
+
+def test_a_stream_that_just_stops_is_no_answer(monkeypatch):
+    with ModelServer(LONG, fault=lambda body, number: "end" if body.get("stream") else None) as server:
+        assert ask(server, monkeypatch, []).text == LONG
+    assert [body.get("stream") for body in server.requests] == [True, None]
+
+
+def test_an_empty_answer_is_one(monkeypatch):
+    with ModelServer("") as server:
+        assert ask(server, monkeypatch, []).text == ""
+    assert server.count == 1
