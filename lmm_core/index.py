@@ -20,8 +20,9 @@ from .markdown.files import MarkdownFile, load_markdown, project_root
 from .markdown.parse import parse_markdown_text
 from .markdown_files import RagWork, docid_of, project_of, save_as
 from .model_pool import Models
+from .models.roles import DEFAULT
 from .models.sources import ModelError
-from .project import DEFAULT, ConfigError, Project, load_project, project_from_settings
+from .project import ConfigError, Project, load_project, project_from_settings
 from .scan.header import report_errors
 from .scan.options import SplitOpts
 from .scan.split import Document, scan_split, split_documents
@@ -243,8 +244,8 @@ class Upload:
         )
         if not self.dry_run:
             new = await ainitialize_collection(self.store, index.collection, self.encoder)
-            if await ainitialize_collection(self.store, index.companion, self.companion) and not new:
-                create_records(self.store, index.collection)
+            if await ainitialize_collection(self.store, index.companion, self.companion) or new:
+                await asyncio.to_thread(create_records, self.store, index.collection)
         self.records = read_records(self.store, index.collection)
 
     def _load(self, path: Path) -> MarkdownFile | None:

@@ -3,8 +3,10 @@
 What it stores is qdrant-client's local mode. `python -m tests.qdrant_server PORT` runs one.
 """
 
+import contextlib
 import json
 import re
+import socket
 import sys
 import threading
 import time
@@ -50,8 +52,8 @@ class QdrantServer:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.client = QdrantClient(":memory:")
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
-        self.server.daemon_threads = True
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server.daemon_threads, self.server.qdrant = True, self
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
@@ -76,16 +78,29 @@ class QdrantServer:
                 return fault
         return None
 
-    def answer(self, method, path, body):
+    def refusal(self, key):
+        """Status and text for who does not have the key."""
+        if not self.key or key == self.key:
+            return None
+        return (403, f"Invalid API key {key}") if key else (401, "Must provide an API key")
+
+    def serve(self, line, body):
+        """Status and result of a request, one at a time: the local mode is no server."""
+        with self.lock:
+            self.requests.append(line)
+            self.bodies.append(body)
+            return self.answer(line, body)
+
+    def answer(self, line, body):
         """Status and result of a request."""
         for pattern, serve in ROUTES:
-            if found := re.fullmatch(pattern, f"{method} {path}"):
+            if found := re.fullmatch(pattern, line):
                 try:
                     return 200, serve(self, body, **found.groupdict())
                 except (ValueError, KeyError) as error:
                     missing = "not found" in str(error)
                     return (404 if missing else 400), str(error)
-        return 404, f"the test server does not know {method} {path}"
+        return 404, f"the test server does not know {line}"
 
     def create(self, body, name):
         metadata = None if self.old else body.get("metadata")
@@ -176,61 +191,50 @@ def as_json(thing):
     return thing.model_dump(mode="json") if hasattr(thing, "model_dump") else thing
 
 
-def _handler(server):
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class Handler(BaseHTTPRequestHandler):
+    """Reads requests, writes answers."""
 
-        def handle_any(self):
-            path = self.path.partition("?")[0]
-            line = f"{self.command} {path}"
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-            fault = server.fault_for(line)
-            if fault and fault.delay:
-                time.sleep(fault.delay)
-            if server.key and self.headers.get("api-key") != server.key:
-                refused = "Invalid API key or JWT" if self.headers.get("api-key") else "Must provide an API key"
-                return self.reply(403 if self.headers.get("api-key") else 401, refused)
-            if fault and not fault.done and (fault.status or fault.drop):
-                return self.fail(fault)
-            with server.lock:
-                server.requests.append(line)
-                server.bodies.append(body)
-                status, result = server.answer(self.command, path, body)
-            return self.fail(fault) if fault and (fault.status or fault.drop) else self.reply(status, result)
+    protocol_version = "HTTP/1.1"
 
-        do_GET = do_PUT = do_POST = do_DELETE = handle_any  # noqa: N815
+    def handle_any(self):
+        qdrant, line = self.server.qdrant, f"{self.command} {self.path.partition('?')[0]}"
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+        fault = qdrant.fault_for(line) or Fault()
+        time.sleep(fault.delay)
+        fails = fault.status or fault.drop
+        if refused := qdrant.refusal(self.headers.get("api-key")):
+            self.reply(*refused)
+        elif fails and not fault.done:
+            self.fail(fault)
+        else:
+            answer = qdrant.serve(line, body)
+            self.fail(fault) if fails else self.reply(*answer)
 
-        def fail(self, fault):
-            if fault.drop:
-                self.close_connection = True
-                self.connection.close()
-                return
+    do_GET = do_PUT = do_POST = do_DELETE = handle_any
+
+    def fail(self, fault):
+        if fault.drop:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+        else:
             self.reply(fault.status, fault.text, fault.headers)
 
-        def reply(self, status, result, headers=()):
-            answer = {"time": 0.0, "status": "ok", "result": as_json(result)}
-            if status != 200:
-                answer = {"time": 0.0, "status": {"error": result}}
-            data = json.dumps(answer).encode()
-            try:
-                self.send_response(status)
-                for name, value in (("Content-Type", "application/json"), ("Content-Length", str(len(data))), *headers):
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(data)
-            except OSError:
-                pass  # the client has gone: it waits for so long only
+    def reply(self, status, result, headers=()):
+        answer = {"time": 0.0, "status": "ok" if status == 200 else {"error": result}, "result": as_json(result)}
+        data = json.dumps(answer).encode()
+        with contextlib.suppress(OSError):  # the client has gone: it waits for so long only
+            self.send_response(status)
+            for name, value in (("Content-Type", "application/json"), ("Content-Length", str(len(data))), *headers):
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
 
-        def finish(self):
-            try:
-                super().finish()
-            except (OSError, ValueError):
-                pass
+    def finish(self):
+        with contextlib.suppress(OSError, ValueError):
+            super().finish()
 
-        def log_message(self, *_):
-            pass
-
-    return Handler
+    def log_message(self, *_):
+        pass
 
 
 if __name__ == "__main__":

@@ -76,7 +76,8 @@ def _summary(counts: Any, dry_run: bool) -> str:
     moved = f", {counts.moved} moved" if counts.moved else ""
     would = "would be " if dry_run else ""
     return (
-        f"{documents}, {counts.written} chunks {would}written, {counts.removed} removed{moved}, "
+        f"{documents}, {counts.written} chunk{'' if counts.written == 1 else 's'} {would}written, "
+        f"{counts.removed} removed{moved}, "
         f"{counts.unchanged} unchanged"
     )
 
@@ -195,7 +196,7 @@ def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
     logger, found = Told(), []
     for path in find(paths):
         try:
-            found += checked(lambda path=path: encode_file(path, _project(path), logger))
+            found += encode_file(path, _project(path), logger)
         except (OSError, MarkdownError) as error:
             tell(error, path, logger)
     if html is not None:

@@ -123,7 +123,11 @@ class OpenAIChat:
             raise ModelError(f"{self.name}: the reply was cut short ({ended})")
 
     def _open(self) -> AsyncOpenAI:
-        self._client = open_client(self._source, self._key, self._limits)
+        try:
+            self._client = open_client(self._source, self._key, self._limits)
+        except ModelError as error:
+            self.stopped = error
+            raise
         return self._client
 
     async def close(self) -> None:

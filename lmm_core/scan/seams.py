@@ -161,6 +161,7 @@ class Seams:
     def __init__(self, text: str, limits: Limits) -> None:
         self.text = text
         self.limits = limits
+        self._last = (NO_FRAME, 0)
 
     def units(self, starts: Sequence[int]) -> list[Unit]:
         """The units of the text, of whose blocks the starts are given."""
@@ -192,9 +193,8 @@ class Seams:
     def _fit(self, start: int, end: int, frame: Frame, kind: bool | None = None) -> list[Unit]:
         """A part as one unit, or nothing where it is too long for that."""
         text = self.text[start:end]
-        size = self.limits.of(text)
-        unit = Unit(start, end, frame, BLOCK, True if kind is None else kind, size)
-        if (self.limits.full(unit) if frame.after else size) > self._room(frame):
+        unit = Unit(start, end, frame, BLOCK, True if kind is None else kind, self.limits.of(text))
+        if (self.limits.full(unit) if frame.after else unit.size) > self._room(frame):
             return []
         unit.prose = not _NOT_PROSE.search(text) if kind is None else kind
         return [unit]
@@ -206,7 +206,9 @@ class Seams:
     def _length(self, frame: Frame) -> int:
         if not frame.before and not frame.after:
             return 0
-        return self.limits.count(frame.before) + self.limits.count(frame.after) + 2
+        if frame is not self._last[0]:  # asked for each line of code that is cut
+            self._last = frame, self.limits.count(frame.before) + self.limits.count(frame.after) + 2
+        return self._last[1]
 
     # Blocks, and what is in them
 

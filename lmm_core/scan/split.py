@@ -220,7 +220,8 @@ def _bare(block: TextBlock) -> str:
     """A block's source without the byte-order mark and the blank lines before it."""
     source = block.source
     if source.startswith(BOM) and block.line == 1 + count_lead(source):
-        source = source[1:]
+        lead = len(source) - len(source.lstrip(BOM + " \t\r\n"))
+        source = source[:lead].replace(BOM, "") + source[lead:]
     blanks = len(source) - len(source.lstrip(" \t\r\n"))
     return source[source.rfind("\n", 0, blanks) + 1 :]
 

@@ -20,7 +20,8 @@ from ..markdown.metadata import MESSAGE_KEYS
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, titles_path, traverse
 from ..markdown.unfold import unfold_edits
 from ..scan.knit import KnitRules, slug, strip_divs, types_of
-from ..scan.split import ChunkBlock, Document, div_type
+from ..scan.pool import div_type
+from ..scan.split import ChunkBlock, Document
 from .encoding import CHUNKER, EncodingModel, Texts, texts_to_encode
 
 SUMMARY = "summary"

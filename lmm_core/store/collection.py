@@ -18,7 +18,7 @@ from ..markdown.spelling import make_block
 from ..models.chat import run
 from .chunks import Chunk
 from .encoding import Encoder, compare_identity
-from .refresh import INDEXES, Changes, create_records, write_changes
+from .refresh import INDEXES, Changes, write_changes
 from .vector_store import Point, ScoredPoint, StoreError, VectorStore, Where
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
@@ -36,7 +36,6 @@ async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder
         return False
     spec = await encoder.spec()
     await asyncio.to_thread(store.create, name, spec, identity, INDEXES)
-    await asyncio.to_thread(create_records, store, name)
     return True
 
 

@@ -31,6 +31,7 @@ FORMAT = 1
 BATCH = 256  # points in one operation
 PAGE = 1000  # points of a scroll that are read at once
 FLUSH_AFTER = 16_384  # points: what is logged and not flushed is done again when opening
+NO_VECTOR = "none"  # the engine wants a vector where a collection is to have none; it stays empty
 ALL = 1_000_000  # more values of a key than there are
 INDEX_ABOVE = 256 * 1024  # KB of one vector. Below, looking at all is exact and fast: 100,000 x 384 takes 14 ms
 SPARE = 64 * 1024 * 1024  # bytes that stay free on the disk
@@ -333,9 +334,11 @@ def _edge_config(spec: VectorSpec) -> EdgeConfig:
         name: edge.EdgeVectorParams(size, edge.Distance.Cosine, multivector_config=most_similar)
         for name, size in spec.multi.items()
     }
+    # Edge wants a vector in every collection: points of one without any have none for this
+    sparse = spec.sparse or (() if dense or multi else ("none",))
     return edge.EdgeConfig(
         vectors=dense | multi,
-        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for name in spec.sparse},
+        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for name in sparse},
         optimizers=edge.EdgeOptimizersConfig(indexing_threshold=INDEX_ABOVE, default_segment_number=1),
     )
 

@@ -86,13 +86,15 @@ class QdrantStore:
         indexes: Mapping[str, Literal["keyword", "integer"]],
     ) -> None:
         """Make a collection; one of the name must not be there."""
+        from qdrant_client import models
+
         if self._is_there(name):
             raise StoreError(f"there is a collection {name!r} {self._place} already")
         kept = json.loads(json.dumps(dict(metadata)))
         vectors: dict[str, Any] = {**self._vectors(spec), **self._options()}
         self._ask(lambda: self._client.create_collection(name, metadata=kept, **vectors), waits=())
         for key, kind in indexes.items() if self._source else ():
-            self._ask(partial(self._client.create_payload_index, name, key, kind, wait=True))
+            self._ask(partial(self._client.create_payload_index, name, key, models.PayloadSchemaType(kind), wait=True))
         if kept and not self._ask(lambda: self._client.get_collection(name)).config.metadata:
             self._register(name, kept)
 

@@ -68,8 +68,8 @@ def documents(text, size=0):
 
 
 def squeeze(text):
-    """What is neither blank nor a line end."""
-    return re.sub(r"[ \t\r\n]", "", text)
+    """What is neither blank, nor a line end, nor a byte-order mark."""
+    return re.sub(r"[ \t\r\n\ufeff]", "", text)
 
 
 # Options

@@ -129,7 +129,9 @@ def test_the_nearest_skip_counts():
     assert [chunk.content for chunk in chunks("---\ntitle: T\nskip: true\n---\n\n" + text)] == ["shown text"]
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# Only a heading\n", "---\ntitle: T\n---\n", "---\nkey: x\n---\n", "***\n"])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "# Only a heading\n", "---\ntitle: T\n---\n", "---\nkey: x\n---\n", "***\n"]
+)
 def test_documents_without_text_have_no_chunks(text):
     assert chunks(text) == []
 

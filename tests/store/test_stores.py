@@ -1,0 +1,837 @@
+"""Every place keeps and finds the same: memory, a folder, a server."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from uuid import UUID
+
+import pytest
+
+from lmm_core.models.embedder import Sparse
+from lmm_core.store import edge_store, qdrant_store
+from lmm_core.store.places import LocalStorage, RemoteSource, open_store
+from lmm_core.store.vector_store import Point, Search, StoreError, VectorSpec, VectorStore, Where
+from tests.qdrant_server import Fault, QdrantServer
+
+DIMENSIONS = 8
+SPEC = VectorSpec(dense={"content": DIMENSIONS}, multi={"parts": DIMENSIONS}, sparse=("words",))
+INDEXES = {"type": "keyword", "docid": "keyword", "sequence": "integer"}
+TYPES = ["text", "exercise", "summary", "Übung"]
+PLACES = ["memory", "folder", "server"]
+
+
+def opened(place, folder, using):
+    """A store at a place; what it stands on ends with `using`."""
+    if place == "memory":
+        return open_store(":memory:")
+    if place == "folder":
+        return open_store(LocalStorage(folder / "index"))
+    return open_store(RemoteSource(using.enter_context(QdrantServer()).url))
+
+
+@pytest.fixture(params=PLACES)
+def store(request, tmp_path):
+    with ExitStack() as using:
+        store = opened(request.param, tmp_path, using)
+        yield store
+        store.close()
+
+
+@pytest.fixture
+def notes(store):
+    """A store with the empty collection `notes`."""
+    store.create("notes", SPEC, {"encoding": "hybrid"}, INDEXES)
+    return store
+
+
+@pytest.fixture
+def server():
+    with QdrantServer() as server:
+        yield server
+
+
+@pytest.fixture
+def remote(server, monkeypatch):
+    """A store on a server, with the empty collection `notes`, that does not wait long."""
+    monkeypatch.setattr(qdrant_store, "WAITS", (0.01, 0.02))
+    store = open_store(RemoteSource(server.url, timeout=1))
+    store.create("notes", SPEC, {}, INDEXES)
+    store.count("notes")
+    server.requests.clear()
+    yield store
+    store.close()
+
+
+def key(number):
+    return str(UUID(int=number))
+
+
+def near(number, towards=1.0):
+    """A dense vector: those of near numbers are near."""
+    return [towards, number / 10, *[0.0] * (DIMENSIONS - 2)]
+
+
+def point(number, words=(), payload=None, **vectors):
+    """A point: `content` by its number, `words` each once."""
+    given = {"content": near(number)} | vectors
+    if words:
+        given["words"] = Sparse(list(words), [1.0] * len(words))
+    return Point(key(number), given, {"n": number} if payload is None else payload)
+
+
+def random_points(count, seed=1):
+    """Points with all vectors, about half of them with twins; 1 of 10 without dense ones."""
+    chance, points = random.Random(seed), []
+    for number in range(1, count + 1):
+        payload = {"type": chance.choice(TYPES), "docid": f"a/{number % 7}.md", "sequence": number}
+        if points and chance.random() < 0.5:
+            vectors = chance.choice(points).vectors
+        else:
+            vectors = {"words": random_words(chance), "parts": [random_dense(chance) for _ in range(3)]}
+            if chance.random() < 0.9:
+                vectors["content"] = random_dense(chance)
+        points.append(Point(str(UUID(int=chance.getrandbits(128), version=4)), vectors, payload))
+    return points
+
+
+def random_dense(chance):
+    return [chance.gauss(0, 1) for _ in range(DIMENSIONS)]
+
+
+def random_words(chance):
+    words = sorted({min(int(chance.paretovariate(0.6)), 4_000_000_000) for _ in range(12)})
+    return Sparse(words, [round(chance.uniform(0.5, 2), 2) for _ in words])
+
+
+def ids(points):
+    return [UUID(found.id).int for found in points]
+
+
+# What is kept
+
+
+def test_a_store_is_a_vector_store(store):
+    assert isinstance(store, VectorStore)
+
+
+def test_collections_are_made_listed_and_dropped(store):
+    assert store.collections() == []
+    store.create("notes", SPEC, {}, {})
+    store.create("documents", VectorSpec(), {}, {})
+    assert store.collections() == ["documents", "notes"]
+    store.drop("notes")
+    store.drop("notes")
+    assert store.collections() == ["documents"]
+    assert store.metadata("notes") is None
+    with pytest.raises(StoreError, match="no collection 'notes'"):
+        store.count("notes")
+
+
+def test_a_collection_dropped_and_made_again_is_empty(notes):
+    notes.upsert("notes", [point(1)])
+    notes.drop("notes")
+    notes.create("notes", VectorSpec(dense={"content": 3}), {}, {})
+    assert notes.count("notes") == 0
+    notes.upsert("notes", [Point(key(1), {"content": [1.0, 2.0, 3.0]}, {})])
+
+
+def test_metadata_comes_back_as_it_was_given(store):
+    given = {"embedding": "fastembed/ü", "dimensions": 8, "nested": {"a": [1, None, True, 0.5]}}
+    store.create("notes", SPEC, given, {})
+    got = store.metadata("notes")
+    assert got == given
+    got["nested"]["a"].append(2)
+    assert store.metadata("notes") == given
+    store.create("plain", SPEC, {}, {})
+    assert store.metadata("plain") == {}
+
+
+def test_a_collection_is_made_once(notes):
+    with pytest.raises(StoreError, match=r"a collection 'notes' .* already"):
+        notes.create("notes", SPEC, {}, {})
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "../x", "ä", "a b", "a" * 300, "x\n"])
+def test_names_that_are_none(store, name):
+    for use in (lambda: store.create(name, SPEC, {}, {}), lambda: store.drop(name), lambda: store.count(name)):
+        with pytest.raises(StoreError, match="cannot be the name of a collection"):
+            use()
+
+
+def test_payloads_come_back_as_they_were_given(notes):
+    payload = {
+        "page_content": "Größe, 漢字, 🙂, \u0000, a\r\nb \\ \"quoted\"",
+        "titles": ["Ä - ö", ""],
+        "ünïcode key with spaces": {"nested": [1, 2.5, True, None, {"x": "y"}]},
+        "long": "x" * 100_000,
+        "number": -(2**53),
+    }  # fmt: skip
+    notes.upsert("notes", [point(1, payload=payload)])
+    assert notes.retrieve("notes", [key(1)])[0].payload == payload
+    assert next(notes.scroll("notes")).payload == payload
+    found = notes.search("notes", Search({"content": near(1)}, limit=1))[0]
+    assert found.payload == payload
+    found.payload["long"] = ""
+    assert notes.retrieve("notes", [key(1)])[0].payload == payload
+
+
+def test_points_are_replaced_by_those_of_the_same_id(notes):
+    notes.upsert("notes", [point(1, payload={"old": 1}), point(2)])
+    notes.upsert("notes", [point(1, payload={"new": 1}, content=near(9))])
+    assert notes.retrieve("notes", [key(1)])[0].payload == {"new": 1}
+    assert notes.count("notes") == 2
+    assert ids(notes.search("notes", Search({"content": near(9)}, limit=1))) == [1]
+
+
+def test_retrieve_keeps_the_order_and_leaves_out_what_is_not_there(notes):
+    notes.upsert("notes", [point(n) for n in (1, 2, 3)])
+    assert ids(notes.retrieve("notes", [key(3), key(99), key(1)])) == [3, 1]
+    assert notes.retrieve("notes", []) == []
+
+
+def test_ids_in_other_spellings_are_the_same_point(notes):
+    at = "ABCDEF00-0000-4000-8000-000000000001"
+    notes.upsert("notes", [Point(at, {}, {"a": 1})])
+    assert [found.id for found in notes.retrieve("notes", [at.replace("-", "")])] == [at.lower()]
+    notes.delete("notes", [at])
+    assert notes.count("notes") == 0
+
+
+def test_set_payload_puts_whole_payloads_in_place(notes):
+    notes.upsert("notes", [point(n, payload={"line": n, "type": "text"}) for n in range(1, 600)])
+    notes.set_payload("notes", {key(n): {"line": n + 1} for n in range(2, 700)})
+    assert [found.payload for found in notes.scroll("notes")][:3] == [
+        {"line": 1, "type": "text"}, {"line": 3}, {"line": 4}
+    ]  # fmt: skip
+    assert notes.count("notes") == 599
+    assert notes.count("notes", Where(all={"type": "text"})) == 1
+
+
+def test_delete_removes_points_and_minds_no_others(notes):
+    notes.upsert("notes", [point(n) for n in (1, 2, 3)])
+    notes.delete("notes", [key(2), key(99)])
+    notes.delete("notes", [])
+    assert ids(notes.scroll("notes")) == [1, 3]
+
+
+def test_scroll_gives_all_in_the_order_of_ids(notes):
+    points = random_points(2500)
+    notes.upsert("notes", points)
+    found = list(notes.scroll("notes", keys=["sequence"]))
+    assert [each.id for each in found] == sorted(each.id for each in points)
+    assert set(found[0].payload) == {"sequence"}
+    assert found[0].score == 0
+
+
+def test_where_and_count_and_facet(notes):
+    for n, kind in enumerate(["text", "exercise", "text", None], start=1):
+        notes.upsert("notes", [point(n, payload={"sequence": n} | ({"type": kind} if kind else {}))])
+
+    def fitting(**where):
+        fits = Where(**where)
+        found = ids(notes.scroll("notes", fits))
+        assert notes.count("notes", fits) == len(found)
+        assert sorted(ids(notes.search("notes", Search({"content": near(1)}, 9, where=fits)))) == found
+        return found
+
+    assert fitting(all={"type": "text"}) == [1, 3]
+    assert fitting(all={"type": ["text", "exercise"]}) == [1, 2, 3]
+    assert fitting(all={"type": "text", "sequence": 3}) == [3]
+    assert fitting(all={"sequence": [1, 4, 9]}) == [1, 4]
+    assert fitting(none={"type": ["text"]}) == [2, 4]
+    assert fitting(all={"type": "text"}, none={"sequence": 1}) == [3]
+    assert fitting(all={"type": []}) == []
+    assert fitting(none={"type": []}) == [1, 2, 3, 4]
+    assert fitting(all={"type": ["text", 7]}) == [1, 3]
+    assert notes.facet("notes", "type") == {"exercise": 1, "text": 2}
+
+
+def test_one_vector_of_a_list_fits_a_filter(notes):
+    notes.upsert("notes", [point(1, payload={"type": ["text", "Übung"]}), point(2, payload={"type": "text"})])
+    assert notes.count("notes", Where(all={"type": "Übung"})) == 1
+    assert notes.facet("notes", "type") == {"text": 2, "Übung": 1}
+
+
+# What is found
+
+
+def test_the_nearest_comes_first(notes):
+    notes.upsert("notes", [point(n) for n in range(1, 30)])
+    found = notes.search("notes", Search({"content": near(7)}, limit=3))
+    assert ids(found) == [7, 8, 6]
+    assert found[0].score == pytest.approx(1)
+    assert found[0].payload == {"n": 7}
+
+
+def test_rare_words_weigh_more(notes):
+    notes.upsert("notes", [point(n, words=[1, 2] if n < 9 else [1, 3]) for n in range(1, 10)])
+    found = notes.search("notes", Search({"words": Sparse([2, 3], [1.0, 1.0])}, limit=9))
+    assert ids(found) == [9, 1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_words_of_removed_points_do_not_count(notes):
+    notes.upsert("notes", [point(n, words=[1] if n < 60 else [2]) for n in range(1, 70)])
+    before = notes.search("notes", Search({"words": Sparse([2], [1.0])}, limit=1))[0].score
+    notes.delete("notes", [key(n) for n in range(1, 55)])
+    after = notes.search("notes", Search({"words": Sparse([2], [1.0])}, limit=1))[0].score
+    # ln(1 + (15 - 10 + 0.5) / (10 + 0.5)), of 15 points of which 10 have the word
+    assert (before, after) == (pytest.approx(1.896, abs=1e-3), pytest.approx(0.4212, abs=1e-3))
+
+
+def test_multivectors_are_compared_by_the_best_match_of_each(notes):
+    notes.upsert("notes", [point(1, parts=[near(0), near(90)]), point(2, parts=[near(50), near(50)])])
+    found = notes.search("notes", Search({"parts": [near(0), near(90)]}, limit=2))
+    assert ids(found) == [1, 2]
+    assert found[0].score == pytest.approx(2)
+
+
+def test_several_vectors_are_fused_by_their_ranks(notes):
+    notes.upsert("notes", [point(n, words=[1] if n != 3 else [1, 2]) for n in range(1, 6)])
+    found = notes.search("notes", Search({"content": near(1), "words": Sparse([2], [1.0])}, limit=3))
+    assert ids(found) == [3, 1, 2]
+    assert [each.score for each in found] == [pytest.approx(s) for s in (1 / 2 + 1 / 4, 1 / 2, 1 / 3)]
+
+
+def test_equal_points_come_in_the_order_of_their_ids(notes):
+    numbers = random.Random(3).sample(range(1, 900), 300)
+    notes.upsert("notes", [point(n, words=[5], content=near(1)) for n in numbers])
+    for vectors in ({"content": near(1)}, {"words": Sparse([5], [1.0])}):
+        assert ids(notes.search("notes", Search(vectors, limit=40))) == sorted(numbers)[:40]
+    both = Search({"content": near(1), "words": Sparse([5], [1.0])}, limit=40)
+    assert ids(notes.search("notes", both)) == sorted(numbers)[:40]
+
+
+def test_boost_raises_those_that_fit(notes):
+    notes.upsert("notes", [point(n, payload={"type": "exercise" if n == 300 else "text"}) for n in range(1, 400)])
+    plain, raised = Search({"content": near(1)}, 2), Search({"content": near(1)}, 2, boost=("type", "exercise", 1.0))
+    assert ids(notes.search("notes", plain)) == [1, 2]
+    found = notes.search("notes", raised)
+    assert ids(found) == [300, 1]
+    assert found[0].payload == {"type": "exercise"}
+    assert found[0].score > 1
+
+
+def test_nothing_to_look_for_finds_nothing(notes):
+    notes.upsert("notes", [point(1, words=[1])])
+    assert notes.search("notes", Search({"words": Sparse([], [])}, limit=5)) == []
+    assert notes.search("notes", Search({"words": Sparse([77], [1.0])}, limit=5)) == []
+    assert notes.search("notes", Search({}, limit=5)) == []
+    assert notes.search("notes", Search({"content": near(1)}, limit=0)) == []
+
+
+def random_searches(count):
+    chance = random.Random(9)
+    for _ in range(count):
+        vectors = {
+            "content": random_dense(chance),
+            "words": random_words(chance),
+            "parts": [random_dense(chance) for _ in range(2)],
+        }
+        used = chance.sample(sorted(vectors), chance.choice([1, 1, 2, 2, 3]))
+        where = Where(all={"docid": ["a/1.md", "a/2.md"]}, none={"type": "summary"})
+        yield Search(
+            {name: vectors[name] for name in used},
+            limit=chance.choice([1, 5, 20]),
+            prefetch=chance.choice([20, 50]),
+            where=chance.choice([None, where]),
+            boost=chance.choice([None, ("type", "Übung", 0.3)]),
+        )
+
+
+def test_all_places_find_the_same_in_the_same_order(tmp_path):
+    """Of points with many twins, written twice in part, and in part removed."""
+    points, newer, searches = random_points(900), random_points(900, seed=2), list(random_searches(60))
+    found = {}
+    with ExitStack() as using:
+        for place in PLACES:
+            store = opened(place, tmp_path, using)
+            using.callback(store.close)
+            store.create("notes", SPEC, {}, INDEXES)
+            store.upsert("notes", points)
+            store.upsert(
+                "notes",
+                [Point(old.id, new.vectors, new.payload) for old, new in zip(points[:200], newer[:200], strict=True)],
+            )
+            store.delete("notes", [each.id for each in points[100:300]])
+            found[place] = [store.search("notes", search) for search in searches]
+    for memory, folder, server in zip(*found.values(), strict=True):
+        assert [each.id for each in memory] == [each.id for each in folder] == [each.id for each in server]
+        assert [each.payload for each in memory] == [each.payload for each in folder]
+        assert [each.score for each in memory] == pytest.approx([each.score for each in folder], abs=1e-4)
+
+
+def test_our_fusion_is_the_engines(tmp_path):
+    """Without ties, what the engine's own RRF and formula query say."""
+    import qdrant_edge as edge
+
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, INDEXES)
+    chance = random.Random(4)
+    for n in range(1, 400):
+        vectors = {"content": random_dense(chance), "words": random_words(chance)}
+        store.upsert("notes", [Point(key(n), vectors, {"type": TYPES[n % 4]})])
+    dense, words = random_dense(chance), random_words(chance)
+    prefetches = [
+        edge.Prefetch(limit=500, query=edge.Query.Nearest(dense, using="content")),
+        edge.Prefetch(limit=500, query=edge.Query.Nearest(edge.SparseVector(words.indices, words.values), "words")),
+    ]
+    fits = edge.Expression.Condition(edge.FieldCondition("type", match=edge.MatchValue("summary")))
+    raised = edge.Expression.Sum(
+        [edge.Expression.Variable("$score"), edge.Expression.Mult([edge.Expression.Constant(0.2), fits])]
+    )
+    both = edge.Prefetch(limit=1000, query=edge.Fusion.Rrf(2), prefetches=prefetches)
+    theirs = store._shards["notes"].query(edge.QueryRequest(10, query=edge.Formula(raised), prefetches=[both]))
+    ours = store.search("notes", Search({"content": dense, "words": words}, 10, boost=("type", "summary", 0.2)))
+    assert [each.score for each in ours] == pytest.approx([each.score for each in theirs], abs=1e-6)
+    assert sorted(each.id for each in ours) == sorted(str(each.id) for each in theirs)
+    store.close()
+
+
+# What does not fit
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (Point("no-uuid", {}, {}), "'no-uuid' cannot be the id"),
+        (Point(key(2), {"content": [1.0, 2.0]}, {}), "has 2 dimensions, the collection's has 8: .* another embedding"),
+        (Point(key(2), {"parts": [near(1), [1.0]]}, {}), "'parts' has 1 dimensions"),
+        (Point(key(2), {"parts": []}, {}), "'parts' is a multivector, and is empty"),
+        (Point(key(2), {"other": near(1)}, {}), "no vector 'other' .*: content, parts, words"),
+        (Point(key(2), {"content": Sparse([1], [1.0])}, {}), "no vector 'content' of this kind"),
+        (Point(key(2), {"words": Sparse([1, 1], [1.0, 2.0])}, {}), "each index once"),
+        (Point(key(2), {"words": Sparse([1, 2], [1.0])}, {}), "one value for each"),
+        (Point(key(2), {"content": [float("nan")] * DIMENSIONS}, {}), "'content' holds what is not a number"),
+        (Point(key(2), {"content": [None] * DIMENSIONS}, {}), "'content' holds what is not a number"),
+    ],
+)
+def test_a_point_that_does_not_fit_is_named_and_nothing_written(notes, wrong, told):
+    with pytest.raises(StoreError, match=told):
+        notes.upsert("notes", [point(1), wrong, point(3)])
+    assert notes.count("notes") == 0
+
+
+def test_a_search_that_does_not_fit(notes):
+    for vectors, told in (({"content": [1.0]}, "has 1 dimensions"), ({"x": near(1)}, "no vector 'x'")):
+        with pytest.raises(StoreError, match=told):
+            notes.search("notes", Search(vectors, limit=1))
+
+
+def test_what_is_not_there_is_said_by_every_method(store):
+    uses = [
+        lambda: store.upsert("gone", [point(1)]),
+        lambda: store.set_payload("gone", {key(1): {}}),
+        lambda: store.delete("gone", [key(1)]),
+        lambda: list(store.scroll("gone")),
+        lambda: store.retrieve("gone", [key(1)]),
+        lambda: store.search("gone", Search({"content": near(1)}, 1)),
+        lambda: store.count("gone"),
+        lambda: store.facet("gone", "type"),
+    ]
+    for use in uses:
+        with pytest.raises(StoreError, match="there is no collection 'gone'"):
+            use()
+
+
+def test_a_closed_store_says_so(notes):
+    notes.close()
+    notes.close()
+    for use in (notes.collections, lambda: notes.count("notes"), lambda: notes.upsert("notes", [point(1)])):
+        with pytest.raises(StoreError, match="was closed"):
+            use()
+
+
+def test_empty_sparse_vectors_are_no_vectors(notes):
+    notes.upsert("notes", [point(1, words=[1]), Point(key(2), {"words": Sparse([], [])}, {})])
+    assert notes.count("notes") == 2
+    assert notes.search("notes", Search({"words": Sparse([1], [1.0])}, 5))[0].score == pytest.approx(0.2877, abs=1e-3)
+
+
+def test_places_that_are_none(tmp_path):
+    for place in ("memory", tmp_path, None):
+        with pytest.raises(StoreError, match="is no place for an index"):
+            open_store(place)
+    with pytest.raises(StoreError, match="is no address of a Qdrant server"):
+        open_store(RemoteSource("localhost:6333"))
+
+
+# A folder
+
+
+def test_what_was_written_is_there_when_opened_again(tmp_path):
+    for _ in range(2):
+        store = open_store(LocalStorage(tmp_path / "index"))
+        if not store.collections():
+            store.create("notes", SPEC, {"a": 1}, INDEXES)
+            store.upsert("notes", random_points(300))
+        assert store.metadata("notes") == {"a": 1}
+        assert store.count("notes") == 300
+        assert store.facet("notes", "type").keys() == set(TYPES)
+        store.close()
+
+
+def test_looking_for_a_folder_does_not_make_it(tmp_path):
+    store = open_store(LocalStorage(tmp_path / "index"))
+    assert (store.collections(), store.metadata("notes")) == ([], None)
+    store.close()
+    assert not (tmp_path / "index").exists()
+
+
+WRITES = """
+import os, sys
+from tests.store.test_stores import *
+store = open_store(LocalStorage(sys.argv[1]))
+if not store.collections():
+    store.create("notes", SPEC, {"made": True}, INDEXES)
+before = store.count("notes")
+print(before, flush=True)
+store.upsert("notes", [point(n, words=[n]) for n in range(before + 1, before + 701)])
+store.set_payload("notes", {key(before + 1): {"n": "changed"}})
+store.delete("notes", [key(before + 2)])
+store.upsert("notes", [point(before + 2, words=[1], payload={"n": "again"})])
+print("written", flush=True)
+MORE
+os.kill(os.getpid(), 9)
+"""
+
+
+def run(code, folder, **options):
+    """Python in another process, in which tests can be imported."""
+    where = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    command = [sys.executable, "-c", code, str(folder)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": where}, **options
+    )
+
+
+def test_a_killed_process_loses_nothing_that_was_written(tmp_path):
+    for times in (1, 2):
+        with run(WRITES.replace("MORE", ""), tmp_path / "index") as killed:
+            assert killed.communicate(timeout=60)[0].split()[-1] == "written"
+        assert killed.returncode == -9
+        store = open_store(LocalStorage(tmp_path / "index"))
+        assert store.metadata("notes") == {"made": True}
+        assert ids(store.scroll("notes")) == list(range(1, 700 * times + 1))
+        last = 700 * (times - 1)
+        changed = [each.payload["n"] for each in store.retrieve("notes", [key(last + n) for n in (1, 2, 3)])]
+        assert changed == ["changed", "again", last + 3]
+        assert ids(store.search("notes", Search({"words": Sparse([last + 9], [1.0])}, 1))) == [last + 9]
+        store.close()
+
+
+def test_a_process_that_is_killed_while_it_writes_leaves_whole_points(tmp_path):
+    """At any moment: what upsert has returned for is there, of the rest each point is whole or not there."""
+    forever = "while True: store.upsert('notes', [point(n, words=[n % 99]) for n in range(1000, 9000)])"
+    for wait in (0.0, 0.05, 0.2):
+        with run(WRITES.replace("MORE", forever), tmp_path / "index") as writer:
+            while writer.stdout.readline().strip() != "written":
+                pass
+            time.sleep(wait)
+            writer.kill()
+        store = open_store(LocalStorage(tmp_path / "index"))
+        found = list(store.scroll("notes"))
+        assert len(found) == store.count("notes") >= 700
+        assert all("n" in each.payload for each in found)
+        assert ids(store.search("notes", Search({"content": near(9), "words": Sparse([9], [1.0])}, 3)))
+        store.drop("notes")
+        store.close()
+
+
+def test_a_collection_that_was_half_made_or_half_removed_is_not_there(tmp_path):
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, INDEXES)
+    store.upsert("notes", [point(1)])
+    store.close()
+    (tmp_path / "index" / "notes" / "collection.json").unlink()
+    store = open_store(LocalStorage(tmp_path / "index"))
+    assert store.collections() == []
+    store.create("notes", SPEC, {}, INDEXES)
+    assert store.count("notes") == 0
+    store.close()
+
+
+def test_a_folder_in_use_is_one_sentence(tmp_path):
+    holds = "import sys\nfrom lmm_core.store.places import *\nstore = open_store(LocalStorage(sys.argv[1]))\n"
+    (tmp_path / "index").mkdir()
+    with run(holds + "print('open', flush=True)\nsys.stdin.read()", tmp_path / "index", stdin=subprocess.PIPE) as other:
+        other.stdout.readline()
+        start = time.monotonic()
+        with pytest.raises(StoreError, match=f"in use by another process .pid {other.pid}.; try again"):
+            open_store(LocalStorage(tmp_path / "index"))
+        assert time.monotonic() - start < 2
+        other.kill()
+    store = open_store(LocalStorage(tmp_path / "index"))
+    with pytest.raises(StoreError, match="open in this program already"):
+        open_store(LocalStorage(tmp_path / "index"))
+    store.close()
+    open_store(LocalStorage(tmp_path / "index")).close()
+
+
+def test_a_folder_that_is_made_after_opening_is_found(tmp_path):
+    early, other = open_store(LocalStorage(tmp_path / "index")), open_store(LocalStorage(tmp_path / "index"))
+    other.create("notes", SPEC, {}, {})
+    with pytest.raises(StoreError, match="open in this program already"):
+        early.count("notes")
+    other.close()
+    assert early.count("notes") == 0
+    early.close()
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"cannot be opened: Not a directory; it has to be a folder"):
+        open_store(LocalStorage(tmp_path / "file"))
+    store = open_store(LocalStorage(tmp_path / "file" / "index"))
+    with pytest.raises(StoreError, match="cannot be made: Not a directory"):
+        store.create("notes", SPEC, {}, {})
+
+
+@pytest.mark.parametrize("what", ["segment.json", "edge_config.json", "mutable_id_tracker.mappings", "shard"])
+def test_a_damaged_collection_says_what_to_do(tmp_path, what):
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, INDEXES)
+    store.upsert("notes", random_points(50))
+    store.close()
+    for path in (tmp_path / "index").rglob(what):
+        path.rename(tmp_path / "away") if path.is_dir() else path.write_bytes(b"garb\0age" * 5)
+    store = open_store(LocalStorage(tmp_path / "index"))
+    with pytest.raises(StoreError, match=r"'notes' in .* is damaged: remove .*notes and index again \("):
+        store.count("notes")
+    store.drop("notes")
+    store.create("notes", SPEC, {}, INDEXES)
+    store.close()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 99}'])
+def test_a_record_that_is_none_says_what_to_do(tmp_path, text):
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, {})
+    store.close()
+    (tmp_path / "index" / "notes" / "collection.json").write_text(text)
+    store = open_store(LocalStorage(tmp_path / "index"))
+    with pytest.raises(StoreError, match=r"collection.json .*: remove .*notes and index again"):
+        store.count("notes")
+    store.close()
+
+
+def test_a_full_disk_is_noticed_before_the_engine_does(tmp_path, monkeypatch):
+    """The engine writes through memory maps: on a full disk the process would be ended."""
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, {})
+    store.upsert("notes", [point(1)])
+    monkeypatch.setattr(edge_store, "SPARE", 10**18)
+    for use in (lambda: store.upsert("notes", [point(2)]), lambda: store.delete("notes", [key(1)])):
+        with pytest.raises(
+            StoreError, match=r"only [\d,]+ MB are free on the disk of .*: make room and run this again"
+        ):
+            use()
+    assert store.count("notes") == 1
+    store.close()
+
+
+def test_a_folder_much_changed_is_tidied_up(tmp_path):
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, {})
+    store.upsert("notes", random_points(4000))
+    store.delete("notes", [each.id for each in random_points(4000)[:3000]])
+    words = Search({"words": Sparse([1, 2, 3], [1.0] * 3)}, 20)
+    before = [(each.id, round(each.score, 4)) for each in store.search("notes", words)]
+    store.close()
+    store = open_store(LocalStorage(tmp_path / "index"))
+    assert [(each.id, round(each.score, 4)) for each in store.search("notes", words)] == before
+    assert store.count("notes") == 1000
+    store.close()
+
+
+def test_a_folder_can_be_used_by_many_threads(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, {})
+
+    def work(n):
+        store.upsert("notes", [point(n, words=[n])])
+        store.delete("notes", [key(n + 500)])
+        return ids(store.search("notes", Search({"words": Sparse([n], [1.0])}, 1)))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(1, 60))) == [[n] for n in range(1, 60)]
+    store.close()
+
+
+def test_a_folder_of_many_points(tmp_path):
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, INDEXES)
+    store.upsert("notes", [point(n, words=[n % 1000, 5000]) for n in range(1, 50_001)])
+    store.close()
+    store = open_store(LocalStorage(tmp_path / "index"))
+    assert store.count("notes") == 50_000
+    assert ids(store.search("notes", Search({"words": Sparse([77], [1.0])}, 3))) == [77, 1077, 2077]
+    assert sum(1 for _ in store.scroll("notes", keys=[])) == 50_000
+    store.close()
+
+
+def test_opening_a_folder_loads_no_client(tmp_path):
+    code = """
+import sys
+import lmm_core.store.edge_store, lmm_core.store.qdrant_store
+heavy = {"qdrant_edge", "qdrant_client", "numpy", "grpc", "httpx", "pydantic"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+from tests.store import test_stores
+"""
+    code = (
+        code.rpartition("from tests")[0]
+        + """
+from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.vector_store import VectorSpec, Search
+store = open_store(LocalStorage(sys.argv[1]))
+store.create("notes", VectorSpec(dense={"d": 2}), {}, {})
+store.search("notes", Search({"d": [1.0, 2.0]}, 1))
+assert heavy & set(sys.modules) == {"qdrant_edge"}, heavy & set(sys.modules)
+print("fine")
+"""
+    )
+    with run(code, tmp_path / "index") as other:
+        assert other.communicate(timeout=60)[0] == "fine\n"
+
+
+# A server
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("PUT /collections/notes/points", times=2, status=503),
+        Fault("PUT /collections/notes/points", times=2, status=429),
+        Fault("PUT /collections/notes/points", times=1, status=429, headers=(("Retry-After", "0"),)),
+        Fault("PUT /collections/notes/points", times=2, drop=True),
+        Fault("PUT /collections/notes/points", times=1, drop=True, done=True),
+        Fault("PUT /collections/notes/points", times=1, delay=1.3),
+    ],
+    ids=["503", "429", "retry-after", "dropped", "dropped after", "slow"],
+)
+def test_what_passes_is_tried_again(server, remote, fault):
+    server.faults.append(fault)
+    remote.upsert("notes", [point(n) for n in range(1, 600)])
+    assert remote.count("notes") == 599
+    assert fault.times == 0
+
+
+def test_points_go_in_batches(server, remote):
+    remote.upsert("notes", [point(n) for n in range(1, 600)])
+    assert [len(body["points"]) for body in server.bodies if "points" in body] == [256, 256, 87]
+
+
+def test_what_was_written_before_a_failure_stays(server, remote):
+    server.faults.append(Fault("PUT /collections/notes/points", after=2, times=3, status=500, text="disk is full"))
+    with pytest.raises(StoreError, match=r"server at http://127.0.0.1:\d+ has failed \(500\): disk is full"):
+        remote.upsert("notes", [point(n) for n in range(1, 600)])
+    assert remote.count("notes") == 512
+    remote.upsert("notes", [point(n) for n in range(1, 600)])
+    assert remote.count("notes") == 599
+
+
+def test_a_time_out_says_after_how_long(server, remote):
+    server.faults.append(Fault("/points/count", times=3, delay=1.3))
+    with pytest.raises(StoreError, match=r"http://127.0.0.1:\d+ has not answered within 1 s"):
+        remote.count("notes")
+
+
+def test_a_broken_connection_is_named(server, remote):
+    server.faults.append(Fault("/points/count", times=3, drop=True))
+    with pytest.raises(StoreError, match=r"the connection to the Qdrant server at http://127.0.0.1:\d+ broke"):
+        remote.count("notes")
+
+
+def test_a_refused_point_is_not_sent_again(server, remote):
+    server.faults.append(Fault("PUT /collections/notes/points", times=9, status=400, text="Wrong input: too long"))
+    with pytest.raises(StoreError, match=r"refuses this \(400\): Wrong input: too long"):
+        remote.upsert("notes", [point(1)])
+    assert server.faults[0].times == 8
+
+
+def test_what_does_not_fit_is_not_sent(server, remote):
+    with pytest.raises(StoreError, match="another embedding model"):
+        remote.upsert("notes", [Point(key(1), {"content": [1.0]}, {})])
+    assert server.requests == []
+
+
+def test_a_server_that_is_not_there(server):
+    store = open_store(RemoteSource(server.url.replace(str(server.server.server_port), "9")))
+    start = time.monotonic()
+    with pytest.raises(StoreError, match=r"no Qdrant server answers at http://127.0.0.1:9 \(.*refused.*\)"):
+        store.collections()
+    assert time.monotonic() - start < 2
+
+
+def test_a_server_that_is_another(server, remote):
+    server.faults.append(Fault("GET /collections", times=1, status=404, text="Not found"))
+    with pytest.raises(StoreError, match=r"refuses this \(404\): Not found"):
+        remote.collections()
+
+
+def test_the_key_comes_from_the_environment_and_is_never_told(monkeypatch):
+    with QdrantServer(key="s3cret-key") as server:
+        told = []
+        for given, expected in (
+            ("", "wants a key: set QDRANT_API_KEY"),
+            ("wr0ng-key", "refuses the key in QDRANT_API_KEY"),
+        ):
+            monkeypatch.setenv("QDRANT_API_KEY", given)
+            with pytest.raises(StoreError, match=expected) as error:
+                open_store(RemoteSource(server.url)).collections()
+            told += [str(error.value), repr(error.getrepr()), repr(error.value.__cause__)]
+        monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
+        store = open_store(RemoteSource(server.url))
+        assert store.collections() == []
+        server.faults.append(Fault(status=400, text="you said s3cret-key"))
+        with pytest.raises(StoreError, match=r"you said .the key in QDRANT_API_KEY.") as error:
+            store.collections()
+        told += [str(error.value), repr(error.getrepr()), repr(RemoteSource(server.url)), repr(store)]
+        assert not [text for text in told if "s3cret" in text or "wr0ng" in text]
+
+
+def test_the_key_does_not_go_through_the_internet_for_all_to_read(monkeypatch):
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
+    with pytest.raises(StoreError, match=r"http://qdrant.example.org:6333 would get it unencrypted") as error:
+        open_store(RemoteSource("http://qdrant.example.org"))
+    assert "s3cret" not in str(error.value)
+    for url in ("https://qdrant.example.org", "http://qdrant:6333", "http://10.0.0.7", "http://localhost"):
+        open_store(RemoteSource(url)).close()
+
+
+def test_an_old_server_remembers_metadata_too(monkeypatch):
+    """Servers before 1.16 drop the metadata of a collection: it goes into one of ours."""
+    with QdrantServer(old=True) as server:
+        store = open_store(RemoteSource(server.url))
+        store.create("notes", SPEC, {"embedding": "é"}, INDEXES)
+        store.create("plain", SPEC, {}, INDEXES)
+        assert store.collections() == ["notes", "plain"]
+        assert (store.metadata("notes"), store.metadata("plain")) == ({"embedding": "é"}, {})
+        store.drop("notes")
+        assert store.metadata("notes") is None
+        store.create("notes", SPEC, {}, INDEXES)
+        assert store.metadata("notes") == {}
+        with pytest.raises(StoreError, match="keeps for itself"):
+            store.drop("lmm-collections")
+
+
+def test_how_a_server_keeps_a_collection_is_passed_on(server):
+    options = {"shard_number": 2, "replication_factor": 3, "on_disk": True, "quantization": True}
+    store = open_store(RemoteSource(server.url, **options))
+    store.create("notes", SPEC, {}, INDEXES)
+    made = next(body for body in server.bodies if "shard_number" in body)
+    assert (made["shard_number"], made["replication_factor"], made["on_disk_payload"]) == (2, 3, True)
+    assert made["quantization_config"] == {"scalar": {"type": "int8"}}
+    assert made["vectors"]["content"]["on_disk"] is True
+    indexed = {body["field_name"]: body["field_schema"] for body in server.bodies if "field_name" in body}
+    assert indexed == INDEXES
+
+
+def test_the_port_is_the_urls_or_the_one_given():
+    assert RemoteSource("https://a.org").address == "https://a.org:6333"
+    assert RemoteSource("https://a.org", 443).address == "https://a.org:443"
+    assert RemoteSource("http://user:pw@a.org:80/base", 9).address == "http://a.org:80/base"
