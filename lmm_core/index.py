@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import bisect
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ from .models.sources import ModelError
 from .project import ConfigError, Project, load_project, project_from_settings
 from .scan.header import report_errors
 from .scan.options import SplitOpts
-from .scan.split import Document, scan_split, split_documents
+from .scan.split import Document, transform
 from .store.chunks import AnnotationModel, Chunk, blocks_to_chunks, document_chunks
 from .store.collection import GROUP, ainitialize_collection, aquery, aquery_grouped
 from .store.encoding import CHUNKER, Encoder, EncodingModel, encoding_to_qdrantembedding_model
@@ -152,14 +153,13 @@ def blocklist_encode(
     header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
     opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
     annotations = AnnotationModel(project.index.annotations, project.index.annotations)
-    split = scan_split(blocks, opts, count=count, logger=logger)
-    chunks = blocks_to_chunks(split, encoding, annotations, docid, source, project.rules, logger)
+    split = transform(blocks, opts, count=count, logger=logger)
+    chunks = blocks_to_chunks(split.blocks, encoding, annotations, docid, source, project.rules, logger)
     docid = str(
         next((chunk.payload["docid"] for chunk in chunks), header.get("docid") or header.get("~docid") or docid)
     )
-    texts = split_documents(blocks, opts) if opts.documents >= 0 else []
-    documents = document_chunks(texts, docid, source, EncodingModel(project.index.companion_encoding))
-    return Encoded(docid, source, _linked(chunks, texts, documents), documents)
+    documents = document_chunks(split.documents, docid, source, EncodingModel(project.index.companion_encoding))
+    return Encoded(docid, source, _linked(chunks, split.documents, documents), documents)
 
 
 def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
@@ -179,10 +179,12 @@ def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
 def _linked(chunks: list[Chunk], texts: Sequence[Document], documents: Sequence[Chunk]) -> list[Chunk]:
     """The chunks, each with the id of the document that it stands in."""
     linked = []
-    at = 0
+    starts = [text.line for text in texts]
     for chunk in chunks:
         line = chunk.payload["line_start"]
-        at = next((n for n in range(len(texts)) if texts[n].line <= line <= texts[n].line_end), -1)
+        at = bisect.bisect_right(starts, line) - 1
+        while at >= 0 and texts[at].line_end < line:  # one that stands alone may lie between another's lines
+            at -= 1
         payload = {**chunk.payload, GROUP: documents[at].uuid} if at >= 0 else chunk.payload
         linked.append(replace(chunk, payload=payload))
     return linked

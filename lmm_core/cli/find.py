@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..logging import LoggerBase
-from ..markdown.blocks import Block, HeaderBlock, MarkdownError, serialize_blocks
+from ..markdown.blocks import Block, HeaderBlock, MarkdownError, TextBlock, serialize_blocks
 from ..markdown.files import MarkdownFile, save_markdown
 from ..markdown_files import work_on
 from ..model_pool import Models
@@ -167,7 +167,7 @@ def split(path: Path, output: Path | None) -> None:
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         project = _project(path)
         said = blocks[0].content.get("split") if blocks and isinstance(blocks[0], HeaderBlock) else None
-        return scan_split(blocks, split_options(project.index.split, said), logger=logger)
+        return _shown_apart(scan_split(blocks, split_options(project.index.split, said), logger=logger))
 
     logger = Told()
     try:
@@ -182,6 +182,20 @@ def split(path: Path, output: Path | None) -> None:
     except (OSError, MarkdownError) as error:
         tell(error, path, logger)
     leave(logger)
+
+
+def _shown_apart(blocks: list[Block]) -> list[Block]:
+    """The chunks with a remark before each, since some end in the middle of a paragraph."""
+    from ..scan.split import ChunkBlock
+
+    shown: list[Block] = []
+    for block in blocks:
+        if isinstance(block, ChunkBlock):
+            lines, size = f"{block.line}-{block.line_end}", len(block.content)
+            gap = "" if not shown or shown[-1].source.endswith("\n\n") else "\n\n"
+            shown.append(TextBlock(f"{gap}<!-- chunk: lines {lines}, {size} characters -->\n\n"))
+        shown.append(block)
+    return shown
 
 
 @click.command()
