@@ -11,7 +11,7 @@ from .logging import ConsoleLogger, LoggerBase, in_file
 from .markdown.blocks import Block, MarkdownError, MetadataBlock, serialize_blocks
 from .markdown.files import ChangedError, MarkdownFile, load_markdown, save_markdown
 from .markdown.parse import parse_markdown_text
-from .markdown_files import SaveTo, project_of, run_on_file, save_as
+from .markdown_files import SaveTo, project_of, reporting, run_on_file, save_as
 from .model_pool import Models
 from .models.sources import ModelError
 from .project import Project, load_project
@@ -220,17 +220,13 @@ def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBas
         finally:
             await work.models.close()
 
-    try:
+    def talk_and_save() -> list[Block]:
         blocks = run(talk())
         if save_to is not True:
             save_as(load_markdown(path), serialize_blocks(blocks), save_to)
-    except OSError as error:
-        logger.error(f"{error.filename or path}: {error.strerror or error}")
-        return None
-    except MarkdownError as error:
-        logger.error(str(error))
-        return None
-    return blocks
+        return blocks
+
+    return reporting(path, talk_and_save, logger)
 
 
 def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> Decision:

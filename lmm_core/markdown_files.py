@@ -185,16 +185,24 @@ def run_on_file(path: Path, work: Work, save_to: SaveTo, logger: LoggerBase | No
     from .models.chat import run
 
     logger = logger or ConsoleLogger()
-    try:
+
+    def work_and_save() -> list[Block]:
         file, blocks = run(work_on(path, work, logger))
         save_as(file, serialize_blocks(blocks), save_to)
+        return blocks
+
+    return reporting(path, work_and_save, logger)
+
+
+def reporting(path: Path, work: Callable[[], list[Block]], logger: LoggerBase) -> list[Block] | None:
+    """The result of work on a file; None where that fails, which is reported."""
+    try:
+        return work()
     except OSError as error:
         logger.error(f"{error.filename or path}: {error.strerror or error}")
-        return None
     except MarkdownError as error:
         logger.error(str(error))
-        return None
-    return blocks
+    return None
 
 
 def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:

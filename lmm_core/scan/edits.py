@@ -29,14 +29,14 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
-from ..models.chat import Asker, Message, Request, run
+from ..models.chat import Asker, Message, run
 from ..models.prompts import EDIT
 from ..models.sources import ModelError
 from .context import Shown
 from .header import report_broken
 from .knit import node_block
 from .messages import EDIT as EDIT_MESSAGES
-from .messages import Screen, Talk, can_take, find_blocks, report_failures, say
+from .messages import Asking, Talk, can_take, find_blocks, report_failures, say
 from .owned import first_newline
 
 _FLOW = frozenset({EDIT_KEY})
@@ -74,16 +74,11 @@ def scan_edits(
 
 
 @dataclass
-class EditRun:
+class EditRun(Asking):
     """One run over a document, in the steps of `ChatRun`."""
 
-    talk: Talk
-    logger: LoggerBase
-    screen: Screen | None = None
-    open: list[Wanted] = field(default_factory=list)
-    unmerged: list[Wanted] = field(default_factory=list)
-    failed: list[tuple[int, ModelError]] = field(default_factory=list)
-    answered: list[Request] = field(default_factory=list)
+    open: list[Wanted] = field(default_factory=list, init=False)
+    unmerged: list[Wanted] = field(default_factory=list, init=False)
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Find what is asked for; a request inside a part that is itself to be edited
@@ -118,13 +113,6 @@ class EditRun:
         text = "" if edit and edit.old is None else text_of(node)
         self.open.append(Wanted(block, node, asked, new, edit.new if edit else None, text))
         return True
-
-    async def ask_and_close(self) -> None:
-        """`ask`, for a run that has the model for itself."""
-        try:
-            await self.ask()
-        finally:
-            await self.talk.asker.close()
 
     async def ask(self) -> None:
         """Ask for all new versions, at the same time."""

@@ -121,18 +121,36 @@ def scan_messages(
 
 
 @dataclass
-class ChatRun:
-    """One run over a document: `start` finds the chats that are `open`, `ask` holds
-    them, `apply` writes what was said into the document (or into what an editor has
-    made of it meanwhile). What then finds no block is `unmerged`."""
+class Asking:
+    """What the runs that talk to a model have in common: how it is talked to, where answers
+    are shown, what failed (with its line), and the requests that were answered."""
 
     talk: Talk
     logger: LoggerBase
     screen: Screen | None = None
-    open: list[Chat] = field(default_factory=list)
-    unmerged: list[Chat] = field(default_factory=list)
-    failed: list[tuple[int, ModelError]] = field(default_factory=list)
-    answered: list[Request] = field(default_factory=list)
+    failed: list[tuple[int, ModelError]] = field(default_factory=list, init=False)
+    answered: list[Request] = field(default_factory=list, init=False)
+
+    async def ask(self) -> None:
+        """Ask for everything that is open."""
+        raise NotImplementedError
+
+    async def ask_and_close(self) -> None:
+        """`ask`, for a run that has the model for itself."""
+        try:
+            await self.ask()
+        finally:
+            await self.talk.asker.close()
+
+
+@dataclass
+class ChatRun(Asking):
+    """One run over a document: `start` finds the chats that are `open`, `ask` holds
+    them, `apply` writes what was said into the document (or into what an editor has
+    made of it meanwhile). What then finds no block is `unmerged`."""
+
+    open: list[Chat] = field(default_factory=list, init=False)
+    unmerged: list[Chat] = field(default_factory=list, init=False)
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Find what has to be asked."""
@@ -152,13 +170,6 @@ class ChatRun:
         if questions > 1:
             self.logger.info(f"{questions} questions in one block: the last one counts", block.line)
         self.open.append(Chat(block, node, recorded, by_hand + new, len(by_hand)))
-
-    async def ask_and_close(self) -> None:
-        """`ask`, for a run that has the model for itself."""
-        try:
-            await self.ask()
-        finally:
-            await self.talk.asker.close()
 
     async def ask(self) -> None:
         """Hold all chats, at the same time. What has been answered stays where the run

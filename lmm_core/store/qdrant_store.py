@@ -92,7 +92,7 @@ class QdrantStore:
             raise StoreError(f"there is a collection {name!r} {self._place} already")
         kept = json.loads(json.dumps(dict(metadata)))
         vectors: dict[str, Any] = {**self._vectors(spec), **self._options()}
-        self._ask(lambda: self._client.create_collection(name, metadata=kept, **vectors), waits=())
+        self._ask(lambda: self._client.create_collection(name, metadata=kept, **vectors), again=False)
         for key, kind in indexes.items() if self._source else ():
             self._ask(partial(self._client.create_payload_index, name, key, models.PayloadSchemaType(kind), wait=True))
         if kept and not self._ask(lambda: self._client.get_collection(name)).config.metadata:
@@ -133,7 +133,7 @@ class QdrantStore:
         from qdrant_client import models
 
         if not self._ask(lambda: self._client.collection_exists(REGISTRY)):
-            self._ask(lambda: self._client.create_collection(REGISTRY, vectors_config={}), waits=())
+            self._ask(lambda: self._client.create_collection(REGISTRY, vectors_config={}), again=False)
         point = models.PointStruct(id=_entry(name), vector={}, payload={"collection": name, "metadata": metadata})
         self._ask(lambda: self._client.upsert(REGISTRY, [point], wait=True))
 
@@ -270,12 +270,12 @@ class QdrantStore:
 
     # Requests
 
-    def _ask(self, request: Callable[[], Result], waits: Sequence[float] = WAITS) -> Result:
+    def _ask(self, request: Callable[[], Result], again: bool = True) -> Result:
         """What a request brings; those that can be sent again are, where the server or the
         network is at fault for the moment."""
         if self._closed:
             raise StoreError(f"the index {self._place} was closed: open it again")
-        for wait in (*waits, None):
+        for wait in (*(WAITS if again else ()), None):
             try:
                 return request()
             except _failures() as error:
