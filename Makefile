@@ -5,8 +5,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
+COURSE ?= course
 
-.PHONY: demo test lint bench update-golden clean
+.PHONY: demo course test lint bench update-golden clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
@@ -24,6 +25,12 @@ $(VENV)/.installed-test: $(VENV)/.installed
 
 demo: $(VENV)/.installed
 	@PATH="$(abspath $(BIN)):$$PATH" sh docs/demo.sh $(DEMO)
+
+# What .github/workflows/course.yml does, on a copy of the sample book.
+course: $(VENV)/.installed
+	rm -rf "$(COURSE)"
+	cp -R sample-book "$(COURSE)"
+	@PATH="$(abspath $(BIN)):$$PATH" sh docs/course.sh "$(COURSE)"
 
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -43,4 +50,4 @@ update-golden: $(VENV)/.installed-test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.golden.update
 
 clean:
-	rm -rf $(VENV) $(DEMO) .cache build *.egg-info
+	rm -rf $(VENV) $(DEMO) $(COURSE) .cache build *.egg-info

@@ -29,7 +29,7 @@ from lmm_core.markdown.blocks import (
     serialize_blocks,
 )
 from lmm_core.markdown.divs import find_parts
-from lmm_core.markdown.files import MarkdownFile, check_unchanged, load_markdown, save_markdown
+from lmm_core.markdown.files import SUFFIXES, MarkdownFile, check_unchanged, load_markdown, save_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.spelling import convert, edit_block, make_block
 from lmm_core.markdown.unfold import unfold_edits
@@ -44,6 +44,7 @@ from .pandoc_run import FilterError, PandocRun, base_format, find_run, is_ours, 
 if TYPE_CHECKING:
     from .elements import Elements
 
+_LOST = "which may come from metadata blocks inside the text: pandoc has merged them and their places are lost"
 _WITH_DIVS = ("markdown", "commonmark_x")
 
 
@@ -102,11 +103,13 @@ class Document:
     original: list[Block] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     done: int = 0
+    in_quarto: bool = False
 
     @property
     def to_markdown(self) -> bool:
-        """Whether pandoc writes its own markdown."""
-        return base_format(self.target) == "markdown"
+        """Whether pandoc writes its own markdown. Quarto has work of its own to do on the
+        elements, whatever is written in the end."""
+        return base_format(self.target) == "markdown" and not self.in_quarto
 
     @property
     def place(self) -> int | None:
@@ -183,10 +186,14 @@ def _filter(name: str, work: Callable[[Document], None]) -> int:
 def read_document(name: str, data: bytes, target: str) -> Document:
     """The document of this run. Raises FilterError where its places are lost."""
     ast = json.loads(data)
-    run = find_run()
+    in_quarto = is_quartos(ast["meta"])
+    # Quarto's command line names a copy of the text with all metadata at its end, and a
+    # reader of its own: it says nothing about the file.
+    run = None if in_quarto else find_run()
     options = read_options(ast["meta"])
     logger = ConsoleLogger(f"{name}: ")
     document = Document(name, target, ast, run, options, Project(Path()), logger)
+    document.in_quarto = in_quarto
     document.done = _take_mark(ast, run)
     _refuse_overwriting(document)
     for option in options.unknown:
@@ -204,6 +211,12 @@ def read_document(name: str, data: bytes, target: str) -> Document:
                 document.logger.warning(problem.message, problem.line)
     document.original = document.blocks
     return document
+
+
+def is_quartos(meta: dict[str, Any]) -> bool:
+    """Whether Quarto renders this document (not: a cell of one of its documents runs
+    pandoc, which has Quarto's environment too)."""
+    return "quarto-version" in meta and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
 
 
 def _take_mark(ast: dict[str, Any], run: PandocRun | None) -> int:
@@ -246,6 +259,8 @@ def _load_source(document: Document) -> Source | None:
         paths = [Path(os.environ.get("QUARTO_DOCUMENT_PATH", "."), os.environ["QUARTO_DOCUMENT_FILE"])]
     if paths is None or not all(path.is_file() for path in paths):
         return None
+    if document.in_quarto and not paths[0].name.endswith(SUFFIXES):
+        return None  # a notebook
     return Source.load(paths)
 
 
@@ -255,7 +270,7 @@ def _find_source(document: Document) -> Source | None:
     if run is not None and not run.reads_markdown:
         return None
     document.known = known = _load_source(document)
-    if known is None or (document.done and not _needs_text(document)):
+    if known is None or document.in_quarto or (document.done and not _needs_text(document)):
         return None
     if document.done or _is_direct(document) or _same_elements(document, known):
         return known
@@ -322,11 +337,15 @@ def require_places(document: Document) -> None:
         advice = (
             f"Give pandoc the file by its name (pandoc -F {document.name} FILE -o …), name it with -M lmm-source=FILE"
         )
+        if document.in_quarto:
+            raise FilterError(
+                f"the document's metadata has {shown}, {_LOST}. Write the blocks as divs: lmm convert --to div FILE"
+            )
         if document.known is not None and _foreign_before(document):
             advice = f"Put -F {document.name} before the other filters (and before --citeproc)"
         raise FilterError(
-            f"the document's metadata has {shown}, which may come from metadata blocks inside the text: pandoc has "
-            f"merged them and their places are lost. {advice}, or write the blocks as divs (lmm convert --to div FILE)"
+            f"the document's metadata has {shown}, {_LOST}. {advice}, or write the blocks as divs "
+            "(lmm convert --to div FILE)"
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import panflute as pf
 
-from lmm_core.markdown.blocks import Attributes, Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock
+from lmm_core.markdown.blocks import Attributes, Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock
 from lmm_core.markdown.metadata import parse_metadata
 from lmm_core.markdown.spelling import make_block
 from lmm_core.markdown.tree import blocks_to_tree
@@ -132,9 +132,12 @@ def mark_elements(doc: pf.Doc, mark: str) -> pf.Doc:
 # Knitting
 
 
-def knit_elements(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.Element]:
-    """The elements of the notes: without metadata and RAG-only parts, at any depth."""
-    kept = _staying(elements, rules)
+def knit_elements(
+    elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None
+) -> list[pf.Element]:
+    """The elements of the notes: without metadata and RAG-only parts, at any depth.
+    header: what the document says of itself as a whole."""
+    kept = _staying(elements, rules, header)
     stack = list(kept)
     while stack:
         element = stack.pop()
@@ -145,24 +148,32 @@ def knit_elements(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.E
     return kept
 
 
-def _staying(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.Element]:
+def _staying(elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None) -> list[pf.Element]:
     """Of a list of blocks those that stay, whatever is inside them."""
-    blocks: list[Block] = []
+    blocks: list[Block] = [header] if header is not None else []
     element_of: dict[int, pf.Element] = {}
+    kept: set[int] = set()
     for element in elements:
+        if _is_quartos(element):  # behind the document's last section, and no part of it
+            kept.add(id(element))
+            continue
         block: Block = metadata_of(element) or _block(element, "")
         blocks.append(block)
         element_of[id(block)] = element
     tree = blocks_to_tree(blocks)
-    kept: list[pf.Element] = []
     for node, is_out in verdicts(tree, rules) if tree is not None else ():
         stands = node_block(node)
         if stands is None or is_out or isinstance(stands, ErrorBlock):
             continue
         element = element_of[id(stands)]
         if not (isinstance(element, pf.Div) and div_verdict(_attributes(element), rules)):
-            kept.append(element)
-    return kept
+            kept.add(id(element))
+    return [element for element in elements if id(element) in kept]
+
+
+def _is_quartos(element: pf.Element) -> bool:
+    """Whether an element is what Quarto keeps navigation and titles in."""
+    return isinstance(element, pf.Div) and element.identifier.startswith("quarto-") and "hidden" in element.classes
 
 
 def _attributes(element: pf.Div) -> Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from lmm_core.index import Upload, client_from_config
+from lmm_core.index import STDIN, Upload, client_from_config
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown_files import docid_of
@@ -13,7 +13,18 @@ from lmm_core.models.sources import ModelError
 from lmm_core.project import ConfigError, Project
 from lmm_core.store.vector_store import StoreError
 
-from .document import Document, as_divs, elements_of, finish_elements, header_of, left_text, run_filter, write_text
+from .document import (
+    Document,
+    as_divs,
+    clean_meta,
+    elements_of,
+    finish_elements,
+    header_of,
+    left_text,
+    mark_chain,
+    run_filter,
+    write_text,
+)
 from .pandoc_run import FilterError
 
 
@@ -25,9 +36,12 @@ def index(document: Document) -> None:
     docid = _identity(document, blocks)
     project = document.project_for(blocks)
     if project is not None:
-        _send(document, project, blocks, docid)
+        _send(document, project, blocks, docid, docid if document.path is not None else f"{STDIN}{docid}")
     if document.source is not None and document.to_markdown:
         write_text(document, serialize_blocks(document.blocks))
+    elif document.to_markdown:
+        clean_meta(document)
+        mark_chain(document)
     else:
         finish_elements(document, (as_divs(document) if document.source else None) or document.ast)
 
@@ -66,7 +80,7 @@ def _identity(document: Document, blocks: list[Block]) -> str:
     return str(own)
 
 
-def _send(document: Document, project: Project, blocks: list[Block], docid: str) -> None:
+def _send(document: Document, project: Project, blocks: list[Block], docid: str, source: str) -> None:
     from lmm_core.models.chat import run
 
     models = Models(document.options.model, warn=document.logger.warning)
@@ -74,7 +88,7 @@ def _send(document: Document, project: Project, blocks: list[Block], docid: str)
     async def work() -> str:
         store = client_from_config(project)
         try:
-            counts = await Upload(project, store, models, logger=document.logger).send(blocks, docid, docid)
+            counts = await Upload(project, store, models, logger=document.logger).send(blocks, docid, source)
             return f"{counts.written} chunks written, {counts.removed} removed, {counts.unchanged} unchanged"
         finally:
             await models.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from lmm_core.markdown.blocks import serialize_blocks
+from lmm_core.logging import LocatedLogger
+from lmm_core.markdown.blocks import Block, serialize_blocks
+from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.header import report_broken, report_errors
 from lmm_core.scan.knit import find_dangling, knit
 
@@ -14,6 +16,7 @@ from .document import (
     clean_meta,
     elements_of,
     finish_elements,
+    header_of,
     mark_chain,
     mentions,
     parse_as_input,
@@ -52,6 +55,8 @@ def _knit_as_text(document: Document) -> None:
 
 def _knit_elements(document: Document) -> None:
     require_places(document)
+    if document.in_quarto and document.known is not None:
+        _report(document, parse_markdown_text(document.known.text))
     if not document.to_markdown:
         _knit_ast(document)
         return
@@ -64,13 +69,23 @@ def _knit_elements(document: Document) -> None:
     write_elements(document)
 
 
+def _report(document: Document, blocks: list[Block]) -> None:
+    """What is wrong in the file, which Quarto cannot know."""
+    assert document.known is not None
+    logger = LocatedLogger(document.logger, document.known.locate)
+    report_errors(blocks, logger)
+    for line, message in find_dangling(blocks, document.rules):
+        logger.warning(message, line)
+
+
 def _knit_ast(document: Document) -> None:
     """Knit Pandoc's elements; they pass untouched where nothing has to go."""
-    if mentions(document.ast["blocks"], {"lmm", *document.rules.div_types}):
+    header = header_of({"knit": document.ast["meta"]["knit"]}) if "knit" in document.ast["meta"] else None
+    if header is not None or mentions(document.ast["blocks"], {"lmm", "knit", *document.rules.div_types}):
         from .elements import dump, knit_elements, load
 
         doc = load(document.ast)
-        doc.content = knit_elements(list(doc.content), document.rules)
+        doc.content = knit_elements(list(doc.content), document.rules, header)
         document.ast = {**document.ast, "blocks": dump(doc)["blocks"]}
     clean_meta(document)
     mark_chain(document)

@@ -11,6 +11,8 @@ from lmm_core.scan.knit import words_of
 
 CHAIN = "lmm-chain"
 TEXT = "lmm-text"
+# What the render scripts of the Quarto extension go by, under the same key.
+QUARTO_OPTIONS = ("annotate", "collection", "index", "on-native")
 OPTIONS = ("keep", "save", "source", "div-types", "spelling", "model", "pass")
 # Keys that a metadata block inside the text may have brought: pandoc has merged
 # such blocks into the document's metadata, and their places are lost.
@@ -83,7 +85,7 @@ def read_options(meta: Mapping[str, Any]) -> FilterOptions:
     for key, value in meta.items():
         if key.startswith("lmm-") and key not in (CHAIN, TEXT):
             values[key.removeprefix("lmm-").replace("_", "-")] = plain(value)
-    options = FilterOptions(unknown=[key for key in values if key not in OPTIONS])
+    options = FilterOptions(unknown=[key for key in values if key not in (*OPTIONS, *QUARTO_OPTIONS)])
     options.keep = words_of(values.get("keep"))
     options.div_types = words_of(values.get("div-types"))
     options.save = _file(values.get("save"))

@@ -10,8 +10,9 @@ import atexit
 import bisect
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from .project import ConfigError, Project, load_project, project_from_settings
 from .scan.header import report_errors
 from .scan.options import SplitOpts
 from .scan.split import Document, transform
-from .store.chunks import AnnotationModel, Chunk, blocks_to_chunks, document_chunks
+from .store.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
 from .store.collection import GROUP, ainitialize_collection, aquery, aquery_grouped
 from .store.encoding import CHUNKER, Encoder, EncodingModel, encoding_to_qdrantembedding_model
 from .store.refresh import (
@@ -47,6 +48,8 @@ from .store.vector_store import ScoredPoint, StoreError, VectorStore, Where
 if TYPE_CHECKING:
     from .config import ConfigSettings
     from .models.embedder import Embedder
+
+STDIN = "stdin:"  # before the id of a document that has no file
 
 _open: dict[str, VectorStore] = {}
 
@@ -100,14 +103,14 @@ async def encoder_for(
     if encoding not in ("none", "sparse", "bm25"):
         named = project.models["embedding"] == DEFAULT and known.get("embedding")
         wanted = replace(project, models=project.models | {"embedding": str(named)}) if named else project
-        embedder = _cached(models.embedder(wanted), project, models)
+        embedder = cached_embedder(models.embedder(wanted), project, models)
     if encoding == DEFAULT:
         encoding = "hybrid" if embedder else "bm25"
     kind = EncodingModel(encoding)
     return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project, known, language), kind)
 
 
-def _cached(embedder: Embedder | None, project: Project, models: Models) -> Embedder | None:
+def cached_embedder(embedder: Embedder | None, project: Project, models: Models) -> Embedder | None:
     """The embedder with the cache of vectors before it."""
     if embedder is None:
         return None
@@ -167,25 +170,42 @@ def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
     if header is None:
         return opts
     if not isinstance(header, dict):
-        raise ConfigError(f"`split`: a mapping of {', '.join(asdict(opts))}, not {header!r}")
-    if unknown := [key for key in header if key not in asdict(opts)]:
-        raise ConfigError(f"unknown key `split.{unknown[0]}` (known: {', '.join(asdict(opts))})")
+        raise ConfigError(f"`split`: a mapping, not {header!r}")
+    known = [field.name for field in fields(opts) if field.name != "rules"]
+    if unknown := [key for key in header if key not in known]:
+        raise ConfigError(f"unknown key `split.{unknown[0]}` (known: {', '.join(known)})")
     try:
         return replace(opts, **header)
     except ValueError as error:
-        raise ConfigError(f"`split`: {error}") from None
+        raise ConfigError(f"`split`: {_first_problem(error)}") from None
+
+
+def _first_problem(error: ValueError) -> str:
+    """What is wrong, in one line; pydantic says it in several."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return f"{first['loc'][0]}: {first['msg']}, not {first['input']!r:.60}"
 
 
 def _linked(chunks: list[Chunk], texts: Sequence[Document], documents: Sequence[Chunk]) -> list[Chunk]:
-    """The chunks, each with the id of the document that it stands in."""
+    """The chunks, each with the id of the document that it stands in; a summary with
+    that of the first text of its section."""
     linked = []
     starts = [text.line for text in texts]
     for chunk in chunks:
-        line = chunk.payload["line_start"]
-        at = bisect.bisect_right(starts, line) - 1
-        while at >= 0 and texts[at].line_end < line:  # one that stands alone may lie between another's lines
-            at -= 1
-        payload = {**chunk.payload, GROUP: documents[at].uuid} if at >= 0 else chunk.payload
+        start, end = chunk.payload["line_start"], chunk.payload["line_end"]
+        if chunk.payload.get("type") == SUMMARY:
+            at = bisect.bisect_left(starts, start)
+            found = at < len(starts) and starts[at] <= end
+        else:
+            at = bisect.bisect_right(starts, start) - 1
+            while at >= 0 and texts[at].line_end < start:  # one that stands alone may lie between another's lines
+                at -= 1
+            found = at >= 0
+        payload = {**chunk.payload, GROUP: documents[at].uuid} if found else chunk.payload
         linked.append(replace(chunk, payload=payload))
     return linked
 
@@ -213,11 +233,15 @@ class Upload:
         """Index files. Raises StoreError, ModelError and ConfigError."""
         files = [found for path in paths if (found := self._load(path)) is not None]
         await self._prepare(_language(files[0].text) if files else "")
-        todo = [file for file in files if not self._is_same(file)]
-        counts = Counts(same=len(files) - len(todo))
-        counts.unchanged = sum(self.records[_source(file)].count for file in files if self._is_same(file))
-        if self.annotate:
-            todo = [await self._annotate(file) for file in todo]
+        if self.annotate and not self.dry_run:
+            files = [await self._annotate(file) for file in files]
+        todo = []
+        counts = Counts()
+        for file in files:
+            if self._is_same(file):
+                counts += Counts(unchanged=self.records[self._source(file)].count, same=1)
+            else:
+                todo.append(file)
         encoded = [(file, made) for file in todo if (made := self._encode(file)) is not None]
         self._check_docids([one for _, one in encoded])
         self.expect(sum(len(one.chunks) for _, one in encoded))
@@ -246,7 +270,8 @@ class Upload:
         )
         if not self.dry_run:
             new = await ainitialize_collection(self.store, index.collection, self.encoder)
-            if await ainitialize_collection(self.store, index.companion, self.companion) or new:
+            new = await ainitialize_collection(self.store, index.companion, self.companion) or new
+            if new or await asyncio.to_thread(self.store.metadata, index.collection + FILES) is None:
                 await asyncio.to_thread(create_records, self.store, index.collection)
         self.records = read_records(self.store, index.collection)
 
@@ -260,7 +285,7 @@ class Upload:
         return None
 
     def _is_same(self, file: MarkdownFile) -> bool:
-        record = self.records.get(_source(file))
+        record = self.records.get(self._source(file))
         return record is not None and record.fingerprint == self._fingerprint(file)
 
     def _fingerprint(self, file: MarkdownFile) -> str:
@@ -278,9 +303,15 @@ class Upload:
 
         work = RagWork(self.models)
         logger = in_file(self.logger, file.path)
-        blocks = await work.finish(parse_markdown_text(file.text), file, logger)
-        save_as(file, serialize_blocks(blocks), not self.dry_run)
-        return load_markdown(file.path)
+        try:
+            blocks = await work.finish(parse_markdown_text(file.text), file, logger)
+            save_as(file, serialize_blocks(blocks), True)
+            return load_markdown(file.path)
+        except OSError as error:
+            self.logger.error(f"{file.path}: {error.strerror or error}")
+        except MarkdownError as error:
+            self.logger.error(str(error))
+        return file
 
     def _encode(self, file: MarkdownFile) -> Encoded | None:
         """A file's chunks; None where its header says what cannot be, which is reported."""
@@ -292,13 +323,11 @@ class Upload:
         report_errors(blocks, located)
         project = project_of(blocks, self.project, located)
         assert self.encoder is not None and self.encoder.encoding is not None
-        source = _source(file)
+        if project is None:
+            return None
+        docid, source = docid_of(file.path), self._source(file)
         try:
-            return (
-                blocklist_encode(blocks, project, self.encoder.encoding, source, source, logger=located)
-                if project
-                else None
-            )
+            return blocklist_encode(blocks, project, self.encoder.encoding, docid, source, logger=located)
         except ConfigError as error:
             located.error(str(error), 1)
             return None
@@ -341,13 +370,22 @@ class Upload:
         index = self.project.index
         removed = 0
         for source, record in read_records(self.store, index.collection).items():
-            if not (self.project.root / source).exists():
-                removed += 0 if self.dry_run else remove_file(self.store, index.collection, record, index.companion)
+            if source.startswith(STDIN) or (self.project.root / source).exists():
+                continue
+            if self.dry_run:
+                removed += record.count
+            else:
+                removed += remove_file(self.store, index.collection, record, index.companion)
         return removed
 
+    def _source(self, file: MarkdownFile) -> str:
+        return _source(file.path, self.project)
 
-def _source(file: MarkdownFile) -> str:
-    return docid_of(file.path)
+
+def _source(path: Path, project: Project) -> str:
+    """Where a file is from the root of the project that is indexed: files of several
+    projects are told apart by it."""
+    return Path(os.path.relpath(path.resolve(), project.root)).as_posix()
 
 
 def _language(text: str) -> str:
@@ -437,5 +475,5 @@ def encode_file(path: Path, project: Project, logger: LoggerBase) -> list[Chunk]
         return []
     name = project.index.encoding
     encoding = EncodingModel.BM25 if name == DEFAULT else EncodingModel(name)
-    source = _source(file)
-    return blocklist_encode(blocks, found, encoding, source, source, logger=in_file(logger, path)).chunks
+    source = _source(path, project)
+    return blocklist_encode(blocks, found, encoding, docid_of(path), source, logger=in_file(logger, path)).chunks

@@ -13,6 +13,7 @@ from .. import __version__
 from .find import chunks, index, search, split
 from .models import models
 from .publish import convert, knit
+from .quarto import leak_check, quarto
 from .setup import cache, config, doctor
 from .talk import accept, chat, clear, edit, reject, watch
 from .write import own_pass, rag, scan
@@ -21,7 +22,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Write": (scan, rag, own_pass),
     "Talk to the model": (chat, edit, watch, accept, reject, clear),
     "Find": (index, search, chunks, split),
-    "Publish": (knit, convert),
+    "Publish": (knit, convert, leak_check, quarto),
     "Set up": (doctor, models, config, cache),
 }
 

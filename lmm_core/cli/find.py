@@ -18,7 +18,7 @@ from ..markdown.files import MarkdownFile, save_markdown
 from ..markdown_files import work_on
 from ..model_pool import Models
 from ..models.sources import ModelError
-from ..project import Project, load_project
+from ..project import ConfigError, Project, load_project
 from .shared import Bar, Told, checked, find, json_option, leave, paths_argument, print_json, run, tell, warn
 
 if TYPE_CHECKING:
@@ -99,8 +99,10 @@ def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: 
     """Find chunks by a question or by words; *exercise* in it puts exercises first."""
     from ..index import client_from_config, find_in_index
 
+    if not query.strip():
+        raise click.UsageError("an empty query: say what is looked for")
     logger = Told()
-    project = _project(Path.cwd() / "-")
+    project = _searched_project()
     models = Models(warn=warn)
 
     async def work() -> list[ScoredPoint]:
@@ -142,6 +144,20 @@ def _project(path: Path) -> Project:
     return project
 
 
+def _searched_project() -> Project:
+    """The working folder's project; where that has no index, the one just below that has
+    (`lmm index book` has put it there, if the book is a project of its own)."""
+    project = _project(Path.cwd() / "-")
+    index = project.index
+    if index.memory or index.url or (project.root / index.folder).exists():
+        return project
+    below = [folder for folder in sorted(Path.cwd().iterdir()) if (folder / index.folder).is_dir()]
+    if len(below) > 1:
+        names = ", ".join(folder.name for folder in below)
+        raise click.UsageError(f"no index here, and several below ({names}): search in one of these folders")
+    return _project(below[0] / "-") if below else project
+
+
 def _stored(work: Coroutine[Any, Any, Any], logger: Told) -> Any:
     """The result of work on the index; None where the store or a model failed."""
     from ..store.vector_store import StoreError
@@ -167,7 +183,11 @@ def split(path: Path, output: Path | None) -> None:
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         project = _project(path)
         said = blocks[0].content.get("split") if blocks and isinstance(blocks[0], HeaderBlock) else None
-        return _shown_apart(scan_split(blocks, split_options(project.index.split, said), logger=logger))
+        try:
+            opts = split_options(project.index.split, said)
+        except ConfigError as error:
+            raise MarkdownError(f"{path}:1: {error}") from None
+        return _shown_apart(scan_split(blocks, opts, logger=logger))
 
     logger = Told()
     try:
@@ -213,6 +233,8 @@ def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
             found += encode_file(path, _project(path), logger)
         except (OSError, MarkdownError) as error:
             tell(error, path, logger)
+        except ConfigError as error:
+            logger.error(f"{path}:1: {error}")
     if html is not None:
         save_markdown(html, chunk_page(found))
     elif as_json:

@@ -124,10 +124,12 @@ def _is_document(name: str) -> bool:
 
 def project_root(path: Path) -> Path:
     """The project that a file belongs to: the nearest folder upward with a
-    `config.toml`, else with `_quarto.yml` or `.git`, else the file's own folder."""
+    `config.toml`, else with `_quarto.yml` or `.git`; without any of these the working
+    folder where the file lies in it, else the file's own folder."""
     folder = path.resolve().parent
     for marks in (("config.toml",), ("_quarto.yml", "_quarto.yaml", ".git")):
         for place in (folder, *folder.parents):
             if any((place / mark).exists() for mark in marks):
                 return place
-    return folder
+    here = Path.cwd().resolve()
+    return here if folder.is_relative_to(here) else folder

@@ -37,8 +37,9 @@ class Node:
 
     def get(self, key: str, default: Any = None) -> Any:
         """The node's own value of `key=`, `key` or `~key`, the first that is there."""
-        found = find_key(self.properties, key)
-        return default if found is None else self.properties[found]
+        properties = self.properties
+        found = find_key(properties, key) if properties else None
+        return default if found is None else properties[found]
 
     def fetch(self, key: str, default: Any = None) -> Any:
         """The value of the nearest of this node and the sections around it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .knit import KnitRules
@@ -66,7 +67,7 @@ class SplitOpts:
 def _check_types(options: ScanOpts | SplitOpts) -> None:
     """Values of other types are made ones of the right type, or are errors, by
     pydantic; which is not imported where all are right."""
-    kinds = get_type_hints(type(options))
+    kinds = _kinds(type(options))  # type: ignore[arg-type]  # a class has a hash, whatever its instances have
     wrong = {name: kind for name, kind in kinds.items() if not _is_of(getattr(options, name), kind)}
     if wrong:
         from pydantic import create_model
@@ -75,6 +76,11 @@ def _check_types(options: ScanOpts | SplitOpts) -> None:
         made = create_model(type(options).__name__, **fields)(**{name: getattr(options, name) for name in wrong})
         for name in wrong:
             object.__setattr__(options, name, getattr(made, name))
+
+
+@cache
+def _kinds(options: type) -> dict[str, Any]:
+    return get_type_hints(options)
 
 
 def _is_of(value: Any, kind: Any) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..markdown.blocks import (
+    BOM,
     Attributes,
     Block,
     ErrorBlock,
@@ -88,6 +89,8 @@ def first_line(block: Block) -> int:
 def div_type(block: TextBlock, rules: KnitRules) -> str | None:
     """The type of the RAG-only div that a text block is: its class, or the attribute
     `type` of `.rag-only`. None where it is no such div, or more than one."""
+    if not block.source.lstrip(BOM + " \t\r\n").startswith((":", "<")):
+        return None  # as most texts
     attributes = _first_attributes(block.content)
     types = [name for name in attributes.classes if name in rules.div_types]
     if not types or not _is_one_div(block.content):

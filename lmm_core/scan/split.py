@@ -277,8 +277,11 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[Document]:
     for section in sections(tree):
         titles = tuple(titles_path(section))
         texts = [node for node in section.texts if node.block is not None and not blank(node.content)]
-        own = [node for node in texts if not _stands_alone(node, opts)]
-        for group in [own, *([node] for node in texts if _stands_alone(node, opts))]:
+        own: list[TextNode] = []
+        alone: list[TextNode] = []
+        for node in texts:
+            (alone if _stands_alone(node, opts) else own).append(node)
+        for group in [own, *([node] for node in alone)]:
             found += _documents([node.block for node in group if node.block is not None], titles, opts)
     return sorted(found, key=lambda document: document.line)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from operator import itemgetter
+from typing import Any, Protocol
 from uuid import UUID
 
 from ..models.embedder import Sparse
@@ -22,11 +23,28 @@ from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, Vector
 RRF_K = 2  # Qdrant's own
 BOOST_PREFETCH = 500  # so many are looked at for those that are raised
 MORE = 16  # so many more than wanted are asked for: ties at the end
-MOST = 4096  # so many are asked for at most because of ties
+MOST = 1000  # so many are asked for at most because of ties
 SAME = 1e-6  # scores that differ by less are one: places compute in single precision
 
-Nearest = Callable[[Mapping[str, Vector], int], list[list[ScoredPoint]]]
-Retrieve = Callable[[Sequence[str]], list[ScoredPoint]]
+_WRITTEN = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
+
+Hit = tuple[str, float]  # a point's id and score
+
+
+class Searching(Protocol):
+    """What a place does of a search."""
+
+    def nearest(self, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
+        """For each vector the best points, so many, the best first."""
+        ...
+
+    def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
+        """Those of the points that have the value."""
+        ...
+
+    def retrieve(self, ids: Sequence[str]) -> list[ScoredPoint]:
+        """The points, in this order."""
+        ...
 
 
 def checked_name(name: str) -> str:
@@ -40,6 +58,8 @@ def checked_name(name: str) -> str:
 
 def checked_id(text: str) -> str:
     """A point's id as Qdrant writes it."""
+    if isinstance(text, str) and _WRITTEN(text):
+        return text
     try:
         return str(UUID(text))
     except (ValueError, AttributeError, TypeError):
@@ -59,6 +79,8 @@ def _checked_point(point: Point, spec: VectorSpec) -> Point:
             check_vector(name, vector, spec)
     except StoreError as error:
         raise StoreError(f"point {at} cannot be stored: {error}") from None
+    if at == point.id and not any(map(_is_empty, point.vectors.values())):
+        return point
     return Point(at, {name: vector for name, vector in point.vectors.items() if not _is_empty(vector)}, point.payload)
 
 
@@ -109,17 +131,20 @@ def _no_vector(name: str, spec: VectorSpec) -> str:
     return f"the collection has no vector {name!r} of this kind; it has: {there}"
 
 
-def run_search(search: Search, spec: VectorSpec, nearest: Nearest, retrieve: Retrieve) -> list[ScoredPoint]:
-    """Search with what a place can do: nearest gives for each vector the best points, so
-    many, with the payload key of `boost` where there is one; retrieve gives points."""
+def run_search(search: Search, spec: VectorSpec, place: Searching) -> list[ScoredPoint]:
+    """Search with what a place can do."""
     for name, vector in search.vectors.items():
         check_vector(name, vector, spec)
     compared = {name: vector for name, vector in search.vectors.items() if not _is_empty(vector)}
     if not compared or search.limit < 1:
         return []
-    best = ranked(_candidates(compared, _depth(search), nearest), search.boost)[: search.limit]
-    scores = {hit.id: hit.score for hit in best}
-    return [replace(point, score=scores[point.id]) for point in retrieve(list(scores))]
+    lists = _candidates(compared, _depth(search), place)
+    scores = dict(lists[0]) if len(lists) == 1 else fused(lists)
+    if search.boost and scores:
+        key, value, weight = search.boost
+        scores |= {at: scores[at] + weight for at in place.fitting(list(scores), key, value)}
+    best = in_order(list(scores.items()))[: search.limit]
+    return [replace(point, score=scores[point.id]) for point in place.retrieve([at for at, _ in best])]
 
 
 def _depth(search: Search) -> int:
@@ -128,61 +153,43 @@ def _depth(search: Search) -> int:
     return max(wanted, BOOST_PREFETCH, search.prefetch) if search.boost else wanted
 
 
-def _candidates(vectors: Mapping[str, Vector], depth: int, nearest: Nearest) -> list[list[ScoredPoint]]:
+def _candidates(vectors: Mapping[str, Vector], depth: int, place: Searching) -> list[list[Hit]]:
     """The best of each vector. Where the last one is as good as some that were not
     asked for, which of them it is would be the place's choice: ask for more."""
     asked = depth + MORE
-    found = nearest(vectors, asked)
+    found = place.nearest(vectors, asked)
     while asked < MOST and any(_cut_among_equals(hits, depth, asked) for hits in found):
         asked *= 4
-        found = nearest(vectors, asked)
+        found = place.nearest(vectors, asked)
     return [in_order(hits)[:depth] for hits in found]
 
 
-def _cut_among_equals(hits: Sequence[ScoredPoint], depth: int, asked: int) -> bool:
-    return len(hits) >= asked and all(_equal(one.score, next_.score) for one, next_ in pairwise(hits[depth - 1 :]))
+def _cut_among_equals(hits: Sequence[Hit], depth: int, asked: int) -> bool:
+    return len(hits) >= asked and all(_equal(one, after) for (_, one), (_, after) in pairwise(hits[depth - 1 :]))
 
 
 def _equal(one: float, other: float) -> bool:
     return abs(one - other) <= SAME * max(1.0, abs(one))
 
 
-def in_order(hits: Iterable[ScoredPoint]) -> list[ScoredPoint]:
+def in_order(hits: Iterable[Hit]) -> list[Hit]:
     """The best first, those of the same score by their ids."""
-    groups: list[list[ScoredPoint]] = []
-    for hit in sorted(hits, key=lambda hit: (-hit.score, hit.id)):
-        if groups and _equal(groups[-1][-1].score, hit.score):
+    groups: list[list[Hit]] = []
+    for hit in sorted(hits, key=itemgetter(1), reverse=True):
+        if groups and _equal(groups[-1][-1][1], hit[1]):
             groups[-1].append(hit)
         else:
             groups.append([hit])
-    return [hit for group in groups for hit in sorted(group, key=lambda hit: hit.id)]
+    return [hit for group in groups for hit in (sorted(group) if len(group) > 1 else group)]
 
 
-def ranked(lists: Sequence[list[ScoredPoint]], boost: tuple[str, str, float] | None) -> list[ScoredPoint]:
-    """The points of all lists in one order: by their reciprocal ranks where there are
-    several lists, and raised by `boost`."""
-    if len(lists) == 1:
-        return in_order(_raised(hit, boost) for hit in lists[0])
-    return sorted((_raised(hit, boost) for hit in fused(lists)), key=lambda hit: (-hit.score, hit.id))
-
-
-def fused(lists: Iterable[list[ScoredPoint]]) -> list[ScoredPoint]:
+def fused(lists: Iterable[list[Hit]]) -> dict[str, float]:
     """Reciprocal rank fusion, as Qdrant computes it."""
-    points: dict[str, ScoredPoint] = {}
+    scores: dict[str, float] = {}
     for hits in lists:
-        for rank, hit in enumerate(hits):
-            before = points[hit.id].score if hit.id in points else 0.0
-            points[hit.id] = replace(hit, score=before + 1 / (rank + RRF_K))
-    return list(points.values())
-
-
-def _raised(hit: ScoredPoint, boost: tuple[str, str, float] | None) -> ScoredPoint:
-    if boost is None:
-        return hit
-    key, value, weight = boost
-    here = hit.payload.get(key)
-    fits = value in here if isinstance(here, list) else value == here
-    return replace(hit, score=hit.score + weight) if fits else hit
+        for rank, (at, _) in enumerate(hits):
+            scores[at] = scores.get(at, 0.0) + 1 / (rank + RRF_K)
+    return scores
 
 
 def filter_from(where: Where | None, library: Any) -> Any:
@@ -193,6 +200,11 @@ def filter_from(where: Where | None, library: Any) -> Any:
     must = [_condition(key, value, library) for key, value in where.all.items()]
     must_not = [_condition(key, value, library) for key, value in where.none.items()]
     return library.Filter(must=must or None, must_not=must_not or None)
+
+
+def among(points: Any, key: str, value: str, library: Any) -> Any:
+    """The filter for those of some points (a HasIdCondition) that have a value."""
+    return library.Filter(must=[points, _condition(key, value, library)])
 
 
 def _condition(key: str, wanted: str | int | Sequence[str | int], library: Any) -> Any:

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..markdown.files import save_markdown
 from ..models.embedder import Sparse
-from .alike import checked_id, checked_name, checked_points, filter_from, in_batches, run_search
+from .alike import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
 from .folder_lock import FolderLock
 from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
-    from qdrant_edge import EdgeConfig, EdgeShard, QueryRequest
+    from qdrant_edge import EdgeConfig, EdgeShard
 
 RECORD = "collection.json"
 FORMAT = 1
@@ -137,7 +137,7 @@ class EdgeStore:
             fitting = checked_points(points, self._spec(name))
             for batch in in_batches(fitting, BATCH):
                 self._check_room(sum(map(_size, batch)))
-                shard.update(edge.UpdateOperation.upsert_points([_edge_point(point) for point in batch]))
+                shard.update(edge.UpdateOperation.upsert_points([_edge_point(point, edge) for point in batch]))
                 self._flush_at_times(name, shard, len(batch))
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
@@ -201,25 +201,14 @@ class EdgeStore:
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
         """The points with these ids, in this order; those that are not there are left out."""
         with self._shard(name, "read") as shard:
-            wanted = [checked_id(at) for at in ids]
-            found = {str(record.id): record.payload or {} for record in shard.retrieve([*wanted], True, False)}
-            return [ScoredPoint(at, dict(found[at])) for at in wanted if at in found]
+            return _retrieved(shard, [checked_id(at) for at in ids])
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """The best points, the best first; equal ones in the order of their ids."""
-        import qdrant_edge as edge
-
         with self._shard(name, "searched") as shard:
             if name in self._outdated and self._spec(name).sparse:
                 shard = self._opened_again(name)
-            fits, payload = filter_from(search.where, edge), [search.boost[0]] if search.boost else False
-
-            def nearest(vectors: Mapping[str, Vector], limit: int) -> list[list[ScoredPoint]]:
-                asked = [_edge_query(using, vector, limit, fits, payload) for using, vector in vectors.items()]
-                found = shard.query_batch(edge.QueryBatchRequest(asked))
-                return [[ScoredPoint(str(hit.id), hit.payload or {}, hit.score) for hit in hits] for hits in found]
-
-            return run_search(search, self._spec(name), nearest, lambda ids: self.retrieve(name, ids))
+            return run_search(search, self._spec(name), _Searching(shard, search.where))
 
     def _opened_again(self, name: str) -> EdgeShard:
         """A shard whose IDF counts removed points no longer: the engine counts them until
@@ -343,24 +332,52 @@ def _edge_config(spec: VectorSpec) -> EdgeConfig:
     )
 
 
-def _edge_vector(vector: Vector) -> Any:
-    import qdrant_edge as edge
-
+def _edge_vector(vector: Vector, edge: Any) -> Any:
     return edge.SparseVector(vector.indices, vector.values) if isinstance(vector, Sparse) else vector
 
 
-def _edge_point(point: Point) -> Any:
-    import qdrant_edge as edge
-
-    vectors = {name: _edge_vector(vector) for name, vector in point.vectors.items()}
+def _edge_point(point: Point, edge: Any) -> Any:
+    vectors = {name: _edge_vector(vector, edge) for name, vector in point.vectors.items()}
     return edge.Point(point.id, vectors, dict(point.payload))
 
 
-def _edge_query(using: str, vector: Vector, limit: int, fits: Any, payload: Any) -> QueryRequest:
-    import qdrant_edge as edge
+def _retrieved(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
+    found = {str(record.id): record.payload or {} for record in shard.retrieve([*ids], True, False)}
+    return [ScoredPoint(at, found[at]) for at in ids if at in found]
 
-    query = edge.Query.Nearest(_edge_vector(vector), using=using)
-    return edge.QueryRequest(limit, query=query, filter=fits, with_payload=payload)
+
+class _Searching:
+    """What a shard does of a search."""
+
+    def __init__(self, shard: EdgeShard, where: Where | None) -> None:
+        import qdrant_edge as edge
+
+        self._edge, self._shard = edge, shard
+        self._fits = filter_from(where, edge)
+
+    def nearest(self, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
+        """For each vector the best points, in one batch."""
+        edge = self._edge
+        asked = [
+            edge.QueryRequest(
+                limit, query=edge.Query.Nearest(_edge_vector(vector, edge), using=using), filter=self._fits
+            )
+            for using, vector in vectors.items()
+        ]
+        return [
+            [(str(hit.id), hit.score) for hit in hits]
+            for hits in self._shard.query_batch(edge.QueryBatchRequest(asked))
+        ]
+
+    def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
+        """Those of the points that have the value."""
+        fits = among(self._edge.HasIdCondition(set(ids)), key, value, self._edge)
+        asked = self._edge.ScrollRequest(limit=len(ids), filter=fits, with_payload=False)
+        return [str(record.id) for record in self._shard.scroll(asked)[0]]
+
+    def retrieve(self, ids: Sequence[str]) -> list[ScoredPoint]:
+        """The points, in this order."""
+        return _retrieved(self._shard, ids)
 
 
 def _size(point: Point) -> int:

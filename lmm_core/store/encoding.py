@@ -66,6 +66,11 @@ _WITH_SPARSE = frozenset(QdrantEmbeddingModel) - {
 }  # fmt: skip
 
 
+def has_dense(model: QdrantEmbeddingModel) -> bool:
+    """Whether the vectors need an embedding model."""
+    return model in _WITH_DENSE | _WITH_MULTI
+
+
 def encoding_to_qdrantembedding_model(encoding: EncodingModel) -> QdrantEmbeddingModel:
     """The vectors that an encoding needs."""
     return _EMBEDDING[encoding]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 from ..models.embedder import Sparse
-from .alike import checked_id, checked_name, checked_points, filter_from, in_batches, run_search
+from .alike import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
 from .places import KEY_VARIABLE, RemoteSource
 from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
 
@@ -223,21 +223,24 @@ class QdrantStore:
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """The best points, the best first; equal ones in the order of their ids."""
+        return run_search(search, self._spec(name), _Searching(self, name, search.where))
+
+    def nearest(self, name: str, vectors: Mapping[str, Vector], limit: int, fits: Any) -> list[list[Hit]]:
+        """For each vector the best points, in one request."""
         from qdrant_client import models
 
-        fits, payload = filter_from(search.where, models), [search.boost[0]] if search.boost else False
+        asked = [
+            models.QueryRequest(query=_written_vector(vector), using=using, limit=limit, filter=fits)
+            for using, vector in vectors.items()
+        ]
+        found = self._ask(lambda: self._client.query_batch_points(name, asked))
+        return [[(str(hit.id), hit.score) for hit in each.points] for each in found]
 
-        def nearest(vectors: Mapping[str, Vector], limit: int) -> list[list[ScoredPoint]]:
-            asked = [
-                models.QueryRequest(
-                    query=_written_vector(vector), using=using, limit=limit, filter=fits, with_payload=payload
-                )
-                for using, vector in vectors.items()
-            ]
-            found = self._ask(lambda: self._client.query_batch_points(name, asked))
-            return [[ScoredPoint(str(hit.id), hit.payload or {}, hit.score) for hit in each.points] for each in found]
-
-        return run_search(search, self._spec(name), nearest, lambda ids: self.retrieve(name, ids))
+    def fitting(self, name: str, fits: Any, limit: int) -> list[str]:
+        """The ids of the points that fit, so many at most."""
+        asked: dict[str, Any] = {"scroll_filter": fits, "limit": limit, "with_payload": False}
+        records, _ = self._ask(lambda: self._client.scroll(name, **asked))
+        return [str(record.id) for record in records]
 
     def count(self, name: str, where: Where | None = None) -> int:
         """How many points fit, exactly."""
@@ -290,6 +293,29 @@ class QdrantStore:
             return StoreError(f"Qdrant refuses this: {error}")
         text = _sentence(error, self._source, bool(self._key))
         return StoreError(text.replace(self._key, f"(the key in {KEY_VARIABLE})") if self._key else text)
+
+
+class _Searching:
+    """What a collection does of a search."""
+
+    def __init__(self, store: QdrantStore, name: str, where: Where | None) -> None:
+        from qdrant_client import models
+
+        self._models, self._store, self._name = models, store, name
+        self._fits = filter_from(where, models)
+
+    def nearest(self, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
+        """For each vector the best points."""
+        return self._store.nearest(self._name, vectors, limit, self._fits)
+
+    def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
+        """Those of the points that have the value."""
+        points = self._models.HasIdCondition(has_id=list(ids))
+        return self._store.fitting(self._name, among(points, key, value, self._models), len(ids))
+
+    def retrieve(self, ids: Sequence[str]) -> list[ScoredPoint]:
+        """The points, in this order."""
+        return self._store.retrieve(self._name, ids)
 
 
 def _entry(name: str) -> str:

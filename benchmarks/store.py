@@ -1,0 +1,140 @@
+"""What writing and searching cost in a folder, beside qdrant-client's folder mode.
+
+python benchmarks/store.py [--points 2000 20000] [--queries 200]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate, islice
+from pathlib import Path
+from statistics import median
+from uuid import UUID
+
+from tables import machine, print_table
+
+from lmm_core.models.embedder import Sparse
+from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore
+
+DIMENSIONS = 384
+SPEC = VectorSpec(dense={"content": DIMENSIONS}, sparse=("words",))
+INDEXES = {"type": "keyword", "docid": "keyword"}
+CLIENT_MOST = 20_000  # qdrant-client's folder mode needs about six minutes for 100,000 points
+CLIENT_QUERIES = 15  # of about a second each
+BATCH = 5_000  # points that are made before they are written
+
+
+COMMON = list(accumulate(1 / (rank + 50) for rank in range(30_000)))  # of words that are no stop words
+
+
+def words(chance: random.Random, count: int) -> Sparse:
+    """A chunk of so many words, weighed as BM25 does."""
+    found = Counter(chance.choices(range(len(COMMON)), cum_weights=COMMON, k=count))
+    length = 0.25 + 0.75 * count / 100
+    return Sparse(list(found), [times * 2.2 / (times + 1.2 * length) for times in found.values()])
+
+
+def query(chance: random.Random) -> Sparse:
+    """The words of a question."""
+    found = set(chance.choices(range(len(COMMON)), cum_weights=COMMON, k=5))
+    return Sparse(list(found), [1.0] * len(found))
+
+
+def dense(chance: random.Random) -> list[float]:
+    return [chance.gauss(0, 1) for _ in range(DIMENSIONS)]
+
+
+def points(count: int) -> Iterator[Point]:
+    """Chunks of 1,000 characters, with what the index keeps of each."""
+    chance = random.Random(1)
+    for number in range(count):
+        docid = f"chapter-{number // 50}.md"
+        payload = {"page_content": "x" * 1_000, "docid": docid, "type": "text", "sequence": number, "titles": "A - B"}
+        vectors = {"content": dense(chance), "words": words(chance, chance.randint(60, 140))}
+        yield Point(str(UUID(int=chance.getrandbits(128), version=4)), vectors, payload)
+
+
+def write(store: VectorStore, count: int) -> float:
+    """Points a second; making them is not counted."""
+    store.create("notes", SPEC, {}, INDEXES)
+    left, spent = points(count), 0.0
+    while batch := list(islice(left, BATCH)):
+        start = time.perf_counter()
+        store.upsert("notes", batch)
+        spent += time.perf_counter() - start
+    return count / spent
+
+
+def searches(store: VectorStore, count: int, **more: object) -> float:
+    """The median time of a hybrid search, in milliseconds."""
+    chance, times = random.Random(2), []
+    for _ in range(count):
+        search = Search({"content": dense(chance), "words": query(chance)}, limit=10, **more)
+        start = time.perf_counter()
+        found = store.search("notes", search)
+        times.append(time.perf_counter() - start)
+        assert len(found) == 10
+    return median(times) * 1000
+
+
+def ours(folder: Path, count: int, queries: int) -> list[str]:
+    """A row: the folder of this package."""
+    store = open_store(LocalStorage(folder))
+    rate = write(store, count)
+    plain, boosted = searches(store, queries), searches(store, queries, boost=("type", "text", 0.1))
+    start = time.perf_counter()
+    store.close()
+    closing = time.perf_counter() - start
+    start = time.perf_counter()
+    store = open_store(LocalStorage(folder))
+    store.count("notes")
+    opening = time.perf_counter() - start
+    store.close()
+    cells = [f"{rate:,.0f}", f"{plain:.2f}", f"{boosted:.2f}", f"{closing:.2f}", f"{opening:.2f}"]
+    return [f"{count:,}", "lmm_core.store", *cells]
+
+
+def theirs(folder: Path, count: int) -> list[str]:
+    """A row: qdrant-client with a path."""
+    from qdrant_client import QdrantClient
+
+    from lmm_core.store.qdrant_store import QdrantStore
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "not recommended for more than 20,000 points"
+        store = QdrantStore(QdrantClient(path=str(folder)))
+        rate = write(store, count)
+    plain = searches(store, CLIENT_QUERIES)
+    store.close()
+    return [f"{count:,}", "qdrant-client", f"{rate:,.0f}", f"{plain:.2f}", "", "", ""]
+
+
+def main() -> None:
+    """Measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--points", type=int, nargs="+", default=[2_000, 20_000, 100_000])
+    parser.add_argument("--queries", type=int, default=200)
+    asked = parser.parse_args()
+    print(machine())
+    rows = []
+    for count in asked.points:
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(ours(Path(folder) / "ours", count, asked.queries))
+            rows.append(
+                theirs(Path(folder) / "theirs", count)
+                if count <= CLIENT_MOST
+                else [f"{count:,}", "qdrant-client", *["not run"] * 2, "", "", ""]
+            )
+    columns = ["points", "folder", "written/s", "search, ms", "with boost, ms", "close, s", "open, s"]
+    print_table("Store: 384 dimensions and BM25 in a folder, p50 of hybrid searches", columns, rows)
+
+
+if __name__ == "__main__":
+    main()

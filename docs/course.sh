@@ -1,0 +1,51 @@
+#!/bin/sh
+# A course site that answers, from a folder of notes: set up, render, prove that nothing
+# leaks, refresh the index. With Quarto where it is installed, else with pandoc.
+#
+#     sh docs/course.sh FOLDER [OUTPUT]     (OUTPUT: _book, as in the folder's _quarto.yml)
+set -eu
+
+cd "${1:?usage: course.sh FOLDER [OUTPUT]}"
+output=${2:-_book}
+work=
+
+say() { printf '\n%s\n' "$*"; }
+
+# A page without Quarto. Pandoc 3 takes a cell's fence, ```{python}, for text: write it as
+# a plain one, in a copy.
+page() {
+    case $1 in
+        *.qmd)
+            sed 's/^\(```*\) *{\([a-z]*\)[^}]*} *$/\1\2/' "$1" > "$work/page.md"
+            set -- "$work/page.md" "$1"
+            ;;
+    esac
+    html="$output/$(basename "${2:-$1}" | sed 's/\.[a-z]*$//').html"
+    pandoc -F lmm-knit --citeproc --mathml --toc -s -M pagetitle="$(basename "$html" .html)" "$1" -o "$html"
+    echo "  $html"
+}
+
+say "Set up (lmm quarto init, lmm quarto check):"
+lmm quarto init
+lmm quarto check
+
+if command -v quarto > /dev/null; then
+    say "Render (quarto render), refresh the index, look for leaks:"
+    quarto render
+else
+    say "Render (pandoc -F lmm-knit; Quarto is not installed):"
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    mkdir -p "$output"
+    for file in *.md *.qmd; do
+        case $file in README.md | "*.md" | "*.qmd") continue ;; esac
+        page "$file"
+    done
+    if [ -d figures ]; then cp -R figures "$output/"; fi
+    say "Refresh the index (lmm index .):"
+    lmm index --prune .
+fi
+
+# Once more, whatever the render did: what is published is what was looked into.
+say "Look for what is left out (lmm leak-check $output):"
+lmm leak-check "$output"

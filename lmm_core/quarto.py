@@ -1,0 +1,346 @@
+"""Quarto projects: what is set up, what is missing, and setting one up.
+
+No file of the writer's is ever written to, so that the remarks in `_quarto.yml` stay:
+what is missing is told as lines to paste.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .markdown.blocks import MarkdownError, MetadataBlock
+from .markdown.files import find_markdown, load_markdown
+from .markdown.parse import parse_markdown_text
+from .project import Project
+from .scan.knit import header_rules
+
+PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
+EXTENSION = "lmm"
+# Options under `lmm:`, and what each has to be.
+WORDS, SWITCH, WORD = "a word or a list of words", "true or false", "a word"
+OPTIONS = {
+    "keep": WORDS,
+    "div-types": WORDS,
+    "annotate": SWITCH,
+    "index": SWITCH,
+    "collection": WORD,
+    "on-native": "error or convert",
+}
+_NEW_PROJECT = """\
+project:
+  type: website
+  output-dir: _site
+
+format:
+  html:
+    toc: true
+
+filters:
+  - lmm
+
+lmm:
+  annotate: false   # true: questions and summaries are made before each render
+  index: true       # the search index is refreshed after each render
+"""
+_IGNORED = ("/.lmm/", "/.quarto/", "/_site/", "/_book/")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; `paste` are lines that would mend it."""
+
+    what: str
+    ok: bool
+    found: str
+    paste: str = ""
+
+
+class QuartoError(Exception):
+    """A Quarto project that cannot be read, or an extension that is not there."""
+
+
+# Reading
+
+
+def project_file(folder: Path) -> Path | None:
+    """The `_quarto.yml` of a folder."""
+    return next((folder / name for name in PROJECT_FILES if (folder / name).is_file()), None)
+
+
+def read_project(folder: Path) -> dict[str, Any]:
+    """What `_quarto.yml` says, with the profiles of this run (`QUARTO_PROFILE`) over it.
+    Raises QuartoError."""
+    file = project_file(folder)
+    if file is None:
+        return {}
+    found = _read_yaml(file)
+    for profile in os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split():
+        over = folder / f"_quarto-{profile}.yml"
+        if over.is_file():
+            found = _merged(found, _read_yaml(over))
+    return found
+
+
+def _read_yaml(file: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise QuartoError(f"{file}: cannot be read: {' '.join(str(error).split())}") from None
+    if not isinstance(found, dict | None):
+        raise QuartoError(f"{file}: should be a mapping")
+    return found or {}
+
+
+def _merged(one: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """As Quarto merges: mappings by key, lists one after the other."""
+    made = dict(one)
+    for key, value in over.items():
+        old = made.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            made[key] = _merged(old, value)
+        elif isinstance(old, list) and isinstance(value, list):
+            made[key] = old + value
+        else:
+            made[key] = value
+    return made
+
+
+def with_quarto_rules(project: Project) -> Project:
+    """The project with what `_quarto.yml` says under `lmm:` on what is left out. Raises
+    QuartoError."""
+    return replace(project, rules=header_rules(read_project(project.root), project.rules))
+
+
+def find_inputs(folder: Path) -> list[Path]:
+    """The markdown files that Quarto renders: a book's chapters, else those that
+    `project: render:` names, else all but README files and the output. Raises QuartoError."""
+    settings = read_project(folder)
+    book = settings.get("book")
+    named = [*_chapters(book)] if isinstance(book, dict) else []
+    if not named:
+        render = _section(settings, "project").get("render")
+        patterns = [str(one) for one in render] if isinstance(render, list) else []
+        named = [str(path.relative_to(folder)) for one in patterns if one[:1] not in "!/" for path in folder.glob(one)]
+    if named:
+        return [folder / name for name in dict.fromkeys(named) if (folder / name).is_file()]
+    output = folder / str(_section(settings, "project").get("output-dir") or "_site")
+    return [
+        path
+        for path in find_markdown([folder])
+        if not path.is_relative_to(output) and path.stem not in ("README", "AGENTS", "CLAUDE")
+    ]
+
+
+def _chapters(book: Mapping[str, Any]) -> Iterator[str]:
+    """Files of a book, those in its parts included, in their order."""
+    waiting = [item for key in ("chapters", "appendices") for item in _items(book.get(key))]
+    while waiting:
+        item = waiting.pop(0)
+        if isinstance(item, dict):
+            waiting = [item.get("part"), item.get("file"), item.get("href"), *_items(item.get("chapters")), *waiting]
+        elif isinstance(item, str) and item.endswith((".md", ".qmd", ".Rmd", ".markdown")):
+            yield item
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _section(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = settings.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+# The extension
+
+
+def packaged_extension() -> Path:
+    """The extension that came with this package: beside it where it is installed, in
+    the source tree where that is used as it is. Raises QuartoError."""
+    base = Path(__file__).parents[1]
+    for folder in (base / "lmm_quarto", base / "quarto-ext" / "_extensions" / EXTENSION):
+        if (folder / "_extension.yml").is_file():
+            return folder
+    raise QuartoError("the Quarto extension is not in this installation: install lmm-markdown again")
+
+
+def installed_extension(folder: Path) -> Path | None:
+    """The extension's folder in a project: `quarto add` puts one from GitHub below the
+    name of its owner."""
+    places = [folder / "_extensions" / EXTENSION, *sorted(folder.glob(f"_extensions/*/{EXTENSION}"))]
+    return next((place for place in places if (place / "_extension.yml").is_file()), None)
+
+
+# Looking
+
+
+def check_project(folder: Path) -> list[Finding]:
+    """What is set up in a project, and what is missing. Nothing is written."""
+    if project_file(folder) is None:
+        return [Finding("_quarto.yml", False, f"none in {folder}: lmm quarto init writes one")]
+    try:
+        settings = read_project(folder)
+    except QuartoError as error:
+        return [Finding("_quarto.yml", False, str(error))]
+    return [
+        _check_extension(folder),
+        _check_filters(settings),
+        *_check_options(settings),
+        *_check_spelling(folder),
+        _check_ignored(folder),
+    ]
+
+
+def _check_extension(folder: Path) -> Finding:
+    found = installed_extension(folder)
+    if found is None:
+        return Finding("extension", False, "not in _extensions/: lmm quarto init copies it there")
+    try:
+        version = str(_read_yaml(found / "_extension.yml").get("version"))
+    except QuartoError as error:
+        return Finding("extension", False, str(error))
+    if version == __version__:
+        return Finding("extension", True, version)
+    mend = f"remove {found.relative_to(folder)}, then: lmm quarto init"
+    return Finding("extension", False, f"version {version}, but lmm is {__version__}", mend)
+
+
+def _check_filters(settings: Mapping[str, Any]) -> Finding:
+    """Whether the filter runs for every format, before all that would see metadata."""
+    filters = _items(settings.get("filters"))
+    names = [_name(entry) for entry in filters]
+    if EXTENSION not in names:
+        in_formats = any(EXTENSION in map(_name, _items(one.get("filters"))) for one in _formats(settings))
+        where = "filters has lmm for some formats only" if in_formats else "filters has no lmm"
+        lines = "".join(
+            f"  - {name}\n" for name in (EXTENSION, *(str(entry) for entry in filters if isinstance(entry, str)))
+        )
+        return Finding("filters", False, where, f"filters:\n{lines}".rstrip())
+    entry = filters[names.index(EXTENSION)]
+    if isinstance(entry, dict) and entry.get("at") not in (None, "pre-ast"):
+        return Finding("filters", False, f"lmm stands at {entry['at']}, where metadata is seen before it", "  - lmm")
+    early = [_name(other) for other in filters[: names.index(EXTENSION)] if _is_early(other)]
+    if early:
+        return Finding("filters", False, f"{early[0]} (at pre-ast) stands before lmm and sees metadata", "  - lmm")
+    return Finding("filters", True, "lmm")
+
+
+def _name(entry: Any) -> str:
+    """A filter's name; an extension's may have its owner before it."""
+    name = str(entry.get("path") or "") if isinstance(entry, dict) else str(entry)
+    return EXTENSION if name.endswith(f"/{EXTENSION}") else name
+
+
+def _is_early(entry: Any) -> bool:
+    return isinstance(entry, dict) and entry.get("at") == "pre-ast"
+
+
+def _formats(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in _section(settings, "format").values() if isinstance(one, dict)]
+
+
+def _check_options(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    found = settings.get("lmm")
+    if not isinstance(found, dict | None):
+        yield Finding("options", False, f"`lmm`: should be a mapping of {', '.join(OPTIONS)}")
+        return
+    wrong = [problem for key, value in (found or {}).items() if (problem := option_problem(str(key), value))]
+    yield from (Finding("options", False, problem) for problem in wrong)
+    if not wrong:
+        yield Finding("options", True, ", ".join(map(str, found or ())) or "none")
+
+
+def option_problem(key: str, value: Any) -> str:
+    kind = OPTIONS.get(key.replace("_", "-"))
+    if kind is None:
+        return f"unknown option `lmm.{key}` (known: {', '.join(OPTIONS)})"
+    fits = {
+        SWITCH: isinstance(value, bool),
+        WORD: isinstance(value, str),
+        WORDS: isinstance(value, str | list | None),
+    }.get(kind, value in ("error", "convert"))
+    return "" if fits else f"`lmm.{key}`: should be {kind}, not {value!r:.60}"
+
+
+def _check_spelling(folder: Path) -> Iterator[Finding]:
+    """Native blocks: Quarto merges them into the header, and stops on some."""
+    native: list[str] = []
+    for path in find_inputs(folder):
+        lines, problem = _native_lines(path)
+        native += [os.path.relpath(path, folder)] if lines else []
+        where = "".join(f", {line}" for line in lines[1:])
+        if problem:
+            yield Finding("spelling", False, problem)
+        elif lines:
+            yield Finding("spelling", False, f"{os.path.relpath(path, folder)}:{lines[0]}{where}: native blocks")
+    if native:
+        yield Finding("spelling", False, "divs are safe in Quarto", f"lmm convert --to div {' '.join(native)}")
+    else:
+        yield Finding("spelling", True, "divs")
+
+
+def _native_lines(path: Path) -> tuple[list[int], str]:
+    """Lines of the native blocks in a file, the header not counted; and why it cannot
+    be read."""
+    try:
+        blocks = parse_markdown_text(load_markdown(path).text)
+    except (OSError, MarkdownError) as error:
+        return [], str(error)
+    return [
+        block.line
+        for at, block in enumerate(blocks)
+        if at and isinstance(block, MetadataBlock) and block.spelling == "native"
+    ], ""
+
+
+def _check_ignored(folder: Path) -> Finding:
+    """The index lies in `.lmm`: it is large, and made anew from the sources."""
+    for place in (folder, *folder.resolve().parents):
+        file = place / ".gitignore"
+        lines = file.read_text("utf-8", "replace").split("\n") if file.is_file() else []
+        if any(line.strip().strip("/") in (".lmm", "**/.lmm", ".lmm/index") for line in lines):
+            return Finding(".gitignore", True, ".lmm")
+        if (place / ".git").exists():
+            break
+    return Finding(".gitignore", False, "has no .lmm, where the index is", "/.lmm/")
+
+
+# Setting up
+
+
+def init_project(folder: Path) -> list[Finding]:
+    """Set a project up: the extension, and `_quarto.yml` and `.gitignore` where there are
+    none. What is there is left alone; what it lacks comes as lines to paste. Raises
+    QuartoError and OSError."""
+    source = packaged_extension()
+    folder.mkdir(parents=True, exist_ok=True)
+    done = [_copy_extension(source, folder)]
+    done.append(_create(folder, PROJECT_FILES[0], _NEW_PROJECT, project_file(folder)))
+    done.append(_create(folder, ".gitignore", "\n".join(_IGNORED) + "\n"))
+    return done + [finding for finding in check_project(folder) if not finding.ok]
+
+
+def _copy_extension(source: Path, folder: Path) -> Finding:
+    there = installed_extension(folder)
+    target = folder / "_extensions" / EXTENSION
+    if there is not None or target.exists():
+        return Finding("left alone", True, str(there or target))
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
+    return Finding("written", True, str(target))
+
+
+def _create(folder: Path, name: str, text: str, there: Path | None = None) -> Finding:
+    path = there or folder / name
+    if path.exists():
+        return Finding("left alone", True, str(path))
+    with path.open("x", encoding="utf-8") as file:  # never over a file that came meanwhile
+        file.write(text)
+    return Finding("written", True, str(path))

@@ -1,0 +1,343 @@
+"""What is done before and after Quarto renders a project.
+
+Before: no native block may get to Quarto, which merges such blocks and forgets where
+they stood; annotations are made where that is asked for. After: the index is brought
+to the state of what was rendered, and nothing that is left out may stand in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from .logging import LoggerBase, Report, in_file
+from .markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, MetadataBlock, TextBlock, serialize_blocks
+from .markdown.divs import find_parts
+from .markdown.files import SUFFIXES, MarkdownFile, load_markdown, save_markdown
+from .markdown.parse import parse_markdown_text
+from .markdown.spelling import convert
+from .markdown_files import RagWork, work_on
+from .model_pool import Models
+from .models.sources import ModelError
+from .project import ConfigError, Project, load_project
+from .quarto import OPTIONS, QuartoError, find_inputs, option_problem, read_project
+from .scan.knit import header_rules
+from .store.vector_store import StoreError
+
+if TYPE_CHECKING:
+    from .store.refresh import Counts
+
+# What the filters take from a document's header beside these options.
+_OF_FILTERS = ("model", "pass", "save", "source", "spelling")
+_INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
+_AT_ONCE = 16  # files
+
+
+@dataclass
+class _Counting(LoggerBase):
+    """Hands reports on, and counts errors."""
+
+    logger: LoggerBase
+    errors: int = 0
+
+    def report(self, report: Report) -> None:
+        self.errors += report.level == "error"
+        self.logger.report(report)
+
+
+class RenderError(Exception):
+    """A reason to stop the render; one problem a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """What `lmm:` says, in `_quarto.yml` and in a document's header."""
+
+    annotate: bool = False
+    index: bool = True
+    collection: str = ""
+    on_native: str = "error"
+
+
+@dataclass
+class Page:
+    """A file that is rendered, or included in one that is."""
+
+    file: MarkdownFile
+    blocks: list[Block]
+    options: RenderOptions
+    included: bool = False
+
+
+def pre_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
+    """Done before a render. Returns the exit status: 1 stops Quarto."""
+    return _reporting(lambda: _prepare(environment, project_dir, logger), logger)
+
+
+def post_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
+    """Done after a render. Returns the exit status: 1 fails it."""
+    return _reporting(lambda: _finish(environment, project_dir, logger), logger)
+
+
+def _reporting(work: Callable[[], bool], logger: LoggerBase) -> int:
+    try:
+        return 0 if work() else 1
+    except OSError as error:
+        logger.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (RenderError, QuartoError, ConfigError, MarkdownError, StoreError, ModelError) as error:
+        for problem in str(error).split("\n"):
+            logger.error(problem)
+    return 1
+
+
+def _prepare(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
+    pages = _pages(input_files(environment, project_dir), project_dir)
+    for page in pages:
+        if page.options.on_native == "convert" and native_lines(page.blocks):
+            _convert(page)
+            logger.info(f"{_shown(page.file.path, project_dir)}: native blocks written as divs")
+    refuse_native(pages, project_dir)
+    todo = [page.file.path for page in pages if page.options.annotate and not page.included]
+    if todo:
+        asyncio.run(_annotate(todo, project_dir, logger))
+    return True
+
+
+# Options
+
+
+def read_options(found: Any, base: RenderOptions, where: str, known: Iterable[str] = OPTIONS) -> RenderOptions:
+    """The options with what `lmm:` says over them. Raises RenderError for what is unknown
+    or wrong."""
+    if found is None:
+        return base
+    if not isinstance(found, dict):
+        raise RenderError(f"{where}: `lmm`: should be a mapping of {', '.join(OPTIONS)}")
+    own = {str(key).replace("_", "-"): value for key, value in found.items()}
+    more = set(known) - set(OPTIONS)
+    problems = [problem for key, value in own.items() if key not in more and (problem := option_problem(key, value))]
+    if problems:
+        raise RenderError("\n".join(f"{where}: {problem}" for problem in problems))
+    names = {field.name.replace("_", "-"): field.name for field in fields(RenderOptions)}
+    return replace(base, **{names[key]: value for key, value in own.items() if key in names})
+
+
+def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptions, shown: str) -> RenderOptions:
+    header = blocks[0] if blocks else None
+    found = header.content.get("lmm") if isinstance(header, HeaderBlock) else None
+    return read_options(found, base, shown, (*OPTIONS, *_OF_FILTERS))
+
+
+# Files
+
+
+def input_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
+    """The markdown files that Quarto is about to render; all of the project where it
+    names none."""
+    names = _listed(environment, "INPUT", project_dir)
+    paths = [project_dir / name for name in names] if names else find_inputs(project_dir)
+    return [path for path in paths if path.suffix in SUFFIXES and path.is_file()]
+
+
+def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
+    """The markdown files that Quarto has rendered, by its outputs. All of the project
+    where an output is not that of one file (a book's PDF), or no output is named."""
+    output = output_dir(environment, project_dir)
+    found: list[Path] = []
+    for name in _listed(environment, "OUTPUT", project_dir):
+        sources = _sources_of(project_dir / name, output, project_dir)
+        if not sources:
+            return find_inputs(project_dir)
+        found += sources
+    return list(dict.fromkeys(found)) or find_inputs(project_dir)
+
+
+def output_dir(environment: Mapping[str, str], project_dir: Path) -> Path:
+    """Where the site is."""
+    return project_dir / environment.get("QUARTO_PROJECT_OUTPUT_DIR", "_site")
+
+
+def _listed(environment: Mapping[str, str], kind: str, project_dir: Path) -> list[str]:
+    """Names in a variable, or in the file that another variable names: a line each."""
+    text = environment.get(f"QUARTO_PROJECT_{kind}_FILES", "")
+    if file := environment.get(f"QUARTO_USE_FILE_FOR_PROJECT_{kind}_FILES"):
+        text = (project_dir / file).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _sources_of(page: Path, output: Path, project_dir: Path) -> list[Path]:
+    """The file that a page comes from."""
+    base = next((folder for folder in (output, project_dir) if page.is_relative_to(folder)), None)
+    if base is None:
+        return []
+    inside = project_dir / page.relative_to(base)
+    return [path for suffix in SUFFIXES if (path := inside.with_suffix(suffix)).is_file()]
+
+
+def _pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
+    """The files with their options, and the files included in them, each once."""
+    base = read_options(read_project(project_dir).get("lmm"), RenderOptions(), "_quarto.yml")
+    waiting, seen, pages = [(path, False) for path in paths], set[Path](), list[Page]()
+    for path, included in waiting:
+        if path.resolve() in seen or not path.is_file():
+            continue
+        seen.add(path.resolve())
+        file = load_markdown(path)
+        blocks = parse_markdown_text(file.text)
+        options = _page_options(file, blocks, base, _shown(path, project_dir))
+        pages.append(Page(file, blocks, options, included))
+        waiting += [(found, True) for found in _includes(file, project_dir)]
+    return pages
+
+
+def _includes(file: MarkdownFile, project_dir: Path) -> Iterator[Path]:
+    for match in _INCLUDE.finditer(file.text):
+        name = match[1] or match[2] or match[3]
+        yield project_dir / name.lstrip("/") if name.startswith("/") else file.path.parent / name
+
+
+def _shown(path: Path, project_dir: Path) -> str:
+    return str(path.relative_to(project_dir)) if path.is_relative_to(project_dir) else str(path)
+
+
+# Native blocks
+
+
+def native_lines(blocks: Sequence[Block]) -> list[int]:
+    """Lines of the native blocks beside the header, those inside divs included."""
+    lines: list[int] = []
+    before = 0
+    for block in blocks:
+        if isinstance(block, TextBlock) and ":::" in block.source and "---" in block.source:
+            lines += [before + block.source.count("\n", 0, start) + 1 for start in _native_inside(block.source)]
+        elif _is_native(block):
+            lines.append(block.line)
+        before += block.source.count("\n")
+    return lines
+
+
+def _is_native(block: Block) -> bool:
+    if isinstance(block, ErrorBlock):
+        return block.source.lstrip().startswith("-")
+    return isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock) and block.spelling == "native"
+
+
+def _native_inside(text: str) -> Iterator[int]:
+    """Where native blocks start inside the divs of a text."""
+    for part in find_parts(text):
+        if part.metadata is not None and not part.attributes.classes:
+            yield part.start
+
+
+def _convert(page: Page) -> None:
+    blocks = convert(page.blocks, "div")
+    text = serialize_blocks(blocks)
+    if text != page.file.text:
+        save_markdown(page.file.path, text, page.file)
+        page.file, page.blocks = load_markdown(page.file.path), parse_markdown_text(text)
+
+
+def refuse_native(pages: Sequence[Page], project_dir: Path) -> None:
+    """Raises RenderError where a native block is left: where it stands, and what mends
+    it."""
+    problems: list[str] = []
+    mended: list[str] = []
+    by_hand = False
+    for page in pages:
+        name = _shown(page.file.path, project_dir)
+        lines = native_lines(page.blocks)
+        problems += [
+            f"{name}:{line}: a metadata block between `---` lines, whose place Quarto forgets" for line in lines
+        ]
+        left = native_lines(convert(page.blocks, "div"))
+        by_hand = by_hand or bool(left)
+        mended += [name] if len(left) < len(lines) else []
+    if mended:
+        problems.append(f"write them as divs: lmm convert --to div {shlex.join(mended)}")
+    if by_hand:
+        problems.append("blocks that are not valid YAML, or stand inside a div, have to be mended by hand")
+    if problems:
+        raise RenderError("\n".join(problems))
+
+
+# Annotations
+
+
+async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> None:
+    """Annotate files, each written where it has changed: `quarto preview` renders again
+    what was written. What a model cannot do is reported, and stops no render."""
+    work = RagWork(Models(warn=logger.warning))
+    places = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(path: Path) -> None:
+        async with places:
+            file, blocks = await work_on(path, work.finish, logger)
+            text = serialize_blocks(blocks)
+            if text != file.text:
+                save_markdown(path, text, file)
+                logger.info(f"annotated: {_shown(path, project_dir)}")
+
+    try:
+        await asyncio.gather(*map(one, paths))
+    finally:
+        await work.models.close()
+
+
+# After the render
+
+
+def _finish(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
+    pages = _pages(rendered_files(environment, project_dir), project_dir)
+    base = read_options(read_project(project_dir).get("lmm"), RenderOptions(), "_quarto.yml")
+    project = load_project(project_dir / "-")
+    logger = _Counting(logger)
+    paths = [page.file.path for page in pages if page.options.index and not page.included]
+    if paths:
+        _report_counts(asyncio.run(_index(paths, _indexed(project, base, project_dir), logger)), logger)
+    project = replace(project, rules=header_rules(read_project(project_dir), project.rules))
+    output = output_dir(environment, project_dir)
+    if output.is_dir():
+        _look_for_leaks(output, pages, project, project_dir, logger)
+    return not logger.errors
+
+
+def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Project:
+    """The project as it is indexed: with more classes of RAG-only divs. What is kept in
+    this rendering makes no other index."""
+    rules = replace(project.rules, div_types=header_rules(read_project(project_dir), project.rules).div_types)
+    collection = options.collection or project.index.collection
+    return replace(project, rules=rules, index=replace(project.index, collection=collection))
+
+
+async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase) -> Counts:
+    """Index files. Raises StoreError, ModelError and ConfigError."""
+    from .index import Upload, client_from_config
+
+    models = Models(warn=logger.warning)
+    store = await asyncio.to_thread(client_from_config, project)
+    try:
+        return await Upload(project, store, models, logger=logger).run(paths)
+    finally:
+        await models.close()
+        store.close()
+
+
+def _report_counts(counts: Counts, logger: LoggerBase) -> None:
+    logger.info(f"index: {counts.written} chunks written, {counts.removed} removed, {counts.unchanged} unchanged")
+
+
+def _look_for_leaks(
+    output: Path, pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
+) -> None:
+    """Report what is left out and stands in the output all the same."""
+    from .leaks import check_leaks
+
+    for leak in check_leaks(output, [page.file.path for page in pages], project, logger):
+        located = in_file(logger, _shown(leak.source, project_dir))
+        file = PurePath(_shown(leak.file, project_dir))
+        located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)

@@ -1,0 +1,137 @@
+"""Collections by the names of LM markdown for education: where `lmm_core.store` takes an
+encoder, these functions take the vectors that a collection has (`QdrantEmbeddingModel`;
+models are those of the working folder's configuration), or a configuration.
+
+Each function has an asynchronous form whose name begins with `a`. All raise StoreError,
+ModelError and ConfigError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from .index import cached_embedder, client_from_config, encoder_for, global_client_from_config, project_from
+from .logging import ConsoleLogger
+from .model_pool import Models
+from .models.bm25 import Bm25Encoder
+from .models.chat import run
+from .project import Project
+from .store import collection
+from .store.chunks import Chunk
+from .store.collection import points_to_blocks
+from .store.encoding import (
+    Encoder,
+    EncodingModel,
+    QdrantEmbeddingModel,
+    encoding_to_qdrantembedding_model,
+    has_dense,
+)
+from .store.vector_store import Point, ScoredPoint, VectorStore, Where
+
+if TYPE_CHECKING:
+    from .config import ConfigSettings
+
+    Model: TypeAlias = Encoder | QdrantEmbeddingModel | ConfigSettings | Project
+
+__all__ = [
+    "QdrantEmbeddingModel", "ainitialize_collection", "aquery", "aquery_grouped", "aupload", "client_from_config",
+    "encoder_from", "encoding_to_qdrantembedding_model", "global_client_from_config", "initialize_collection",
+    "points_to_blocks", "query", "query_grouped", "upload",
+]  # fmt: skip
+
+
+async def aencoder_from(client: VectorStore, collection_name: str, model: Model) -> Encoder:
+    """The encoder for a collection."""
+    if isinstance(model, Encoder):
+        return model
+    models = Models(warn=ConsoleLogger().warning)
+    if not isinstance(model, QdrantEmbeddingModel):
+        project = project_from(model)
+        return await encoder_for(client, project, models, collection_name, project.index.encoding)
+    project, known = project_from(None), client.metadata(collection_name) or {}
+    stored = EncodingModel(known["encoding"]) if known.get("encoding") else None
+    embedder = cached_embedder(models.embedder(project), project, models) if has_dense(model) else None
+    language = project.index.language or str(known.get("sparse") or "").removeprefix("bm25/") or "en"
+    same = stored is not None and encoding_to_qdrantembedding_model(stored) is model
+    return Encoder(model, embedder, Bm25Encoder(language), stored if same else None)
+
+
+def encoder_from(client: VectorStore, collection_name: str, model: Model) -> Encoder:
+    """See `aencoder_from`."""
+    return run(aencoder_from(client, collection_name, model))
+
+
+async def ainitialize_collection(client: VectorStore, collection_name: str, model: Model) -> bool:
+    """Make a collection; returns whether it is new. One that is there has to have been
+    made alike."""
+    encoder = await aencoder_from(client, collection_name, model)
+    return await collection.ainitialize_collection(client, collection_name, encoder)
+
+
+def initialize_collection(client: VectorStore, collection_name: str, model: Model) -> bool:
+    """See `ainitialize_collection`."""
+    return run(ainitialize_collection(client, collection_name, model))
+
+
+async def aupload(client: VectorStore, collection_name: str, model: Model, chunks: Sequence[Chunk]) -> list[Point]:
+    """Embed chunks and write them, in place of those with the same ids; returns the points."""
+    encoder = await aencoder_from(client, collection_name, model)
+    return await collection.aupload(client, collection_name, encoder, chunks)
+
+
+def upload(client: VectorStore, collection_name: str, model: Model, chunks: Sequence[Chunk]) -> list[Point]:
+    """See `aupload`."""
+    return run(aupload(client, collection_name, model, chunks))
+
+
+async def aquery(
+    client: VectorStore,
+    collection_name: str,
+    model: Model,
+    querytext: str,
+    limit: int = 6,
+    where: Where | None = None,
+) -> list[ScoredPoint]:
+    """The chunks that fit a text best, the best first, with their whole payload."""
+    encoder = await aencoder_from(client, collection_name, model)
+    return await collection.aquery(client, collection_name, encoder, querytext, limit, where)
+
+
+def query(
+    client: VectorStore,
+    collection_name: str,
+    model: Model,
+    querytext: str,
+    limit: int = 6,
+    where: Where | None = None,
+) -> list[ScoredPoint]:
+    """See `aquery`."""
+    return run(aquery(client, collection_name, model, querytext, limit, where))
+
+
+async def aquery_grouped(
+    client: VectorStore,
+    collection_name: str,
+    companion_name: str,
+    model: Model,
+    querytext: str,
+    limit: int = 4,
+    where: Where | None = None,
+) -> list[ScoredPoint]:
+    """The texts of a companion collection that the best chunks are parts of."""
+    encoder = await aencoder_from(client, collection_name, model)
+    return await collection.aquery_grouped(client, collection_name, companion_name, encoder, querytext, limit, where)
+
+
+def query_grouped(
+    client: VectorStore,
+    collection_name: str,
+    companion_name: str,
+    model: Model,
+    querytext: str,
+    limit: int = 4,
+    where: Where | None = None,
+) -> list[ScoredPoint]:
+    """See `aquery_grouped`."""
+    return run(aquery_grouped(client, collection_name, companion_name, model, querytext, limit, where))

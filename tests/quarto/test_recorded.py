@@ -1,0 +1,162 @@
+"""`lmm-knit` on what Quarto 1.11 hands over, and the shim with it: recorded."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.commands import BIN, run, text, write
+
+RECORDED = Path(__file__).parent / "recorded"
+SHIM = Path(__file__).parents[2] / "quarto-ext" / "_extensions" / "lmm" / "lmm.lua"
+CHAPTERS = ["index", "part/chapter", "cells", "exercises"]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The project that was recorded, in a folder with a blank in its name."""
+    return Path(shutil.copytree(RECORDED / "project", tmp_path / "my course"))
+
+
+def handed_over(name):
+    return json.loads(text(RECORDED / f"{Path(name).name}.pre-ast.html.json"))
+
+
+def environment(name, project):
+    said = json.loads(text(RECORDED / f"{Path(name).name}.pre-ast.html.run.json"))["env"]
+    return {key: value.replace("PROJECT", str(project)) for key, value in said.items()}
+
+
+def knit(name, project, ast=None, target="html"):
+    """What `lmm-knit` makes of a chapter, and what it says."""
+    done = subprocess.run([BIN / "lmm-knit", target], input=json.dumps(ast or handed_over(name)).encode(),
+                          capture_output=True, env={**os.environ, **environment(name, project)},
+                          cwd=(project / name).parent)  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout), done.stderr.decode()
+
+
+def is_ours(block):
+    return block["t"] == "Div" and bool({"lmm", "exercise", "rag-only"} & set(block["c"][0][1]))
+
+
+def without_ours(node):
+    """Some JSON without our divs; what the tests expect of everything else."""
+    if isinstance(node, list):
+        return [without_ours(item) for item in node if not (isinstance(item, dict) and "t" in item and is_ours(item))]
+    if isinstance(node, dict):
+        return {key: without_ours(value) for key, value in node.items()}
+    return node
+
+
+def expected(name):
+    """A chapter as it came in, without our divs and without what they leave out."""
+    ast = handed_over(name)
+    blocks = ast["blocks"]
+    if name == "part/chapter":
+        start = next(i for i, b in enumerate(blocks) if b["t"] == "Header" and b["c"][1][0] == "sec-practice")
+        end = next(i for i, b in enumerate(blocks) if b["t"] == "Header" and b["c"][1][0] == "after")
+        del blocks[start:end]
+    if name == "cells":
+        del blocks[next(i for i, block in enumerate(blocks) if is_ours(block)) + 1]
+    ast["blocks"] = without_ours(blocks)
+    ast["meta"] = {key: value for key, value in ast["meta"].items() if not key.startswith("~")}
+    return ast
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_all_else_is_what_came_in(name, project):
+    out, _ = knit(name, project)
+    assert out == expected(name)
+    for secret in ("EXERCISE-TEXT", "TOPIC-TEXT", "SOLUTION-TEXT", "lmm", "~title", "mostly"):
+        assert secret not in json.dumps(out)
+
+
+def test_what_is_quartos_stays(project):
+    out = json.dumps(knit("part/chapter", project)[0])
+    for kept in ("exr-one", "callout-note", "panel-tabset", "fig-box", "tbl-one", "Note", "sec-robust", "callout\\u2019s",
+                 "book.title", "quarto-navigation-envelope", "quarto-meta-markdown"):  # fmt: skip
+        assert kept in out, kept
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_shim_does_the_same(name, project, pandoc):
+    path = write(project / "ast.json", json.dumps(handed_over(name)))
+    done = run(f"pandoc -f json -L '{SHIM}' '{path}' -t json", pandoc, env=environment(name, project))
+    assert done.returncode == 0, done.stderr.decode()
+    before = json.loads(run(f"pandoc -f json '{path}' -t json", pandoc).stdout)
+    assert json.loads(done.stdout)["meta"].keys() == knit(name, project)[0]["meta"].keys()
+    if before == handed_over(name):  # an older pandoc drops what it does not know
+        assert json.loads(done.stdout) == expected(name)
+
+
+def test_references_to_what_is_gone_are_told_with_file_and_line(project):
+    assert "chapter.qmd:104: warning: a reference to `sec-practice`" in knit("part/chapter", project)[1]
+
+
+def test_the_instructors_version(project):
+    kept = {"t": "MetaMap", "c": {"keep": {"t": "MetaList", "c": [
+        {"t": "MetaInlines", "c": [{"t": "Str", "c": word}]} for word in ("exercise", "topic", "solution")]}}}  # fmt: skip
+    for name, count in [("part/chapter", 3), ("cells", 1), ("exercises", 1)]:
+        ast = handed_over(name)
+        ast["meta"]["lmm"] = kept
+        out = json.dumps(knit(name, project, ast)[0])
+        assert sum(out.count(word) for word in ("EXERCISE-TEXT", "TOPIC-TEXT", "SOLUTION-TEXT")) == count
+        assert "content-hidden" not in out
+
+
+def test_options_of_the_scripts_are_no_unknown_ones(project):
+    ast = handed_over("cells")
+    ast["meta"]["lmm"] = {"t": "MetaMap", "c": {key: {"t": "MetaBool", "c": True}
+                                                for key in ("annotate", "index", "collection", "on-native")}}  # fmt: skip
+    assert knit("cells", project, ast)[1] == ""
+
+
+def test_quartos_own_divs_stay_where_the_last_section_goes(project):
+    """They stand behind the last section, at the top level."""
+    path = project / "part" / "chapter.qmd"
+    write(path, text(path).partition("## After")[0])
+    ast = handed_over("part/chapter")
+    at = next(i for i, b in enumerate(ast["blocks"]) if b["t"] == "Header" and b["c"][1][0] == "after")
+    del ast["blocks"][at : at + 2]
+    out, _ = knit("part/chapter", project, ast)
+    assert "EXERCISE" not in json.dumps(out)
+    assert [block["c"][0][0] for block in out["blocks"][-2:]] == ["quarto-navigation-envelope", "quarto-meta-markdown"]
+
+
+def test_writing_markdown_is_no_other_work_in_quarto(project):
+    out, said = knit("cells", project, target="markdown")
+    assert out == expected("cells")
+    assert said == ""
+
+
+def test_native_blocks_stop_the_page(project):
+    path = project / "cells.qmd"
+    write(
+        path,
+        text(path).replace("::: {.lmm .content-hidden}\n``` yaml\n", "---\n").replace("```\n:::\n\nA p", "---\n\nA p"),
+    )
+    ast = handed_over("cells")
+    ast["meta"]["type"] = {"t": "MetaInlines", "c": [{"t": "Str", "c": "topic"}]}
+    done = subprocess.run([BIN / "lmm-knit", "html"], input=json.dumps(ast).encode(), capture_output=True,
+                          env={**os.environ, **environment("cells", project)})  # fmt: skip
+    assert done.returncode != 0
+    assert b"lmm convert --to div" in done.stderr
+
+
+def test_a_reader_of_quartos_own_says_nothing_about_the_file(project, pandoc):
+    """Quarto runs pandoc with a reader in Lua, on a copy of the text that has all
+    metadata once more at its end."""
+    reader = write(
+        project / "qmd-reader.lua",
+        "function Reader(input, opts) return pandoc.read(tostring(input), 'markdown', opts) end\n",
+    )
+    copy = write(project / "quarto-input1.md", text(project / "part" / "chapter.qmd")
+                 + "\n<!-- -->\n\n---\n'~title': T\nquarto-version: 1.11.0\ntype: x\n---\n")  # fmt: skip
+    done = run(f"pandoc -f '{reader}' -L '{SHIM}' '{copy}' -t html", pandoc, env=environment("part/chapter", project))
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"EXERCISE-TEXT" not in done.stdout
+    assert b"numbered exercise" in done.stdout

@@ -1,0 +1,295 @@
+"""The scripts of the Quarto extension, in the environment that Quarto gives them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands import BIN, text, write
+
+RECORDED = Path(__file__).parent / "recorded"
+EXTENSION = Path(__file__).parents[2] / "quarto-ext" / "_extensions" / "lmm"
+NATIVE = "# A\n\nText.\n\n---\ntype: exercise\n---\n\n## Practice\n\nCompute the median of these nine values by hand.\n"
+DIVS = NATIVE.replace("---\ntype: exercise\n---", "::: {.lmm .content-hidden}\n``` yaml\ntype: exercise\n```\n:::")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The recorded project, in a folder with a blank in its name, without its scripts."""
+    folder = Path(shutil.copytree(RECORDED / "project", tmp_path / "my course"))
+    options(folder, "")
+    return folder
+
+
+def options(folder, lines):
+    write(folder / "_quarto.yml", "project:\n  type: book\nbook:\n  title: Fixture\n  chapters:\n    - index.qmd\n"
+          "    - part/chapter.qmd\n    - cells.qmd\n  appendices:\n    - exercises.qmd\n" + lines)  # fmt: skip
+
+
+def script(stage, project, recorded="partial", **changes):
+    """Run a script as Quarto does; the result with its standard error as text."""
+    said = json.loads(text(RECORDED / f"script.{stage}.{recorded}.json"))["env"]
+    environment = {key: value.replace("PROJECT", str(project)) for key, value in said.items()} | changes
+    return subprocess.run([sys.executable, EXTENSION / f"{stage}_render.py"], cwd=project, capture_output=True,
+                          text=True, env={**os.environ, **environment}, timeout=120)  # fmt: skip
+
+
+def times(project):
+    return {path: path.stat().st_mtime_ns for path in project.rglob("*.qmd")}
+
+
+def indexed(project):
+    done = subprocess.run([BIN / "lmm", "search", "text paragraph mean exercise", "-k", "50", "--json"], cwd=project,
+                          capture_output=True, text=True)  # fmt: skip
+    return {point["docid"] for point in json.loads(done.stdout or "[]")}
+
+
+# Before
+
+
+def test_divs_pass_and_nothing_is_written(project):
+    before = times(project)
+    done = script("pre", project)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+    assert times(project) == before
+
+
+def test_native_blocks_stop_the_render(project):
+    write(project / "part" / "chapter.qmd", NATIVE)
+    done = script("pre", project)
+    assert done.returncode == 1
+    assert "part/chapter.qmd:5: " in done.stderr
+    assert done.stderr.endswith("lmm convert --to div part/chapter.qmd\n")
+    assert text(project / "part" / "chapter.qmd") == NATIVE
+
+
+def test_the_one_command_mends_all(project):
+    write(project / "part" / "chapter.qmd", NATIVE)
+    write(project / "two words.qmd", f"{NATIVE}\n---\nnote: b\n---\n\nText.\n")
+    files = {"QUARTO_PROJECT_INPUT_FILES": "part/chapter.qmd\ntwo words.qmd"}
+    done = script("pre", project, **files)
+    assert done.stderr.count("qmd:") == 3
+    command = done.stderr.splitlines()[-1].partition("divs: ")[2]
+    assert command == "lmm convert --to div part/chapter.qmd 'two words.qmd'"
+    assert subprocess.run(command, shell=True, cwd=project, capture_output=True).returncode == 0
+    assert script("pre", project, **files).returncode == 0
+
+
+def test_only_the_inputs_of_a_partial_render_are_looked_at(project):
+    write(project / "cells.qmd", NATIVE)
+    assert script("pre", project).returncode == 0
+
+
+def test_a_list_in_a_file(project):
+    write(project / "cells.qmd", NATIVE)
+    write(project / "list of files.txt", "index.qmd\ncells.qmd\n")
+    done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="",
+                  QUARTO_USE_FILE_FOR_PROJECT_INPUT_FILES=str(project / "list of files.txt"))  # fmt: skip
+    assert "cells.qmd:5: " in done.stderr
+
+
+def test_without_a_list_all_chapters_are_looked_at(project):
+    write(project / "cells.qmd", NATIVE)
+    assert "cells.qmd:5: " in script("pre", project, QUARTO_PROJECT_INPUT_FILES="").stderr
+
+
+@pytest.mark.parametrize("include", ["_part.qmd", "/part/_part.qmd", '"_part.qmd"'])
+def test_included_files_are_looked_at(project, include):
+    write(project / "part" / "_part.qmd", NATIVE)
+    write(project / "part" / "chapter.qmd", f"# A\n\n{{{{< include {include} >}}}}\n")
+    assert "part/_part.qmd:5: " in script("pre", project).stderr
+
+
+def test_a_native_block_inside_a_div(project):
+    write(project / "part" / "chapter.qmd", "# A\n\n::: callout-note\n\n---\ntype: exercise\n---\n\nText.\n:::\n")
+    done = script("pre", project)
+    assert "part/chapter.qmd:5: " in done.stderr
+    assert "by hand" in done.stderr
+
+
+def test_a_block_that_is_no_yaml(project):
+    write(project / "part" / "chapter.qmd", "# A\n\n---\ntype: [a\n---\n\nText.\n")
+    done = script("pre", project)
+    assert "part/chapter.qmd:3: " in done.stderr
+    assert "by hand" in done.stderr
+
+
+def test_rules_and_tables_are_no_blocks(project):
+    write(
+        project / "part" / "chapter.qmd",
+        "---\ntitle: T\n---\n\n# A\n\n---\n\nText.\n\n---\n\n```\n---\na: b\n---\n```\n",
+    )
+    assert script("pre", project).returncode == 0
+
+
+def test_converting(project):
+    options(project, "lmm:\n  on-native: convert\n")
+    write(project / "part" / "chapter.qmd", NATIVE)
+    done = script("pre", project)
+    assert done.returncode == 0, done.stderr
+    assert text(project / "part" / "chapter.qmd") == DIVS
+    before = times(project)
+    assert script("pre", project).returncode == 0
+    assert times(project) == before
+
+
+def test_annotating(project):
+    options(project, "lmm:\n  annotate: true\n")
+    prose = "A residual is the vertical distance between a point and the line that was fitted to all of the points. "
+    write(project / "part" / "chapter.qmd", f"# A\n\n{prose * 5}\n")
+    done = script("pre", project)
+    assert done.returncode == 0, done.stderr
+    assert "~questions" in text(project / "part" / "chapter.qmd")
+    assert "~questions" not in text(project / "cells.qmd")
+    before = times(project)
+    assert script("pre", project).returncode == 0
+    assert times(project) == before
+
+
+def test_a_document_says_otherwise(project):
+    options(project, "lmm:\n  annotate: true\n")
+    document = "---\nlmm:\n  annotate: false\n  save: x.md\n---\n\n# A\n\nText.\n"
+    write(project / "part" / "chapter.qmd", document)
+    assert script("pre", project).returncode == 0
+    assert text(project / "part" / "chapter.qmd") == document
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("lmm:\n  anotate: true\n", "_quarto.yml: unknown option `lmm.anotate` (known: keep, div-types, annotate,"),
+        ("lmm:\n  on-native: no\n", "_quarto.yml: `lmm.on-native`: should be error or convert"),
+        ("lmm:\n  index: yes please\n", "should be true or false"),
+        ("lmm: yes\n", "should be a mapping"),
+        ("lmm: [\n", "_quarto.yml"),
+    ],
+)
+@pytest.mark.parametrize("stage", ["pre", "post"])
+def test_wrong_options_are_refused(project, stage, lines, said):
+    options(project, lines)
+    done = script(stage, project)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_wrong_options_of_a_document_are_refused(project):
+    write(project / "part" / "chapter.qmd", "---\nlmm:\n  kep: x\n---\n\n# A\n")
+    done = script("pre", project)
+    assert done.returncode == 1
+    assert "part/chapter.qmd: unknown option `lmm.kep`" in done.stderr
+
+
+def test_a_file_that_cannot_be_read(project):
+    (project / "part" / "chapter.qmd").write_bytes(b"caf\xe9\n")
+    done = script("pre", project)
+    assert done.returncode == 1
+    assert "not UTF-8" in done.stderr
+
+
+# After
+
+
+def test_the_rendered_files_are_indexed(project):
+    done = script("post", project)
+    assert done.returncode == 0, done.stderr
+    assert indexed(project) == {"part/chapter"}
+    done = script("post", project)
+    assert "index: 0 chunks written, 0 removed" in done.stderr
+
+
+def test_outputs_in_a_file(project):
+    write(project / "outputs.txt", "_book/cells.html\n_book/index.html\n")
+    write(project / "inputs.txt", "cells.qmd\nindex.qmd\n")
+    assert script("post", project, "file-list").returncode == 0
+    assert indexed(project) == {"cells.qmd", "index.qmd"}
+
+
+@pytest.mark.parametrize("outputs", ["", "_book/Fixture.pdf"])
+def test_all_chapters_where_outputs_name_no_file(project, outputs):
+    assert script("post", project, "full", QUARTO_PROJECT_OUTPUT_FILES=outputs).returncode == 0
+    assert indexed(project) == {"part/chapter", "cells.qmd", "index.qmd", "exercises.qmd"}
+
+
+def test_no_index(project):
+    options(project, "lmm:\n  index: false\n")
+    assert script("post", project).returncode == 0
+    assert not (project / ".lmm").exists()
+
+
+def test_a_collection_of_its_own(project):
+    options(project, "lmm:\n  collection: lectures\n")
+    assert script("post", project).returncode == 0
+    assert indexed(project) == set()
+    write(project / "config.toml", "[database]\ncollection_name = 'lectures'\n")
+    assert indexed(project) == {"part/chapter"}
+
+
+def test_a_leak_fails_the_render(project):
+    write(project / "part" / "chapter.qmd", DIVS)
+    page = write(project / "_book" / "part" / "chapter.html", "<html><body><p>Text.</p></body></html>")
+    assert script("post", project).returncode == 0
+    write(page, "<html><body><p>Text.</p><p>Compute the median of these nine values by hand.</p></body></html>")
+    done = script("post", project)
+    assert done.returncode == 1
+    assert "part/chapter.qmd:13: " in done.stderr
+    assert "_book/part/chapter.html" in done.stderr
+
+
+def test_what_the_instructors_profile_keeps_is_no_leak(project):
+    write(project / "_quarto-instructor.yml", "lmm:\n  keep: exercise\n")
+    write(project / "part" / "chapter.qmd", DIVS)
+    write(project / "_book" / "part" / "chapter.html", "<p>Compute the median of these nine values by hand.</p>")
+    assert script("post", project).returncode == 1
+    assert script("post", project, QUARTO_PROFILE="instructor").returncode == 0
+
+
+def test_a_site_below_another_project(project):
+    """Settings stand above; the site is a subfolder of the repository."""
+    write(project.parent / "config.toml", "[knit]\ndiv_types = ['solution']\n")
+    write(
+        project / "part" / "chapter.qmd", "# A\n\n::: solution\nThe median of these nine values is exactly five.\n:::\n"
+    )
+    write(project / "_book" / "part" / "chapter.html", "<p>The median of these nine values is exactly five.</p>")
+    assert "part/chapter.qmd:" in script("post", project).stderr
+
+
+# Finding the command
+
+
+def bare_path(tmp_path):
+    """A PATH without our commands."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    return str(folder)
+
+
+@pytest.mark.parametrize("stage", ["pre", "post"])
+def test_no_command_is_said_in_one_sentence(project, stage, tmp_path):
+    done = script(stage, project, PATH=bare_path(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "pip install lmm-markdown" in done.stderr
+    assert not (EXTENSION / "__pycache__").exists()
+
+
+def test_quartos_python(project, tmp_path):
+    write(project / "part" / "chapter.qmd", NATIVE)
+    done = script("pre", project, PATH=bare_path(tmp_path), QUARTO_PYTHON=str(BIN / "python"))
+    assert done.returncode == 1
+    assert "part/chapter.qmd:5: " in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_the_projects_own_environment(project, tmp_path):
+    write(project / "part" / "chapter.qmd", NATIVE)
+    (project / ".venv").mkdir()
+    (project / ".venv" / "bin").symlink_to(BIN)
+    (project / ".venv" / "pyvenv.cfg").write_text((BIN.parent / "pyvenv.cfg").read_text())
+    (project / ".venv" / "lib").symlink_to(BIN.parent / "lib")
+    done = script("pre", project, PATH=bare_path(tmp_path), QUARTO_PYTHON="/no/such/python")
+    assert "part/chapter.qmd:5: " in done.stderr

@@ -1,0 +1,321 @@
+"""What is left out of the notes is found wherever it stands in the output, and nothing else is."""
+
+import json
+import shutil
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lmm_core.leaks import check_leaks, look_for_leaks
+from lmm_core.logging import ListLogger
+from lmm_core.project import Project
+from lmm_core.scan.knit import KnitRules
+from tests.commands import run, text, write
+from tests.strategies import markdown
+
+SECRET = "Twelve students forgot their umbrellas on the train to Basel; what is the median of their regret?"
+NOTES = f"""---
+title: Means
+~summary: The chapter walks from the mean towards sturdier measures of the middle.
+---
+
+# Means
+
+The mean is the balance point of all the values that were observed here.
+
+::: {{.lmm .content-hidden}}
+``` yaml
+questions: Why would anybody prefer the median over the mean in a report?
+?: Could a first-year student follow this derivation without any help?
+```
+:::
+
+## Medians
+
+The median has as many values below it as above it.
+
+::: exercise
+{SECRET}
+:::
+"""
+LEAKING = {
+    "page.html": "<p>Twelve students <em>forgot</em> their umbrellas on the train to Ba&shy;sel; what</p>",
+    "attribute.html": '<meta name="description" content="Twelve students forgot their umbrellas on the train">',
+    "comment.html": "<!-- Twelve students forgot their umbrellas on the train -->",
+    "script.html": '<script>x = "Twelve students forgot their\\u0020umbrellas\\non the train"</script>',
+    "search.json": json.dumps([{"text": "a\nTwelve students forgot their umbrellas on the train"}]),
+    "broken.json": '[{"text": "Twelve students forgot\\ntheir umbrellas on the train"}',
+    "index.js": 'var x = {"a": "Twelve students forgot\\ntheir umbrellas \\u003cb>on</b> the train"}',
+    "notes.llms.md": "> **Twelve students** forgot their\n> umbrellas on the *train*",
+    "feed.xml": "<item>&lt;p&gt;Twelve &lt;b&gt;students&lt;/b&gt; forgot their umbrellas on the train</item>",
+    "lines.txt": "Twelve stu-\ndents forgot their umbrel-\nlas on the train",
+    "notes.tex": "\\emph{Twelve} students \\textbf{forgot} their umbrellas on the train",
+    "notes.ipynb": json.dumps({"cells": [{"source": ["Twelve students forgot\n", "their umbrellas on the train"]}]}),
+    "shout.txt": "TWELVE STUDENTS FORGOT THEIR UMBRELLAS ON THE TRAIN",
+}
+
+
+def leaks(output, source="notes.md", rules=None, logger=None):
+    project = Project(Path(), rules=rules or KnitRules())
+    return check_leaks(Path(output), [Path(source)], project, logger)
+
+
+def knitted(source, page):
+    assert run(f"lmm knit {source} -o {page}").returncode == 0
+
+
+@pytest.mark.parametrize("name", LEAKING)
+def test_a_leak_is_found_in_every_kind_of_file(name):
+    write("notes.md", NOTES)
+    write(f"site/{name}", LEAKING[name])
+    found = leaks("site")
+    assert [(str(leak.file), str(leak.source), leak.line) for leak in found] == [(f"site/{name}", "notes.md", 21)]
+
+
+def test_metadata_is_looked_for():
+    write("notes.md", NOTES)
+    write("site/a.txt", NOTES)
+    assert sorted(leak.text.split()[0] for leak in leaks("site")) == ["Could", "The", "Twelve", "Why"]
+
+
+def test_the_notes_are_no_leak():
+    write("notes.md", NOTES)
+    knitted("notes.md", "site/notes.md")
+    assert leaks("site") == []
+
+
+def test_what_the_notes_say_as_well_is_no_leak():
+    write("notes.md", NOTES + f"\n## After\n\n{SECRET}\n")
+    write("site/page.html", f"<p>{SECRET}</p>")
+    assert leaks("site") == []
+
+
+def test_what_another_chapter_says_is_no_leak():
+    write("notes.md", NOTES)
+    write("other.md", f"# Other\n\n{SECRET}\n")
+    write("site/page.html", f"<p>{SECRET}</p>")
+    assert check_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())) == []
+
+
+def test_what_is_kept_is_no_leak():
+    write("notes.md", NOTES)
+    write("site/page.html", f"<p>{SECRET}</p>")
+    assert leaks("site", rules=KnitRules(keep=frozenset({"exercise"}))) == []
+
+
+def test_a_header_may_keep():
+    write("notes.md", NOTES.replace("title: Means", "title: Means\nlmm: {keep: exercise}"))
+    write("site/page.html", f"<p>{SECRET}</p>")
+    assert leaks("site") == []
+
+
+def test_a_short_part_is_looked_for_as_it_is():
+    write("notes.md", "# A\n\n::: exercise\nCompute seven medians\n:::\n")
+    write("site/a.html", "<b>Compute seven medians</b>")
+    write("site/b.html", "<b>Compute seven mediansets</b>")
+    assert [str(leak.file) for leak in leaks("site")] == ["site/a.html"]
+
+
+def test_parts_too_short_to_tell_are_counted():
+    write("notes.md", "# A\n\n::: exercise\nYes.\n:::\n")
+    write("site/a.html", "Yes.")
+    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
+    assert (found.leaks, found.parts, found.passed_over, found.files) == ([], 0, 1, 1)
+
+
+def test_math_references_and_lists_do_not_hide_a_leak():
+    write(
+        "notes.md",
+        "# A\n\n::: exercise\nLet $x_1$ be, as in @sec-a, the regret of the first of all students.[^1]\n\n"
+        "1. Which of the students regrets it the most?\n2. See [the table](#t) of umbrellas for what they cost.\n:::\n\n[^1]: N.\n",
+    )
+    write(
+        "site/a.html",
+        'Let <span class="math">\\(x_1\\)</span> be, as in Section 2.1, the regret of the first of all students.<sup>1</sup>',
+    )
+    assert len(leaks("site")) == 1
+
+
+def test_a_part_of_chinese():
+    write("notes.md", "# A\n\n::: exercise\n十二名学生把雨伞忘在了开往巴塞尔的火车上他们有多后悔\n:::\n")
+    write("site/a.html", "<p>十二名学生把雨伞忘在了<b>开往</b>巴塞尔的火车上他们有多后悔</p>")
+    assert len(leaks("site")) == 1
+
+
+def test_an_undecided_edit_and_a_broken_block():
+    edit = (
+        "###### old text {#lmm-old-aaaaaa}\n\nThe old words that have stood here since the beginning.\n\n"
+        "###### new text {#lmm-new-aaaaaa}\n\nSome new words that nobody has decided about so far.\n\n"
+        "###### end of edit {#lmm-end-aaaaaa}\n"
+    )
+    broken = "::: lmm\n```yaml\na: [one two three four five six seven\n```\n:::\n"
+    write("notes.md", f"# A\n\n---\n=: x\n~~edit: {{id: aaaaaa}}\n---\n\n{edit}\n{broken}\nEnd.\n")
+    write("site/old.txt", "The old words that have stood here since the beginning.")
+    write("site/new.txt", "Some new words that nobody has decided about so far.")
+    write("site/yaml.txt", "a: [one two three four five six seven")
+    assert [leak.file.name for leak in leaks("site")] == ["new.txt", "yaml.txt"]
+
+
+def test_metadata_inside_a_callout():
+    inner = "::: {.lmm}\n``` yaml\nquestions: Who counts the umbrellas after the train has left?\n```\n:::"
+    write("notes.md", f"# A\n\n::: note\n{inner}\n\nShown.\n:::\n")
+    write("site/a.html", "Who counts the umbrellas after the train has left?")
+    assert [leak.line for leak in leaks("site")] == [4]
+
+
+def test_office_documents():
+    write("notes.md", NOTES)
+    Path("site").mkdir()
+    with zipfile.ZipFile("site/notes.docx", "w") as archive:
+        archive.writestr("word/document.xml", "<w:t>Twelve students for</w:t><w:t>got their umbrellas on</w:t>")
+    write("site/broken.epub", "no archive")
+    logger = ListLogger()
+    assert [leak.file.name for leak in leaks("site", logger=logger)] == ["notes.docx"]
+    assert "broken.epub: not looked into" in logger.reports[0].message
+
+
+def test_without_pdftotext_pdfs_are_warned_of(monkeypatch):
+    write("notes.md", NOTES)
+    write("site/notes.pdf", "%PDF")
+    monkeypatch.setenv("PATH", "/nowhere")
+    logger = ListLogger()
+    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), logger)
+    assert found.files == 0
+    assert "pdftotext" in logger.reports[0].message
+
+
+def pdf(line):
+    """A small PDF that shows one line."""
+    stream = f"BT /F1 12 Tf 20 100 Td ({line}) Tj ET"
+    font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+    page = (
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 900 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
+    )
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page]
+    objects += [f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream", font]
+    body = "".join(f"{at} 0 obj\n{one}\nendobj\n" for at, one in enumerate(objects, 1))
+    return f"%PDF-1.4\n{body}trailer << /Root 1 0 R /Size 6 >>\n%%EOF\n"
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not on PATH")
+def test_a_pdf():
+    write("notes.md", NOTES)
+    write("site/notes.pdf", pdf("Twelve students forgot their umbrellas on the train"))
+    assert [leak.file.name for leak in leaks("site")] == ["notes.pdf"]
+
+
+# Properties
+
+WORDS = st.lists(st.text("abcdefghijklmnopqrstuvwxyzäöüß", min_size=2, max_size=9), min_size=8, max_size=30)
+WRAPPED = {
+    "a.html": "<p>{}</p>",
+    "b.json": '["{}"]',
+    "c.md": "*{}*",
+    "d.js": 'x = "{}"',
+    "e.xml": "<a>{}</a>",
+    "f.txt": "{}",
+}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(WORDS, st.sampled_from(["::: exercise\n{}\n:::\n", "---\ntype: topic\n---\n\n{}\n", "## T {{.x}}\n\n---\nquestions: {}\n---\n"]),
+       st.sampled_from(list(WRAPPED)), st.data())  # fmt: skip
+def test_whatever_is_left_out_and_copied_is_found(words, part, name, data):
+    start = data.draw(st.integers(0, max(0, len(words) - 8)))
+    copied = data.draw(st.sampled_from([" ", "\n", "  "])).join(words[start : start + 8])
+    if name == "b.json":
+        copied = " ".join(copied.split())
+    write("notes.md", f"# Title\n\nKept.\n\n{part.format('z' + ' '.join(words))}")
+    shutil.rmtree("site", ignore_errors=True)
+    write(f"site/{name}", WRAPPED[name].format(copied))
+    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
+    if sum(map(len, words[start + (start == 0) : start + (start == 0) + 6])) >= 16:
+        assert found.leaks, text("notes.md")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(markdown())
+def test_what_is_knitted_never_leaks(source):
+    write("notes.md", source)
+    shutil.rmtree("site", ignore_errors=True)
+    Path("site").mkdir()
+    knitted("notes.md", "site/notes.md")
+    assert leaks("site", logger=ListLogger()) == []
+
+
+def test_the_sample_book_through_pandoc(sample_book, pandoc, monkeypatch):
+    """No false alarm in what the filter lets through, and an alarm without it."""
+    monkeypatch.chdir(sample_book)
+    for file in sorted(sample_book.glob("0*md")):
+        for folder, option in (("good", "-F lmm-knit"), ("bad", "")):
+            Path(folder).mkdir(exist_ok=True)
+            page = f"{folder}/{file.stem}.html"
+            done = run(f"pandoc {option} --citeproc --mathml -s {file.name} -M pagetitle=x -o {page}", pandoc)
+            assert done.returncode == 0, done.stderr
+    good = run("lmm leak-check good")
+    assert (good.returncode, good.stdout) == (0, b""), good.stdout.decode() + good.stderr.decode()
+    bad = run("lmm leak-check bad --json")
+    assert bad.returncode == 1
+    assert {leak["source"] for leak in json.loads(bad.stdout)["leaks"]} >= {"01-data.md", "06-tests.md"}
+
+
+def test_a_hundred_pages_in_seconds():
+    page = " ".join(f"word{at} of the page" for at in range(2000))
+    for at in range(100):
+        write(f"site/{at}.html", f"<p>{page}</p>")
+    secret = " ".join(f"secret{at}" for at in range(200))
+    write("notes.md", "# A\n\n" + "".join(f"::: exercise\n{at} {secret}\n:::\n\n" for at in range(100)))
+    began = time.monotonic()
+    assert leaks("site") == []
+    assert time.monotonic() - began < 10
+
+
+# The command
+
+
+def test_the_command_tells_where():
+    write("_quarto.yml", "project: {type: website}\n")
+    write("notes.md", NOTES)
+    write("_site/page.html", f"<p>{SECRET}</p>")
+    done = run("lmm leak-check _site")
+    assert done.returncode == 1
+    assert done.stdout.decode() == (
+        '_site/page.html: notes.md:21: "Twelve students forgot their umbrellas on the train…"\n'
+    )
+    assert "4 parts that are left out were looked for in 1 file: 1 found" in done.stderr.decode()
+
+
+def test_the_command_without_leaks():
+    write("notes.md", NOTES)
+    knitted("notes.md", "site/notes.md")
+    done = run("lmm leak-check site notes.md")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode() == "4 parts that are left out were looked for in 1 file: none found\n"
+
+
+def test_sources_in_the_output_are_none():
+    """Else a copy of the source beside the page would count as what stays in."""
+    write("_quarto.yml", "project: {output-dir: docs}\n")
+    write("notes.md", NOTES)
+    write("docs/notes.md", SECRET)
+    assert run("lmm leak-check docs").returncode == 1
+
+
+def test_nothing_to_look_into_is_an_error():
+    write("notes.md", NOTES)
+    Path("site").mkdir()
+    assert run("lmm leak-check site notes.md").returncode == 1
+
+
+def test_the_project_keeps(monkeypatch):
+    write("_quarto.yml", "project: {type: website}\n")
+    write("_quarto-instructor.yml", "lmm: {keep: [exercise]}\n")
+    write("notes.md", NOTES)
+    write("_site/page.html", f"<p>{SECRET}</p>")
+    assert run("lmm leak-check _site").returncode == 1
+    assert run("lmm leak-check _site", env={"QUARTO_PROFILE": "instructor"}).returncode == 0
+    assert run("lmm leak-check _site --keep exercise").returncode == 0

@@ -1,0 +1,234 @@
+"""`lmm quarto init` and `check`: what is set up, what is missing, and nothing overwritten."""
+
+import json
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lmm_core import __version__
+from lmm_core import quarto as q
+from tests.commands import run, text, write
+
+ROOT = Path(__file__).parents[1]
+REMARKED = "# my book\nproject:\n  type: book   # not a website\nfilters:\n  - lmm\n"
+
+
+@pytest.fixture
+def project():
+    """A project that is set up."""
+    assert run("lmm quarto init .").returncode == 0
+    return Path()
+
+
+def problems(done):
+    assert done.returncode == 1, done.stdout
+    return [line[4:] for line in done.stdout.decode().splitlines() if line.startswith("--")]
+
+
+def test_init_then_check(project):
+    done = run("lmm quarto check")
+    assert done.returncode == 0, done.stdout
+    assert f"ok  extension   {__version__}" in done.stdout.decode()
+    assert yaml.safe_load(text("_quarto.yml"))["filters"] == ["lmm"]
+    assert (project / "_extensions/lmm/_extension.yml").is_file()
+
+
+def test_init_in_a_new_folder():
+    done = run("lmm quarto init 'a course/site'")
+    assert done.returncode == 0, done.stderr
+    assert "written: a course/site/_quarto.yml" in done.stderr.decode()
+    assert run("lmm quarto check 'a course/site'").returncode == 0
+
+
+def test_init_overwrites_nothing():
+    write("_quarto.yml", REMARKED)
+    write(".gitignore", "*.log\n")
+    write("_extensions/lmm/_extension.yml", "version: 0.0.1\n")
+    done = run("lmm quarto init")
+    assert done.returncode == 0
+    assert text("_quarto.yml") == REMARKED
+    assert text(".gitignore") == "*.log\n"
+    assert text("_extensions/lmm/_extension.yml") == "version: 0.0.1\n"
+    assert done.stderr.decode().count("left alone") == 3
+    assert "        /.lmm/\n" in done.stdout.decode()
+    assert f"version 0.0.1, but lmm is {__version__}" in done.stdout.decode()
+
+
+def test_init_twice_changes_nothing(project):
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    run("lmm quarto init")
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+
+
+def test_check_writes_nothing():
+    write("_quarto.yml", REMARKED)
+    run("lmm quarto check")
+    assert sorted(str(path) for path in Path().iterdir()) == ["_quarto.yml"]
+    assert text("_quarto.yml") == REMARKED
+
+
+def test_no_project():
+    assert problems(run("lmm quarto check")) == [
+        f"_quarto.yml none in {Path.cwd()}: lmm quarto init writes one"
+    ]  # fmt: skip
+
+
+def test_a_project_that_cannot_be_read():
+    write("_quarto.yml", "filters: [\n")
+    assert "_quarto.yml: cannot be read" in problems(run("lmm quarto check"))[0]
+
+
+def test_no_extension(project):
+    shutil.rmtree("_extensions")
+    assert problems(run("lmm quarto check")) == ["extension   not in _extensions/: lmm quarto init copies it there"]
+
+
+def test_an_extension_that_quarto_added_from_github(project):
+    Path("_extensions/owner").mkdir()
+    shutil.move("_extensions/lmm", "_extensions/owner/lmm")
+    assert run("lmm quarto check").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ("", "filters has no lmm"),
+        ("filters: [citeproc]", "filters has no lmm"),
+        ("format: {html: {filters: [lmm]}}", "filters has lmm for some formats only"),
+        ("filters: [{path: lmm, at: post-render}]", "lmm stands at post-render"),
+        ("filters: [{path: a.lua, at: pre-ast}, lmm]", "a.lua (at pre-ast) stands before lmm"),
+    ],
+)
+def test_filters_that_are_missing_or_late(project, filters, said):
+    write("_quarto.yml", f"project: {{type: website}}\n{filters}\n")
+    assert said in problems(run("lmm quarto check"))[0]
+
+
+@pytest.mark.parametrize("filters", ["[lmm]", "[owner/lmm]", "[a.lua, lmm]", "[{path: lmm, at: pre-ast}, quarto]"])
+def test_filters_that_are_right(project, filters):
+    write("_quarto.yml", f"filters: {filters}\n")
+    assert run("lmm quarto check").returncode == 0
+
+
+def test_lines_to_paste_keep_the_other_filters(project):
+    write("_quarto.yml", "filters: [fancy-text]\n")
+    shown = run("lmm quarto check").stdout.decode()
+    assert "        filters:\n          - lmm\n          - fancy-text\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("{kep: exercise}", "unknown option `lmm.kep` (known: keep,"),
+        ("{index: perhaps}", "`lmm.index`: should be true or false, not 'perhaps'"),
+        ("{on-native: ignore}", "`lmm.on-native`: should be error or convert, not 'ignore'"),
+        ("{keep: 3}", "`lmm.keep`: should be a word or a list of words, not 3"),
+        ("all", "`lmm`: should be a mapping"),
+    ],
+)
+def test_options_that_are_unknown_or_wrong(project, options, said):
+    write("_quarto.yml", f"filters: [lmm]\nlmm: {options}\n")
+    assert said in problems(run("lmm quarto check"))[0]
+
+
+def test_native_blocks_in_what_is_rendered(project):
+    native = "# A\n\n---\nquestions: Why?\n---\n\n## B\n\n---\ntype: exercise\n---\n\nText.\n"
+    write("part/a.qmd", native)
+    write("README.md", native)
+    write("_site/b.md", native)
+    found = problems(run("lmm quarto check"))
+    assert found[0].split() == ["spelling", "part/a.qmd:3,", "9:", "native", "blocks"]
+    assert "        lmm convert --to div part/a.qmd\n" in run("lmm quarto check").stdout.decode()
+    assert run("lmm convert --to div part/a.qmd").returncode == 0
+    assert run("lmm quarto check").returncode == 0
+
+
+def test_a_gitignore_above_counts(project):
+    Path("sub").mkdir()
+    Path(".gitignore").unlink()
+    assert "has no .lmm" in problems(run("lmm quarto check"))[0]
+    write("sub/_quarto.yml", "filters: [lmm]\n")
+    shutil.copytree("_extensions", "sub/_extensions")
+    write(".gitignore", ".lmm\n")
+    assert run("lmm quarto check sub").returncode == 0
+
+
+def test_check_as_json(project):
+    found = json.loads(run("lmm quarto check --json").stdout)
+    assert {finding["what"] for finding in found} == {"extension", "filters", "options", "spelling", ".gitignore"}
+
+
+# What is rendered
+
+
+def test_inputs_of_a_book_with_parts():
+    write("_quarto.yml", "book:\n  chapters:\n  - index.md\n  - part: p.qmd\n    chapters: [a.qmd, {file: b.md}]\n"
+          "  - part: A title\n    chapters: [c.qmd]\n  appendices: [d.md]\n")  # fmt: skip
+    for name in ("index.md", "p.qmd", "a.qmd", "b.md", "c.qmd", "d.md", "stray.md"):
+        write(name, "x\n")
+    found = [path.name for path in q.find_inputs(Path())]
+    assert found == ["index.md", "p.qmd", "a.qmd", "b.md", "c.qmd", "d.md"]
+
+
+def test_inputs_that_are_named():
+    write("_quarto.yml", "project: {render: ['*.qmd', 'part/*.md', '!b.qmd']}\n")
+    for name in ("a.qmd", "part/c.md", "d.md"):
+        write(name, "x\n")
+    assert sorted(str(path) for path in q.find_inputs(Path())) == ["a.qmd", "part/c.md"]
+
+
+def test_profiles_go_over_the_project(monkeypatch):
+    write("_quarto.yml", "lmm: {keep: [topic], index: true}\n")
+    write("_quarto-instructor.yml", "lmm: {keep: [exercise], index: false}\n")
+    monkeypatch.setenv("QUARTO_PROFILE", "instructor,other")
+    assert q.read_project(Path())["lmm"] == {"keep": ["topic", "exercise"], "index": False}
+
+
+# The sample book, and what is installed
+
+
+def test_the_sample_book_is_set_up(sample_book, monkeypatch):
+    monkeypatch.chdir(sample_book)
+    write(".gitignore", ".lmm/\n")
+    before = text("_quarto.yml")
+    assert run("lmm quarto init").returncode == 0
+    assert run("lmm quarto check").returncode == 0, run("lmm quarto check").stdout
+    assert text("_quarto.yml") == before
+    chapters = yaml.safe_load(before)["book"]["chapters"]
+    assert [path.name for path in q.find_inputs(Path())] == chapters
+    assert set(chapters) == {path.name for path in Path().glob("*md")} - {"README.md"}
+
+
+def test_pandoc_alone_shows_the_cell_as_code(sample_book, pandoc, monkeypatch):
+    """Pandoc 3 takes the fence of `{python}` for the marks of code within a line, which is
+    code as long as no blank line is in it."""
+    monkeypatch.chdir(sample_book)
+    done = run("pandoc -F lmm-knit -f markdown 07-computing.qmd -t html", pandoc)
+    page = done.stdout.decode()
+    code = next(part for part in page.split("<code>") if "from statistics import" in part)
+    assert "median(recall))" in code[: code.index("</code>")]
+    assert "<p>The students slept seven hours" in page
+    assert "For the examination" not in page
+
+
+def test_the_wheel_has_the_extension(tmp_path):
+    """Built from a copy, so that nothing is left in the source tree."""
+    for name in ("lmm_core", "filters", "quarto-ext"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    pytest.importorskip("setuptools", minversion="77")
+    done = run(f"'{sys.executable}' -m pip wheel . --no-deps --no-build-isolation -q -w wheels")
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(next(Path("wheels").glob("*.whl"))) as wheel:
+        packed = {name.removeprefix("lmm_quarto/") for name in wheel.namelist() if name.startswith("lmm_quarto/")}
+    files = (ROOT / "quarto-ext/_extensions/lmm").rglob("*")
+    assert packed == {path.name for path in files if path.is_file() and "__pycache__" not in path.parts}
+
+
+def test_versions_are_one():
+    assert yaml.safe_load(text(q.packaged_extension() / "_extension.yml"))["version"] == __version__
