@@ -44,6 +44,8 @@ bench: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/filters.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/annotate.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/tokens.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/retrieval.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/indexing.py
 
 # Write what the commands give now into the golden cases; review with git diff.
 update-golden: $(VENV)/.installed-test

@@ -37,13 +37,15 @@ else
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     mkdir -p "$output"
+    set --
     for file in *.md *.qmd; do
         case $file in README.md | "*.md" | "*.qmd") continue ;; esac
         page "$file"
+        set -- "$@" "$file"
     done
     if [ -d figures ]; then cp -R figures "$output/"; fi
-    say "Refresh the index (lmm index .):"
-    lmm index --prune .
+    say "Refresh the index (lmm index --prune FILES):"
+    lmm index --prune "$@"
 fi
 
 # Once more, whatever the render did: what is published is what was looked into.

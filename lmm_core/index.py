@@ -27,7 +27,7 @@ from .models.sources import ModelError
 from .project import ConfigError, Project, load_project, project_from_settings
 from .scan.header import report_errors
 from .scan.options import SplitOpts
-from .scan.split import Document, transform
+from .scan.split import Document, fit_window, transform
 from .store.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
 from .store.collection import GROUP, ainitialize_collection, aquery, aquery_grouped
 from .store.encoding import CHUNKER, Encoder, EncodingModel, encoding_to_qdrantembedding_model
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .config import ConfigSettings
     from .models.embedder import Embedder
 
+ANNOTATION_TOKENS = 36  # that a chunk leaves of the window for titles and questions
 STDIN = "stdin:"  # before the id of a document that has no file
 
 _open: dict[str, VectorStore] = {}
@@ -147,17 +148,22 @@ def blocklist_encode(
     encoding: EncodingModel = EncodingModel.BM25,
     docid: str = "",
     source: str = "",
-    count: Callable[[str], int] | None = None,
+    embedder: Embedder | None = None,
     logger: LoggerBase | None = None,
 ) -> Encoded:
-    """The chunks of a document. No model is asked. count: tokens of a text, for sizes in
+    """The chunks of a document. No model is asked. embedder: what will embed them; no chunk
+    has more tokens than it sees, where it can count them, and it counts for sizes in
     tokens. Raises ConfigError for what its header says under `split`."""
     project, logger = project_from(config), logger or ConsoleLogger()
     header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
     opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
     annotations = AnnotationModel(project.index.annotations, project.index.annotations)
+    count: Callable[[str], int] | None = getattr(getattr(embedder, "embedder", embedder), "count", None)
     split = transform(blocks, opts, count=count, logger=logger)
-    chunks = blocks_to_chunks(split.blocks, encoding, annotations, docid, source, project.rules, logger)
+    texts = split.blocks
+    if count is not None and embedder is not None:
+        texts = fit_window(texts, opts, count, max(embedder.window - ANNOTATION_TOKENS, 32))
+    chunks = blocks_to_chunks(texts, encoding, annotations, docid, source, project.rules, logger)
     docid = str(
         next((chunk.payload["docid"] for chunk in chunks), header.get("docid") or header.get("~docid") or docid)
     )
@@ -255,7 +261,8 @@ class Upload:
         header = blocks[0] if blocks else None
         await self._prepare(str(header.content.get("lang") or "") if isinstance(header, HeaderBlock) else "")
         assert self.encoder is not None and self.encoder.encoding is not None
-        one = blocklist_encode(blocks, self.project, self.encoder.encoding, docid, source, logger=self.logger)
+        embedder = self.encoder.embedder
+        one = blocklist_encode(blocks, self.project, self.encoder.encoding, docid, source, embedder, self.logger)
         self._check_docids([one])
         return await self._write(one, "")
 
@@ -327,7 +334,9 @@ class Upload:
             return None
         docid, source = docid_of(file.path), self._source(file)
         try:
-            return blocklist_encode(blocks, project, self.encoder.encoding, docid, source, logger=located)
+            return blocklist_encode(
+                blocks, project, self.encoder.encoding, docid, source, self.encoder.embedder, located
+            )
         except ConfigError as error:
             located.error(str(error), 1)
             return None

@@ -199,7 +199,11 @@ def _bare(text: str) -> str:
 
 
 def _values(block: MetadataBlock) -> Iterator[str]:
-    yield from _prose({key: value for key, value in block.content.items() if key not in MESSAGE_KEYS})
+    """The texts of a block's values; of the header, of those that knitting takes out."""
+    keys = [key for key in block.content if key not in MESSAGE_KEYS]
+    if isinstance(block, HeaderBlock):
+        keys = [key for key in keys if str(key).startswith("~")]
+    yield from _prose({key: block.content[key] for key in keys})
     yield from (message.text for message in block.messages)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .markdown.blocks import MarkdownError, MetadataBlock
+from .markdown.blocks import MarkdownError
 from .markdown.files import find_markdown, load_markdown
 from .markdown.parse import parse_markdown_text
 from .project import Project
@@ -290,15 +290,12 @@ def _check_spelling(folder: Path) -> Iterator[Finding]:
 def _native_lines(path: Path) -> tuple[list[int], str]:
     """Lines of the native blocks in a file, the header not counted; and why it cannot
     be read."""
+    from .quarto_render import native_lines
+
     try:
-        blocks = parse_markdown_text(load_markdown(path).text)
+        return native_lines(parse_markdown_text(load_markdown(path).text)), ""
     except (OSError, MarkdownError) as error:
         return [], str(error)
-    return [
-        block.line
-        for at, block in enumerate(blocks)
-        if at and isinstance(block, MetadataBlock) and block.spelling == "native"
-    ], ""
 
 
 def _check_ignored(folder: Path) -> Finding:

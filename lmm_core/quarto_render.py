@@ -270,22 +270,33 @@ def refuse_native(pages: Sequence[Page], project_dir: Path) -> None:
 
 async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> None:
     """Annotate files, each written where it has changed: `quarto preview` renders again
-    what was written. What a model cannot do is reported, and stops no render."""
+    what was written. What cannot be done is reported, and stops no render."""
     work = RagWork(Models(warn=logger.warning))
     places = asyncio.Semaphore(_AT_ONCE)
 
     async def one(path: Path) -> None:
         async with places:
-            file, blocks = await work_on(path, work.finish, logger)
-            text = serialize_blocks(blocks)
-            if text != file.text:
-                save_markdown(path, text, file)
-                logger.info(f"annotated: {_shown(path, project_dir)}")
+            try:
+                if await _annotate_one(path, work, logger):
+                    logger.info(f"annotated: {_shown(path, project_dir)}")
+            except OSError as error:
+                in_file(logger, path).error(f"not annotated: {error.strerror or error}")
+            except MarkdownError as error:
+                logger.error(f"not annotated: {error}")
 
     try:
         await asyncio.gather(*map(one, paths))
     finally:
         await work.models.close()
+
+
+async def _annotate_one(path: Path, work: RagWork, logger: LoggerBase) -> bool:
+    """Annotate a file; whether it has changed."""
+    file, blocks = await work_on(path, work.finish, logger)
+    text = serialize_blocks(blocks)
+    if text != file.text:
+        save_markdown(path, text, file)
+    return text != file.text
 
 
 # After the render

@@ -1,6 +1,8 @@
 """`lmm quarto init` and `check`: what is set up, what is missing, and nothing overwritten."""
 
 import json
+import os
+import re
 import shutil
 import sys
 import zipfile
@@ -11,7 +13,8 @@ import yaml
 
 from lmm_core import __version__
 from lmm_core import quarto as q
-from tests.commands import run, text, write
+from tests.commands import BIN, run, text, write
+from tests.test_readme import fits, transcript
 
 ROOT = Path(__file__).parents[1]
 REMARKED = "# my book\nproject:\n  type: book   # not a website\nfilters:\n  - lmm\n"
@@ -232,3 +235,40 @@ def test_the_wheel_has_the_extension(tmp_path):
 
 def test_versions_are_one():
     assert yaml.safe_load(text(q.packaged_extension() / "_extension.yml"))["version"] == __version__
+
+
+def test_the_page_for_teachers():
+    """Its commands but for Quarto's own, and what it says belongs into `_quarto.yml`."""
+    write("notes.md", "# A\n\nThe mean is the balance point.\n\n::: exercise\nCompute it for seven umbrellas.\n:::\n")
+    write("_site/notes.html", "<p>The mean is the balance point.</p>")
+    page = ROOT / "docs" / "quarto.md"
+    for command, shown in transcript(page):
+        done = run(command)
+        printed = (done.stdout + done.stderr).decode()
+        assert done.returncode == 0, printed
+        assert fits(shown, printed), f"{command} printed:\n{printed}"
+    shown = yaml.safe_load(re.search(r"```yaml\n(filters:.*?)```", text(page), re.S)[1])
+    assert set(shown["lmm"]) == set(q.OPTIONS)
+    write("_quarto.yml", yaml.safe_dump(shown))
+    assert run("lmm quarto check").returncode == 0
+
+
+def test_the_local_script(sample_book, pandoc):
+    """What CI does, without Quarto."""
+    folder = Path("bin")
+    folder.mkdir()
+    (folder / "pandoc").symlink_to(pandoc)
+    path = os.pathsep.join([str(folder.resolve()), str(BIN), "/usr/bin", "/bin"])
+    if shutil.which("quarto", path=path):
+        pytest.skip("quarto is on PATH: tests/quarto has that")
+    done = run(f"sh '{ROOT}/docs/course.sh' '{sample_book}'", env={"PATH": path})
+    assert done.returncode == 0, done.stderr
+    assert "8 documents" in done.stderr.decode()
+    assert "none found" in done.stderr.decode()
+    assert "from statistics import mean" in re.sub("<[^>]*>", "", text(sample_book / "_book/07-computing.html"))
+
+
+def test_keys_are_in_no_job_for_pull_requests():
+    workflow = yaml.safe_load(text(ROOT / ".github/workflows/course.yml"))
+    for job in workflow["jobs"].values():
+        assert "secrets." not in str(job) or job["if"] == "github.event_name == 'push'"

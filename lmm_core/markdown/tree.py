@@ -114,7 +114,8 @@ class HeaderNode(HeadingNode):
         own = self.get("title")
         if own is not None:
             return str(own)
-        return next((section.title for section in self.sections), "")
+        first = next((child for child in self.children if isinstance(child, HeadingNode)), None)
+        return first.title if first is not None else ""
 
 
 MarkdownTree = HeadingNode | None

@@ -162,6 +162,22 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
     return chunks
 
 
+def fit_window(blocks: Sequence[Block], opts: SplitOpts, count: Count, tokens: int) -> list[Block]:
+    """The blocks with each chunk that has more than so many tokens, by `count`, cut into
+    smaller ones: an embedding model does not see what is beyond its window."""
+    small = replace(opts, unit="tokens", size=tokens, max_size=tokens, overlap=0)
+    fitted: list[Block] = []
+    for block in blocks:
+        if not isinstance(block, ChunkBlock) or count(block.content) <= tokens:
+            fitted.append(block)
+            continue
+        metadata: list[Block] = []
+        while fitted and type(fitted[-1]) is MetadataBlock:
+            metadata.insert(0, fitted.pop())
+        fitted += split_chunks([*metadata, TextBlock(block.source, block.line)], small, count)
+    return fitted
+
+
 def whole_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
     """The blocks with each text as one chunk, whatever its size."""
     chunks: list[Block] = []

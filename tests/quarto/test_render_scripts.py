@@ -150,6 +150,14 @@ def test_annotating(project):
     assert times(project) == before
 
 
+def test_what_cannot_be_annotated_stops_no_render(project):
+    options(project, "lmm:\n  annotate: true\n")
+    (project / "part" / "chapter.qmd").chmod(0o444)
+    done = script("pre", project)
+    assert done.returncode == 0
+    assert "part/chapter.qmd: not annotated: read-only" in done.stderr
+
+
 def test_a_document_says_otherwise(project):
     options(project, "lmm:\n  annotate: true\n")
     document = "---\nlmm:\n  annotate: false\n  save: x.md\n---\n\n# A\n\nText.\n"

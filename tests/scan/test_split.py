@@ -21,6 +21,7 @@ from lmm_core.scan.split import (
     NULL_SPLITTER,
     ChunkBlock,
     find_document,
+    fit_window,
     scan_split,
     split_documents,
     transform,
@@ -512,7 +513,9 @@ def test_an_edit_in_one_section_leaves_the_chunks_of_the_others(before, one, oth
 
 
 @pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora beside the repository")
-@pytest.mark.parametrize("opts", [SplitOpts(), SplitOpts(400, 500, 80), SplitOpts(220, 256, 0, "tokens")], ids=str)
+@pytest.mark.parametrize(
+    "opts", [SplitOpts(), SplitOpts(400, 500, 80), SplitOpts(220, 256, 0, "tokens")], ids=["1000", "500", "tokens"]
+)
 def test_real_documents(opts):
     sizes = []
     for path in sorted(CORPORA.rglob("*md")):
@@ -548,3 +551,16 @@ def test_a_megabyte_takes_little_time(text):
     started = perf_counter()
     scan_split(blocks)
     assert perf_counter() - started < 5  # about 0.5 s on a machine that does nothing else
+
+
+def test_no_chunk_has_more_tokens_than_a_model_sees():
+    text = "---\ntype: exercise\n---\n\n" + "Short sentences, many of them. " * 60 + "\n\n# A\n\nA few words.\n"
+    blocks = scan_split(parse_markdown_text("# T\n\n" + text), SplitOpts(size=1500, max_size=2000))
+    fitted = fit_window(blocks, SplitOpts(), lambda text: len(text.split()), 50)
+    chunks = [block for block in fitted if isinstance(block, ChunkBlock)]
+    assert max(len(chunk.content.split()) for chunk in chunks) <= 50
+    assert " ".join(" ".join(chunk.content for chunk in chunks).split()) == " ".join(
+        " ".join(block.content for block in blocks if isinstance(block, ChunkBlock)).split()
+    )
+    kinds = [block.content for block in fitted if isinstance(block, MetadataBlock)]
+    assert len(kinds) == len(chunks) - 1  # the type goes along to each piece
