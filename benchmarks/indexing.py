@@ -191,20 +191,16 @@ def dense(folder: Path, texts: list[str], runs: int) -> list[list[str]]:
         files = write_book(folder / f"dense-{number}", texts)
         os.environ["XDG_CACHE_HOME"] = str(folder / f"cache-{number}")
         project = Project(files[0].parent, index=IndexOptions(EncodingModel.CONTENT))
-        contents = [
-            chunk.content
-            for path in files
-            for chunk in blocklist_encode(
-                parse_markdown_text(path.read_text(encoding="utf-8")), project, docid=path.name, logger=ListLogger()
-            ).chunks
-        ]
+        with working_in(project.root):
+            run = index(project, files, Opened(one=model))
+        store = open_store(LocalStorage(project.root / project.index.folder))
+        contents = [point.payload["page_content"] for point in store.scroll(project.index.collection)]
+        store.close()
+        assert run.counts.written == len(contents)
         assert model._model is not None
         begun = time.perf_counter()
         assert len(list(model._model.embed(contents, batch_size=1))) == len(contents)
         raw.append(len(contents) / (time.perf_counter() - begun))
-        with working_in(project.root):
-            run = index(project, files, Opened(one=model))
-        assert run.counts.written == len(contents)
         ours.append(len(contents) / run.seconds)
         apart.append(len(contents) / (run.seconds - run.writing))
 

@@ -11,7 +11,7 @@ import bisect
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -420,20 +420,42 @@ def markdown_upload(
     is embedded. With `annotate`, missing annotations are made first, and written into the
     files. Returns what was done; None where the store or a model failed, which is
     reported. Raises ConfigError."""
+    paths = [Path(file) for file in files]
+    return _upload(config, annotate, logger, lambda upload: upload.run(paths))
+
+
+def blocklist_upload(
+    blocks: Sequence[Block],
+    config: ConfigSettings | Project | None = None,
+    docid: str = "",
+    source: str = "",
+    logger: LoggerBase | None = None,
+) -> Counts | None:
+    """Index one document by its blocks; `docid` where its header names none, `source` the
+    file that it is from. The rest as `markdown_upload`."""
+    return _upload(config, False, logger, lambda upload: upload.send(blocks, docid, source or f"{STDIN}{docid}"))
+
+
+def _upload(
+    config: ConfigSettings | Project | None,
+    annotate: bool,
+    logger: LoggerBase | None,
+    work: Callable[[Upload], Awaitable[Counts]],
+) -> Counts | None:
     from .models.chat import run
 
     project, logger = project_from(config), logger or ConsoleLogger()
     models = Models(warn=logger.warning)
 
-    async def work() -> Counts:
-        store = global_client_from_config(project)
+    async def upload() -> Counts:
         try:
-            return await Upload(project, store, models, annotate, logger=logger).run([Path(file) for file in files])
+            store = global_client_from_config(project)
+            return await work(Upload(project, store, models, annotate, logger=logger))
         finally:
             await models.close()
 
     try:
-        return run(work())
+        return run(upload())
     except (StoreError, ModelError) as error:
         logger.error(str(error))
         return None

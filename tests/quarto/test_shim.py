@@ -127,6 +127,7 @@ def test_classes_that_the_environment_names(pandoc):
     assert "GONE" not in json.dumps(shim)
 
 
+@pytest.mark.slow
 def test_the_sample_book(pandoc):
     for path in sorted((ROOT / "sample-book").rglob("*.[mq]*d")):
         # Quarto has run the cells before: pandoc takes `{python}` for no code
@@ -136,6 +137,7 @@ def test_the_sample_book(pandoc):
         assert shim == knit, path
 
 
+@pytest.mark.slow
 def test_the_golden_inputs(pandoc):
     for path in sorted(FOLDER.glob("*.txt")):
         for name, before in load(path).before.items():
@@ -147,6 +149,7 @@ def test_the_golden_inputs(pandoc):
                     assert shim == knit, path
 
 
+@pytest.mark.slow
 def test_real_markdown(corpora, pandoc):
     for path in sorted(corpora.rglob("*.md"))[::60]:
         write("notes.md", text(path))
