@@ -13,6 +13,7 @@ from ..models.sources import is_address, is_loopback, shown_address
 from .vector_store import StoreError, VectorStore
 
 KEY_VARIABLE = "QDRANT_API_KEY"
+URL_VARIABLE = "QDRANT_URL"
 PORT = 6333
 GRPC_PORT = 6334
 
@@ -51,13 +52,25 @@ class RemoteSource:
 
     def key(self) -> str:
         """The key, "" where there is none. Raises StoreError where it would be sent
-        through the internet for all to read."""
+        through the internet for all to read, or to a server that only a file names: a
+        `config.toml` may come with a cloned folder."""
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if key and urlsplit(self.url).scheme != "https" and not _is_near(self.url):
             raise StoreError(
                 f"{KEY_VARIABLE} is set, and {self.address} would get it unencrypted: give its address with https://"
             )
+        if key and not (_is_near(self.url) or self._is_trusted()):
+            raise StoreError(
+                f"{self.address} would get {KEY_VARIABLE}, and only a file names it: if it is yours, say so in the "
+                f"environment ({URL_VARIABLE}={self.address})"
+            )
         return key
+
+    def _is_trusted(self) -> bool:
+        """Whether the host is Qdrant's own, or named in the environment."""
+        host = urlsplit(self.url).hostname or ""
+        named = urlsplit(os.environ.get(URL_VARIABLE, "")).hostname
+        return host == named or host.endswith(".qdrant.io")
 
 
 Place = Literal[":memory:"] | LocalStorage | RemoteSource

@@ -780,6 +780,7 @@ def test_the_key_does_not_go_through_the_internet_for_all_to_read(monkeypatch):
     with pytest.raises(StoreError, match=r"http://qdrant.example.org:6333 would get it unencrypted") as error:
         open_store(RemoteSource("http://qdrant.example.org"))
     assert "s3cret" not in str(error.value)
+    monkeypatch.setenv("QDRANT_URL", "https://qdrant.example.org")
     for url in ("https://qdrant.example.org", "http://qdrant:6333", "http://10.0.0.7", "http://localhost"):
         open_store(RemoteSource(url)).close()
 
@@ -816,3 +817,15 @@ def test_the_port_is_the_urls_or_the_one_given():
     assert RemoteSource("https://a.org").address == "https://a.org:6333"
     assert RemoteSource("https://a.org", 443).address == "https://a.org:443"
     assert RemoteSource("http://user:pw@a.org:80/base", 9).address == "http://a.org:80/base"
+
+
+def test_a_file_cannot_have_the_key_sent_to_a_server_of_its_author(monkeypatch):
+    monkeypatch.setenv("QDRANT_API_KEY", "secret-of-mine")
+    assert RemoteSource("https://x.cloud.qdrant.io").key() == "secret-of-mine"
+    assert RemoteSource("http://127.0.0.1").key() == "secret-of-mine"
+    for url in ("https://evil.example.org", "https://qdrant.io.evil.org"):
+        with pytest.raises(StoreError, match="QDRANT_URL") as caught:
+            RemoteSource(url).key()
+        assert "secret-of-mine" not in str(caught.value)
+    monkeypatch.setenv("QDRANT_URL", "https://evil.example.org:6333")
+    assert RemoteSource("https://evil.example.org").key() == "secret-of-mine"
