@@ -108,7 +108,7 @@ def _marker(kind: Kind, ident: str) -> str:
 def new_ident(*texts: str) -> str:
     """A short random name for an edit that stands in none of the texts."""
     while True:
-        ident = secrets.token_hex(3)
+        ident = secrets.choice("abcdef") + secrets.token_hex(3)[1:]  # a letter first: YAML takes it for no number
         if not any(ident in text for text in texts):
             return ident
 
