@@ -108,8 +108,9 @@ def _marker(kind: Kind, ident: str) -> str:
 def new_ident(*texts: str) -> str:
     """A short random name for an edit that stands in none of the texts."""
     while True:
-        ident = secrets.choice("abcdef") + secrets.token_hex(3)[1:]  # a letter first: YAML takes it for no number
-        if not any(ident in text for text in texts):
+        ident = secrets.token_hex(3)
+        # a letter first, so that YAML takes it for no number
+        if ident[0].isalpha() and not any(ident in text for text in texts):
             return ident
 
 
