@@ -75,20 +75,20 @@ class Findings:
     passed_over: int = 0
 
 
-def check_leaks(
-    output: Path, sources: Sequence[Path], project: Project, logger: LoggerBase | None = None
-) -> list[Leak]:
-    """The leaks of some sources in an output, a folder or a file."""
-    return look_for_leaks(output, sources, project, logger).leaks
-
-
 def look_for_leaks(
-    output: Path, sources: Sequence[Path], project: Project, logger: LoggerBase | None = None
+    output: Path,
+    sources: Sequence[Path],
+    project: Project,
+    logger: LoggerBase | None = None,
+    also_shown: Sequence[Path] = (),
 ) -> Findings:
-    """The same, with what was looked for. Files that cannot be read are reported as
-    errors, those that cannot be looked into as warnings."""
+    """The leaks of some sources in an output, a folder or a file, with what was looked
+    for. What the notes of `also_shown` say is no leak either: in a partial render, those
+    of the other pages. Files that cannot be read are reported as errors, those that cannot
+    be looked into as warnings."""
     logger = logger or ConsoleLogger()
     secrets, kept = _read_sources(sources, project, logger)
+    kept += _read_sources([path for path in also_shown if path not in sources], project, logger)[1]
     index = _Index(secrets)
     for text in kept:
         index.forget(_Stream(words_of_markdown(text)))

@@ -309,7 +309,10 @@ def _finish(environment: Mapping[str, str], project_dir: Path, logger: LoggerBas
     logger = _Counting(logger)
     paths = [page.file.path for page in pages if page.options.index and not page.included]
     if paths:
-        _report_counts(asyncio.run(_index(paths, _indexed(project, base, project_dir), logger)), logger)
+        named = _listed(environment, "OUTPUT", project_dir)
+        everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
+        indexed = _indexed(project, base, project_dir)
+        _report_counts(asyncio.run(_index(paths, indexed, logger, prune=everything)), logger)
     project = replace(project, rules=header_rules(read_project(project_dir), project.rules))
     output = output_dir(environment, project_dir)
     if output.is_dir():
@@ -325,14 +328,18 @@ def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Pro
     return replace(project, rules=rules, index=replace(project.index, collection=collection))
 
 
-async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase) -> Counts:
-    """Index files. Raises StoreError, ModelError and ConfigError."""
+async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
+    """Index files; with `prune`, those that are gone leave. Raises StoreError, ModelError and
+    ConfigError."""
     from .index import Upload, client_from_config
 
     models = Models(warn=logger.warning)
     store = await asyncio.to_thread(client_from_config, project)
     try:
-        return await Upload(project, store, models, logger=logger).run(paths)
+        upload = Upload(project, store, models, logger=logger)
+        counts = await upload.run(paths)
+        counts.removed += upload.prune() if prune else 0
+        return counts
     finally:
         await models.close()
         store.close()
@@ -346,9 +353,10 @@ def _look_for_leaks(
     output: Path, pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
 ) -> None:
     """Report what is left out and stands in the output all the same."""
-    from .leaks import check_leaks
+    from .leaks import look_for_leaks
 
-    for leak in check_leaks(output, [page.file.path for page in pages], project, logger):
+    rendered = [page.file.path for page in pages]
+    for leak in look_for_leaks(output, rendered, project, logger, find_inputs(project_dir)).leaks:
         located = in_file(logger, _shown(leak.source, project_dir))
         file = PurePath(_shown(leak.file, project_dir))
         located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)

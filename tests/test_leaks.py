@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.leaks import check_leaks, look_for_leaks
+from lmm_core.leaks import look_for_leaks
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.project import Project
@@ -62,7 +62,7 @@ LEAKING = {
 
 def leaks(output, source="notes.md", rules=None, logger=None):
     project = Project(Path(), rules=rules or KnitRules())
-    return check_leaks(Path(output), [Path(source)], project, logger)
+    return look_for_leaks(Path(output), [Path(source)], project, logger).leaks
 
 
 def knitted(source, page):
@@ -99,7 +99,7 @@ def test_what_another_chapter_says_is_no_leak():
     write("notes.md", NOTES)
     write("other.md", f"# Other\n\n{SECRET}\n")
     write("site/page.html", f"<p>{SECRET}</p>")
-    assert check_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())) == []
+    assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
 
 
 def test_what_is_kept_is_no_leak():

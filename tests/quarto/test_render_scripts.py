@@ -248,6 +248,23 @@ def test_a_leak_fails_the_render(project):
     assert "_book/part/chapter.html" in done.stderr
 
 
+def test_what_another_page_says_is_no_leak_in_a_partial_render(project):
+    write(project / "part" / "chapter.qmd", DIVS)
+    write(project / "cells.qmd", "# B\n\nCompute the median of these nine values by hand.\n")
+    write(project / "_book" / "cells.html", "<p>Compute the median of these nine values by hand.</p>")
+    done = script("post", project)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_full_render_forgets_files_that_are_gone(project):
+    assert script("post", project, "full", QUARTO_PROJECT_OUTPUT_FILES="").returncode == 0
+    (project / "cells.qmd").unlink()
+    assert script("post", project).returncode == 0
+    assert "cells.qmd" in indexed(project)
+    assert script("post", project, "full", QUARTO_PROJECT_OUTPUT_FILES="").returncode == 0
+    assert indexed(project) == {"part/chapter", "index.qmd", "exercises.qmd"}
+
+
 def test_what_the_instructors_profile_keeps_is_no_leak(project):
     write(project / "_quarto-instructor.yml", "lmm:\n  keep: exercise\n")
     write(project / "part" / "chapter.qmd", DIVS)
