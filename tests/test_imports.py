@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "models": {"markdown"},
     "scan": {"markdown", "models"},
     "store": {"markdown", "models", "scan"},
+    "retrieve": {"markdown", "models", "scan", "store"},
 }
 HEAVY = ["openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic"]
 

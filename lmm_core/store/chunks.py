@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, ErrorBlock
+from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
 from ..markdown.metadata import MESSAGE_KEYS
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, titles_path, traverse
 from ..markdown.unfold import unfold_edits
@@ -62,12 +62,16 @@ class Chunk:
 @dataclass
 class _Place:
     """Where a section stands: `path` numbers it (`1.2` is the second in the first), all
-    paths around it come before it in `paths`."""
+    paths around it come before it in `paths`; `anchors` are the identifiers of their headings."""
 
     titles: list[str]
     paths: list[str]
-    anchor: str
+    anchors: list[str]
     level: int
+
+    @property
+    def anchor(self) -> str:
+        return self.anchors[-1] if self.anchors else ""
 
     @property
     def path(self) -> str:
@@ -205,22 +209,22 @@ def _places(tree: HeadingNode) -> dict[int, _Place]:
     for node in traverse(tree):
         if not isinstance(node, HeadingNode):
             continue
-        around = places[id(node.parent)].paths if node.parent is not None else []
+        above = places[id(node.parent)] if node.parent is not None else _Place([], [], [], 0)
+        around, names = above.paths, above.anchors
         if node.heading is not None:
             counts[id(node.parent)] = counts.get(id(node.parent), 0) + 1
             number = str(counts[id(node.parent)])
             around = [*around, f"{around[-1]}.{number}" if around else number]
-        places[id(node)] = _Place(titles_path(node), around, _anchor(node, anchors), node.level)
+            names = [*names, _anchor(node.heading, anchors)]
+        places[id(node)] = _Place(titles_path(node), around, names, node.level)
     return places
 
 
-def _anchor(node: HeadingNode, anchors: Counter[str]) -> str:
+def _anchor(heading: HeadingBlock, anchors: Counter[str]) -> str:
     """The identifier that Pandoc gives a heading: its own, or made of its title, and
     numbered where it has been given before."""
-    if node.heading is None:
-        return ""
-    explicit = node.heading.attributes.identifier
-    name = explicit or slug(node.heading.title)
+    explicit = heading.attributes.identifier
+    name = explicit or slug(heading.title)
     anchors[name] += 1
     return name if explicit or anchors[name] == 1 else f"{name}-{anchors[name] - 1}"
 
@@ -234,6 +238,7 @@ def _where(place: _Place, node: Node, sequence: int, docid: str) -> dict[str, An
         "section_path": place.paths,
         "parent": place.path,
         "anchor": place.anchor,
+        "anchors": place.anchors,
         "sequence": sequence,
         "textid": f"{docid}.{sequence}",
         "line_start": start,

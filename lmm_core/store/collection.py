@@ -81,17 +81,36 @@ async def aquery(
     """The chunks that fit a text best, the best first. A type keyword in it (`*exercise*`,
     any type of the collection between asterisks) puts chunks of that type first. Raises
     StoreError and ModelError."""
+    types = list(await asyncio.to_thread(_types, store, name)) if "*" in text else []
+    asked = understand(text, types)
+    return (await aqueries(store, name, encoder, [asked.text], limit, where, asked.type))[0]
+
+
+def _types(store: VectorStore, name: str) -> dict[str, int]:
+    return store.facet(name, "type") if store.metadata(name) is not None else {}
+
+
+async def aqueries(
+    store: VectorStore,
+    name: str,
+    encoder: Encoder,
+    texts: Sequence[str],
+    limit: int = 6,
+    where: Where | None = None,
+    kind: str = "",
+) -> list[list[ScoredPoint]]:
+    """For each text the chunks that fit it best, the best first, those of a type first
+    where one is named. The texts are embedded at once, and searched for at the same time.
+    Raises StoreError and ModelError."""
     known = await asyncio.to_thread(store.metadata, name)
     if known is None:
         raise StoreError(f"there is no collection {name!r}: lmm index FILES makes it")
     compare_identity(name, known, encoder.identity())
-    types = list(await asyncio.to_thread(store.facet, name, "type")) if "*" in text else []
-    asked = understand(text, types)
     # reciprocal ranks add up to less than 2; BM25 scores of a text stay far below 1,000
-    boost = ("type", asked.type, 1000.0) if asked.type else None
-    search = await encoder.search(asked.text, limit, where, boost, MANY if boost else 50)
-    found = await asyncio.to_thread(store.search, name, search)
-    return [_unboosted(point, asked.type) for point in found]
+    boost = ("type", kind, 1000.0) if kind else None
+    searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50)
+    found = await asyncio.gather(*(asyncio.to_thread(store.search, name, search) for search in searches))
+    return [[_unboosted(point, kind) for point in points] for points in found]
 
 
 def _unboosted(point: ScoredPoint, kind: str) -> ScoredPoint:

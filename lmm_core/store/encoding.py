@@ -173,15 +173,23 @@ class Encoder:
     ) -> Search:  # fmt: skip
         """The query for a text. Raises ModelError, and StoreError for a collection
         without vectors."""
-        vectors: dict[str, Vector] = {}
+        return (await self.searches([text], limit, where, boost, prefetch))[0]
+
+    async def searches(
+        self, texts: Sequence[str], limit: int, where: Where | None = None,
+        boost: tuple[str, str, float] | None = None, prefetch: int = 50,
+    ) -> list[Search]:  # fmt: skip
+        """The queries for several texts, embedded at once. Raises as `search`."""
+        made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None:
-            dense = (await self.embedder.embed([text]))[0]
-            vectors[DENSE] = [dense] if self.model in _WITH_MULTI else dense
+            for vectors, dense in zip(made, await self.embedder.embed(list(texts)), strict=True):
+                vectors[DENSE] = [dense] if self.model in _WITH_MULTI else dense
         if self.model in _WITH_SPARSE and self.sparse is not None:
-            vectors[SPARSE] = self.sparse.encode_query(text)
-        if not vectors:
+            for vectors, text in zip(made, texts, strict=True):
+                vectors[SPARSE] = self.sparse.encode_query(text)
+        if not all(made):
             raise StoreError("a collection without vectors (encoding none) cannot be searched by text")
-        return Search(vectors, limit, prefetch, where, boost)
+        return [Search(vectors, limit, prefetch, where, boost) for vectors in made]
 
 
 def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -1,0 +1,244 @@
+"""What is in a collection, as it is read: passages in their sections, in document order.
+
+Everything comes from the collection itself, so that it is there for those who have the
+index alone, and not the files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..store.chunks import SUMMARY
+from ..store.vector_store import ScoredPoint
+
+Key = tuple[str, str]  # docid and path of a section
+_BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as it was indexed. `path` numbers its section (`1.2`; "" before the first
+    heading), `kinds` are its types (none: text of the notes), lines count from 1, the last
+    included. `score` is of the search that found it, 0 where none did."""
+
+    id: str
+    text: str
+    kinds: tuple[str, ...]
+    docid: str
+    source: str
+    titles: tuple[str, ...]
+    path: str
+    anchor: str
+    depth: int
+    line_start: int
+    line_end: int
+    sequence: int
+    questions: tuple[str, ...] = ()
+    score: float = 0.0
+
+    @property
+    def key(self) -> Key:
+        """Its section."""
+        return self.docid, self.path
+
+    @property
+    def place(self) -> str:
+        """`file:line-line`."""
+        return place(self.source, self.line_start, self.line_end)
+
+
+@dataclass(slots=True)
+class Section:
+    """A heading with all under it; `path` "" is the document, with what stands before its
+    first heading. `passages` are its own (not those of its subsections), in their order,
+    without its summary. `titles` leads to it, its own title last. `questions` are annotated
+    for it, not for a section around it."""
+
+    docid: str
+    source: str
+    path: str
+    titles: tuple[str, ...]
+    anchor: str
+    depth: int
+    line_start: int
+    line_end: int
+    summary: str = ""
+    questions: list[str] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
+    parent: Section | None = None
+    children: list[Section] = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        """What names it in a collection."""
+        return self.docid, self.path
+
+    @property
+    def title(self) -> str:
+        """Its own title; the file's name where there is none."""
+        return self.titles[-1] if self.titles else self.source
+
+    @property
+    def place(self) -> str:
+        """`file:line-line`."""
+        return place(self.source, self.line_start, self.line_end)
+
+    def walk(self) -> Iterator[Section]:
+        """The section and all under it, in their order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def all_passages(self) -> list[Passage]:
+        """Its passages and those of its subsections, in their order."""
+        return [passage for section in self.walk() for passage in section.passages]
+
+
+@dataclass
+class Material:
+    """All of a collection: `documents` in their order, each the section that holds the
+    rest; `kinds` counts the types of its passages."""
+
+    documents: list[Section] = field(default_factory=list)
+    sections: dict[Key, Section] = field(default_factory=dict)
+    passages: dict[str, Passage] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
+
+    def walk(self) -> Iterator[Section]:
+        """All sections, in their order; documents included."""
+        for document in self.documents:
+            yield from document.walk()
+
+    def section_of(self, passage: Passage) -> Section:
+        """The section that a passage stands in."""
+        return self.sections[passage.key]
+
+    def around(self, section: Section) -> tuple[Section | None, Section | None]:
+        """The sections before and after one, on its own level; beyond its document's ends
+        there is none."""
+        siblings = section.parent.children if section.parent else self.documents
+        at = next(number for number, sibling in enumerate(siblings) if sibling is section)
+        before = siblings[at - 1] if at else None
+        return before, siblings[at + 1] if at + 1 < len(siblings) else None
+
+
+def place(source: str, start: int, end: int) -> str:
+    """`file:line-line`; `file:line` for one line."""
+    return f"{source}:{start}" if start == end else f"{source}:{start}-{end}"
+
+
+def read_passage(point: ScoredPoint) -> Passage:
+    """A point of a collection as a passage."""
+    payload = point.payload
+    start = int(payload.get("line_start") or 1)
+    return Passage(
+        id=point.id,
+        text=str(payload.get("page_content", "")),
+        kinds=_texts(payload.get("type")),
+        docid=str(payload.get("docid", "")),
+        source=str(payload.get("source", "")),
+        titles=_texts(payload.get("titles")),
+        path=str(payload.get("parent") or ""),
+        anchor=str(payload.get("anchor") or ""),
+        depth=int(payload.get("depth") or 0),
+        line_start=start,
+        line_end=int(payload.get("line_end") or start),
+        sequence=int(payload.get("sequence") or 0),
+        questions=_texts(payload.get("questions")),
+        score=point.score,
+    )
+
+
+def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> Material:
+    """The material of a collection. order: sources in the order in which they are read;
+    those that it does not name follow, by their names."""
+    ranks = {source: rank for rank, source in enumerate(order)}
+    read = [(read_passage(point), point.payload) for point in points]
+    read.sort(key=lambda one: (ranks.get(one[0].source, len(ranks)), one[0].source, one[0].docid, one[0].sequence))
+    material = Material()
+    for passage, payload in read:
+        _add(material, passage, payload)
+    _give_questions(material)
+    return material
+
+
+def _add(material: Material, passage: Passage, payload: Mapping[str, Any]) -> None:
+    section = _section_for(material, passage, payload)
+    material.passages[passage.id] = passage
+    _extend(section, passage)
+    if SUMMARY in passage.kinds:
+        section.summary = passage.text
+        return
+    section.passages.append(passage)
+    material.kinds.update(passage.kinds)
+
+
+def _give_questions(material: Material) -> None:
+    """Give each question to the smallest section that holds all passages which have it: a
+    passage has those of the sections around it, too."""
+    paths: dict[tuple[str, str], list[str]] = {}
+    for passage in material.passages.values():
+        for text in passage.questions:
+            for question in split_questions(text):
+                paths.setdefault((passage.docid, question), []).append(passage.path)
+    for (docid, question), found in paths.items():
+        material.sections[docid, _common(found)].questions.append(question)
+
+
+def _common(paths: Sequence[str]) -> str:
+    """The path of the smallest section that holds all of these."""
+    shared: list[str] = []
+    for numbers in zip(*(path.split(".") for path in paths), strict=False):
+        if len(set(numbers)) > 1:
+            break
+        shared.append(numbers[0])
+    return ".".join(shared)
+
+
+def split_questions(text: str) -> list[str]:
+    """The questions in a text that may hold several."""
+    return [part for part in _BETWEEN.split(" ".join(text.split())) if part]
+
+
+def _extend(section: Section | None, passage: Passage) -> None:
+    """The lines of all sections that a passage stands in."""
+    while section is not None:
+        section.line_start = min(section.line_start, passage.line_start)
+        section.line_end = max(section.line_end, passage.line_end)
+        section = section.parent
+
+
+def _section_for(material: Material, passage: Passage, payload: Mapping[str, Any]) -> Section:
+    """The section of a passage, made where it is not there yet, with those around it."""
+    paths = ["", *_texts(payload.get("section_path"))]
+    anchors = ["", *_texts(payload.get("anchors"))]
+    above = len(passage.titles) - len(paths) + 1  # titles of the document itself
+    parent: Section | None = None
+    for depth, path in enumerate(paths):
+        key = (passage.docid, path)
+        section = material.sections.get(key)
+        if section is None:
+            titles = passage.titles[: max(above, 0) + depth]
+            anchor = anchors[depth] if depth < len(anchors) else ""
+            section = Section(
+                passage.docid, passage.source, path, titles, anchor, depth, passage.line_start, passage.line_end,
+                parent=parent,
+            )  # fmt: skip
+            (parent.children if parent else material.documents).append(section)
+            material.sections[key] = section
+        parent = section
+    assert parent is not None
+    return parent
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """What a payload holds under a key that may have one text or several."""
+    if value is None or value == "":
+        return ()
+    if isinstance(value, list):
+        return tuple(str(one) for one in value)
+    return tuple(line for line in str(value).split("\n") if line.strip())

@@ -1,0 +1,66 @@
+"""From one question to several queries: more ways to say a thing find more of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..models.bm25 import NO_LANGUAGE, bm25_language, stop_words
+from ..models.chat import Asker
+from ..models.prompts import QUERIES
+from ..models.sources import ModelError
+
+MOST_QUERIES = 4  # beside the question
+MOST_CHARACTERS = 2_000  # of a question that is searched for: its beginning says what it is about
+_WORD = re.compile(r"\w[\w'’-]*")
+
+
+class Expander(Protocol):
+    """Makes queries of a question."""
+
+    async def expand(self, question: str, language: str = "") -> list[str]:
+        """The question and other ways to ask for it, each once. Raises ModelError."""
+        ...
+
+
+class KeywordQueries:
+    """The question and its keyword form; no model is asked."""
+
+    async def expand(self, question: str, language: str = "") -> list[str]:
+        """See `Expander`."""
+        question = question[:MOST_CHARACTERS]
+        return list(dict.fromkeys([question, keyword_form(question, language)]))
+
+
+@dataclass
+class ModelQueries:
+    """Queries that a model makes of the question. Where it fails, `KeywordQueries` do."""
+
+    asker: Asker
+
+    async def expand(self, question: str, language: str = "") -> list[str]:
+        """See `Expander`."""
+        question = question[:MOST_CHARACTERS]
+        made = await self.asker.ask(QUERIES.request({"question": question, "most": str(MOST_QUERIES)}), _read_queries)
+        return list(dict.fromkeys([question, *made]))
+
+
+def keyword_form(question: str, language: str = "") -> str:
+    """The words of a question that say what it is about; the question where none do."""
+    name = bm25_language(language)
+    left_out = stop_words(name) if name != NO_LANGUAGE else frozenset[str]()
+    words = [word for word in _WORD.findall(question) if word.lower() not in left_out]
+    return " ".join(dict.fromkeys(words)) or question
+
+
+def _read_queries(text: str) -> list[str]:
+    """The queries in a reply. Raises ModelError."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        found = json.loads(text[start : end + 1])["queries"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ModelError("the reply holds no queries") from None
+    queries = [" ".join(query.split())[:MOST_CHARACTERS] for query in found if isinstance(query, str)]
+    return [query for query in queries if query][:MOST_QUERIES]

@@ -1,0 +1,70 @@
+"""From a question to passages and sections: queries, search, ranking, reranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..models.sources import ModelError
+from ..store.collection import understand
+from .library import Library
+from .passages import Material, Passage
+from .queries import Expander, KeywordQueries
+from .rank import Ranked, fuse, rank_sections
+from .rerank import NoReranker, Reranker
+
+HITS = 20  # of each query
+RERANKED = 20  # passages at most
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a question has led to: `text` is the question without type keywords, `kind` the
+    type that one of them asks for ("" for none), passages and sections the best first."""
+
+    question: str
+    text: str
+    kind: str
+    queries: tuple[str, ...]
+    passages: tuple[Passage, ...]
+    sections: tuple[Ranked, ...]
+    material: Material
+
+
+@dataclass
+class Retriever:
+    """Retrieves from a library. What a model or a reranker cannot do is told to `warn`, and
+    is done without it."""
+
+    library: Library
+    expander: Expander = field(default_factory=KeywordQueries)
+    reranker: Reranker = field(default_factory=NoReranker)
+    warn: Callable[[str], None] = lambda message: None
+
+    async def retrieve(self, question: str, kind: str = "") -> Found:
+        """What fits a question. kind: a type of material that is asked for, as a keyword in
+        the question (`*exercise*`) does: no other is found then. Raises StoreError, ModelError
+        and RetrieveError."""
+        material = await self.library.material()
+        asked = understand(question, list(material.kinds))
+        kind = kind or asked.type
+        queries = await self._expand(asked.text)
+        found = await self.library.search(queries, HITS, kind, only=bool(kind))
+        best = fuse(found, material)
+        best = [*await self._rerank(asked.text, best[:RERANKED]), *best[RERANKED:]]
+        sections = rank_sections(found, material, best)
+        return Found(question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material)
+
+    async def _expand(self, question: str) -> list[str]:
+        try:
+            return await self.expander.expand(question, self.library.language)
+        except ModelError as error:
+            self.warn(f"searching by the question alone: {error}")
+            return await KeywordQueries().expand(question, self.library.language)
+
+    async def _rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        try:
+            return await self.reranker.rerank(question, passages)
+        except ModelError as error:
+            self.warn(f"not reranked: {error}")
+            return list(passages)
