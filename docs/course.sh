@@ -5,6 +5,7 @@
 #     sh docs/course.sh FOLDER [OUTPUT]     (OUTPUT: _book, as in the folder's _quarto.yml)
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:?usage: course.sh FOLDER [OUTPUT]}"
 output=${2:-_book}
 work=
@@ -21,7 +22,8 @@ page() {
             ;;
     esac
     html="$output/$(basename "${2:-$1}" | sed 's/\.[a-z]*$//').html"
-    pandoc -F lmm-knit --citeproc --mathml --toc -s -M pagetitle="$(basename "$html" .html)" "$1" -o "$html"
+    pandoc -F lmm-knit --citeproc --mathml --toc -s --css page.css \
+        -M pagetitle="$(basename "$html" .html)" "$1" -o "$html"
     echo "  $html"
 }
 
@@ -37,6 +39,7 @@ else
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     mkdir -p "$output"
+    cp "$here/page.css" "$output/page.css"
     set --
     for file in *.md *.qmd; do
         case $file in README.md | "*.md" | "*.qmd") continue ;; esac

@@ -6,9 +6,12 @@ what is missing is told as lines to paste.
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from typing import Any
 from . import __version__
 from .markdown.blocks import MarkdownError
 from .markdown.files import find_markdown, load_markdown
+from .markdown.metadata import parse_metadata
 from .markdown.parse import parse_markdown_text
 from .project import Project
 from .scan.knit import header_rules
@@ -48,6 +52,7 @@ lmm:
   annotate: false   # true: questions and summaries are made before each render
   index: true       # the search index is refreshed after each render
 """
+_INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
 _IGNORED = ("/.lmm/", "/.quarto/", "/_site/", "/_book/")
 
 
@@ -88,15 +93,15 @@ def read_project(folder: Path) -> dict[str, Any]:
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:
-    import yaml
-
     try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise QuartoError(f"{file}: cannot be read: {' '.join(str(error).split())}") from None
-    if not isinstance(found, dict | None):
+        found = parse_metadata(file.read_text(encoding="utf-8-sig"))  # not plain YAML: some hold R's `!expr`
+    except (OSError, ValueError) as error:
+        raise QuartoError(f"{file}: cannot be read: {error}") from None
+    if found.error:
+        raise QuartoError(f"{file}:{found.error_line + 1}: cannot be read: {' '.join(found.error.split())}")
+    if found.content is None:
         raise QuartoError(f"{file}: should be a mapping")
-    return found or {}
+    return found.content
 
 
 def _merged(one: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +126,8 @@ def with_quarto_rules(project: Project) -> Project:
 
 def find_inputs(folder: Path) -> list[Path]:
     """The markdown files that Quarto renders: a book's chapters, else those that
-    `project: render:` names, else all but README files and the output. Raises QuartoError."""
+    `project: render:` names, else all but README files, those whose names begin with `_`,
+    and the output. Raises QuartoError."""
     settings = read_project(folder)
     book = settings.get("book")
     named = [*_chapters(book)] if isinstance(book, dict) else []
@@ -135,8 +141,33 @@ def find_inputs(folder: Path) -> list[Path]:
     return [
         path
         for path in find_markdown([folder])
-        if not path.is_relative_to(output) and path.stem not in ("README", "AGENTS", "CLAUDE")
+        if not path.is_relative_to(output)
+        and path.stem not in ("README", "AGENTS", "CLAUDE")
+        and not path.name.startswith("_")
     ]
+
+
+def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
+    """Some files, and after them those that they include, directly or through others."""
+    found = list(paths)
+    seen = {path.resolve() for path in found}
+    for path in found:
+        for inner in included_in(path, folder):
+            if inner.is_file() and inner.resolve() not in seen:
+                seen.add(inner.resolve())
+                found.append(inner)
+    return found
+
+
+def included_in(path: Path, folder: Path) -> list[Path]:
+    """The files that a file includes; a name that begins with `/` is one in the project's
+    folder."""
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError:
+        return []  # told where the file itself is read
+    names = [found[1] or found[2] or found[3] for found in _INCLUDE.finditer(text)]
+    return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
 
 
 def _chapters(book: Mapping[str, Any]) -> Iterator[str]:
@@ -217,26 +248,29 @@ def _check_filters(settings: Mapping[str, Any]) -> Finding:
     """Whether the filter runs for every format, before all that would see metadata."""
     filters = _items(settings.get("filters"))
     names = [_name(entry) for entry in filters]
+    paste = "\n".join(["filters:", *map(_as_line, [EXTENSION, *(one for one in filters if _name(one) != EXTENSION)])])
     if EXTENSION not in names:
         in_formats = any(EXTENSION in map(_name, _items(one.get("filters"))) for one in _formats(settings))
         where = "filters has lmm for some formats only" if in_formats else "filters has no lmm"
-        lines = "".join(
-            f"  - {name}\n" for name in (EXTENSION, *(str(entry) for entry in filters if isinstance(entry, str)))
-        )
-        return Finding("filters", False, where, f"filters:\n{lines}".rstrip())
+        return Finding("filters", False, where, paste)
     entry = filters[names.index(EXTENSION)]
     if isinstance(entry, dict) and entry.get("at") not in (None, "pre-ast"):
-        return Finding("filters", False, f"lmm stands at {entry['at']}, where metadata is seen before it", "  - lmm")
+        return Finding("filters", False, f"lmm stands at {entry['at']}, where metadata is seen before it", paste)
     early = [_name(other) for other in filters[: names.index(EXTENSION)] if _is_early(other)]
     if early:
-        return Finding("filters", False, f"{early[0]} (at pre-ast) stands before lmm and sees metadata", "  - lmm")
+        return Finding("filters", False, f"{early[0]} (at pre-ast) stands before lmm and sees metadata", paste)
     return Finding("filters", True, "lmm")
 
 
+def _as_line(entry: Any) -> str:
+    """A filter as a line of `_quarto.yml`. (What JSON writes in braces is YAML.)"""
+    return f"  - {entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)}"
+
+
 def _name(entry: Any) -> str:
-    """A filter's name; an extension's may have its owner before it."""
+    """A filter's name; an extension's may have its owner before it, or be its file."""
     name = str(entry.get("path") or "") if isinstance(entry, dict) else str(entry)
-    return EXTENSION if name.endswith(f"/{EXTENSION}") else name
+    return EXTENSION if name.endswith((f"/{EXTENSION}", f"{EXTENSION}/{EXTENSION}.lua")) else name
 
 
 def _is_early(entry: Any) -> bool:
@@ -273,16 +307,17 @@ def option_problem(key: str, value: Any) -> str:
 def _check_spelling(folder: Path) -> Iterator[Finding]:
     """Native blocks: Quarto merges them into the header, and stops on some."""
     native: list[str] = []
-    for path in find_inputs(folder):
+    for path in with_included(find_inputs(folder), folder):
         lines, problem = _native_lines(path)
-        native += [os.path.relpath(path, folder)] if lines else []
+        name = os.path.relpath(path)  # from where the lines are pasted
+        native += [name] if lines else []
         where = "".join(f", {line}" for line in lines[1:])
         if problem:
             yield Finding("spelling", False, problem)
         elif lines:
-            yield Finding("spelling", False, f"{os.path.relpath(path, folder)}:{lines[0]}{where}: native blocks")
+            yield Finding("spelling", False, f"{name}:{lines[0]}{where}: native blocks")
     if native:
-        yield Finding("spelling", False, "divs are safe in Quarto", f"lmm convert --to div {' '.join(native)}")
+        yield Finding("spelling", False, "divs are safe in Quarto", f"lmm convert --to div {shlex.join(native)}")
     else:
         yield Finding("spelling", True, "divs")
 

@@ -8,7 +8,6 @@ to the state of what was rendered, and nothing that is left out may stand in it.
 from __future__ import annotations
 
 import asyncio
-import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -25,7 +24,7 @@ from .markdown_files import RagWork, work_on
 from .model_pool import Models
 from .models.sources import ModelError
 from .project import ConfigError, Project, load_project
-from .quarto import OPTIONS, QuartoError, find_inputs, option_problem, read_project
+from .quarto import OPTIONS, QuartoError, find_inputs, option_problem, read_project, with_included
 from .scan.knit import header_rules
 from .store.vector_store import StoreError
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 # What the filters take from a document's header beside these options.
 _OF_FILTERS = ("model", "pass", "save", "source", "spelling")
-_INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
 _AT_ONCE = 16  # files
 
 
@@ -182,23 +180,13 @@ def _sources_of(page: Path, output: Path, project_dir: Path) -> list[Path]:
 def _pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     """The files with their options, and the files included in them, each once."""
     base = read_options(read_project(project_dir).get("lmm"), RenderOptions(), "_quarto.yml")
-    waiting, seen, pages = [(path, False) for path in paths], set[Path](), list[Page]()
-    for path, included in waiting:
-        if path.resolve() in seen or not path.is_file():
-            continue
-        seen.add(path.resolve())
+    pages = []
+    for path in with_included([path for path in paths if path.is_file()], project_dir):
         file = load_markdown(path)
         blocks = parse_markdown_text(file.text)
         options = _page_options(file, blocks, base, _shown(path, project_dir))
-        pages.append(Page(file, blocks, options, included))
-        waiting += [(found, True) for found in _includes(file, project_dir)]
+        pages.append(Page(file, blocks, options, included=path not in paths))
     return pages
-
-
-def _includes(file: MarkdownFile, project_dir: Path) -> Iterator[Path]:
-    for match in _INCLUDE.finditer(file.text):
-        name = match[1] or match[2] or match[3]
-        yield project_dir / name.lstrip("/") if name.startswith("/") else file.path.parent / name
 
 
 def _shown(path: Path, project_dir: Path) -> str:
@@ -307,7 +295,7 @@ def _finish(environment: Mapping[str, str], project_dir: Path, logger: LoggerBas
     base = read_options(read_project(project_dir).get("lmm"), RenderOptions(), "_quarto.yml")
     project = load_project(project_dir / "-")
     logger = _Counting(logger)
-    paths = [page.file.path for page in pages if page.options.index and not page.included]
+    paths = [page.file.path for page in pages if page.options.index]
     if paths:
         named = _listed(environment, "OUTPUT", project_dir)
         everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
@@ -356,7 +344,8 @@ def _look_for_leaks(
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]
-    for leak in look_for_leaks(output, rendered, project, logger, find_inputs(project_dir)).leaks:
+    shown = with_included(find_inputs(project_dir), project_dir)
+    for leak in look_for_leaks(output, rendered, project, logger, shown).leaks:
         located = in_file(logger, _shown(leak.source, project_dir))
         file = PurePath(_shown(leak.file, project_dir))
         located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)

@@ -1,6 +1,7 @@
 """A server that speaks Qdrant's REST for the calls that we make, with faults on demand.
 
 What it stores is qdrant-client's local mode. `python -m tests.qdrant_server PORT` runs one.
+A real server, where LMM_TEST_QDRANT names one, is used through `OwnNames`.
 """
 
 import contextlib
@@ -13,11 +14,42 @@ import time
 import warnings
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from uuid import uuid4
 
 from pydantic import TypeAdapter
 from qdrant_client import QdrantClient, models
 
 NAME = r"/collections/(?P<name>[^/]+)"
+
+
+class OwnNames:
+    """A client of a server that may have collections of others: names on the server begin
+    with a prefix of our own, and what has it is removed at the end."""
+
+    def __init__(self, client, url):
+        self.client, self.url, self.prefix = client, url, f"lmm-test-{uuid4().hex[:8]}-"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        # by another client: ours may be closed
+        with contextlib.closing(QdrantClient(url=self.url, check_compatibility=False)) as client:
+            for each in client.get_collections().collections:
+                if each.name.startswith(self.prefix):
+                    client.delete_collection(each.name)
+
+    def __getattr__(self, method):
+        """The client's methods, all of which take a collection's name first."""
+        return lambda name, *given, **named: getattr(self.client, method)(self.prefix + name, *given, **named)
+
+    def get_collections(self):
+        found = [each.name for each in self.client.get_collections().collections]
+        ours = [name.removeprefix(self.prefix) for name in found if name.startswith(self.prefix)]
+        return models.CollectionsResponse(collections=[models.CollectionDescription(name=name) for name in ours])
+
+    def close(self):
+        self.client.close()
 
 
 @dataclass

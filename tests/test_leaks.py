@@ -108,6 +108,12 @@ def test_what_is_kept_is_no_leak():
     assert leaks("site", rules=KnitRules(keep=frozenset({"exercise"}))) == []
 
 
+def test_all_may_be_kept():
+    write("notes.md", NOTES)
+    write("site/page.html", f"<p>{SECRET}</p><p>Why would anybody prefer the median over the mean?</p>")
+    assert [leak.text[:9] for leak in leaks("site", rules=KnitRules(keep=frozenset({"all"})))] == ["Why would"]
+
+
 def test_a_header_may_keep():
     write("notes.md", NOTES.replace("title: Means", "title: Means\nlmm: {keep: exercise}"))
     write("site/page.html", f"<p>{SECRET}</p>")
@@ -288,7 +294,7 @@ def test_the_command_tells_where():
     assert done.stdout.decode() == (
         '_site/page.html: notes.md:21: "Twelve students forgot their umbrellas on the train…"\n'
     )
-    assert "4 parts that are left out were looked for in 1 file: 1 found" in done.stderr.decode()
+    assert "looked in 1 file for 4 parts left out of the notes: 1 found" in done.stderr.decode()
 
 
 def test_the_command_without_leaks():
@@ -296,7 +302,7 @@ def test_the_command_without_leaks():
     knitted("notes.md", "site/notes.md")
     done = run("lmm leak-check site notes.md")
     assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.decode() == "4 parts that are left out were looked for in 1 file: none found\n"
+    assert done.stderr.decode() == "looked in 1 file for 4 parts left out of the notes: none found\n"
 
 
 def test_sources_in_the_output_are_none():
@@ -305,6 +311,15 @@ def test_sources_in_the_output_are_none():
     write("notes.md", NOTES)
     write("docs/notes.md", SECRET)
     assert run("lmm leak-check docs").returncode == 1
+
+
+def test_what_a_book_includes_is_looked_for():
+    write("_quarto.yml", "book: {chapters: [a.md]}\n")
+    write("a.md", "# A\n\n{{< include part/_b.md >}}\n")
+    write("part/_b.md", "{{< include _c.md >}}\n")
+    write("part/_c.md", NOTES)
+    write("_book/a.html", SECRET)
+    assert run("lmm leak-check _book").stdout.decode().startswith("_book/a.html: part/_c.md:21: ")
 
 
 def test_nothing_to_look_into_is_an_error():

@@ -81,8 +81,13 @@ def test_no_project():
 
 
 def test_a_project_that_cannot_be_read():
-    write("_quarto.yml", "filters: [\n")
-    assert "_quarto.yml: cannot be read" in problems(run("lmm quarto check"))[0]
+    write("_quarto.yml", "lmm: {}\nfilters: [\n")
+    assert "_quarto.yml:3: cannot be read" in problems(run("lmm quarto check"))[0]
+
+
+def test_tags_and_a_bom_are_read(project):
+    write("_quarto.yml", "\ufefffilters: [lmm]\nknitr: {opts_chunk: {dev: !expr list(1)}}\n")
+    assert run("lmm quarto check").returncode == 0
 
 
 def test_no_extension(project):
@@ -111,7 +116,27 @@ def test_filters_that_are_missing_or_late(project, filters, said):
     assert said in problems(run("lmm quarto check"))[0]
 
 
-@pytest.mark.parametrize("filters", ["[lmm]", "[owner/lmm]", "[a.lua, lmm]", "[{path: lmm, at: pre-ast}, quarto]"])
+def test_lines_to_paste_are_right(project):
+    """Pasted in place of what is there, they are all that is missing."""
+    for filters in ("[{path: a b.lua, at: pre-ast}, lmm]", "[quarto, {path: lmm, at: post-render}]", "[{path: c.py}]"):
+        write("_quarto.yml", f"filters: {filters}\n")
+        done = run("lmm quarto check")
+        lines = [line[8:] for line in done.stdout.decode().splitlines() if line.startswith("        ")]
+        assert len(yaml.safe_load("\n".join(lines))["filters"]) >= len(yaml.safe_load(filters))
+        write("_quarto.yml", "\n".join(lines) + "\n")
+        assert run("lmm quarto check").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        "[{path: _extensions/lmm/lmm.lua, at: pre-ast}]",
+        "[lmm]",
+        "[owner/lmm]",
+        "[a.lua, lmm]",
+        "[{path: lmm, at: pre-ast}, quarto]",
+    ],
+)
 def test_filters_that_are_right(project, filters):
     write("_quarto.yml", f"filters: {filters}\n")
     assert run("lmm quarto check").returncode == 0
@@ -150,6 +175,24 @@ def test_native_blocks_in_what_is_rendered(project):
     assert run("lmm quarto check").returncode == 0
 
 
+def test_the_command_to_paste_mends_all(project):
+    """Odd names, what is included in a book's chapters, another working folder."""
+    native = "# A\n\n---\nquestions: Why?\n---\n\n## B\n\nText.\n"
+    write("site/part's/Größe 1.qmd", f"{native}\n{{{{< include _more.qmd >}}}}\n")
+    write("site/part's/_more.qmd", native)
+    write("site/_quarto.yml", 'book: {chapters: ["part\'s/Größe 1.qmd"]}\nfilters: [lmm]\n')
+    shutil.copytree("_extensions", "site/_extensions")
+    shown = run("lmm quarto check site").stdout.decode()
+    assert run(next(line for line in shown.splitlines() if "convert" in line)).returncode == 0
+    assert run("lmm quarto check site").returncode == 0
+
+
+def test_a_folder_that_cannot_be_set_up():
+    write("site/_extensions", "a file")
+    done = run("lmm quarto init site")
+    assert (done.returncode, done.stderr) == (1, b"site/_extensions/lmm: Not a directory\n")
+
+
 def test_a_gitignore_above_counts(project):
     Path("sub").mkdir()
     Path(".gitignore").unlink()
@@ -182,6 +225,12 @@ def test_inputs_that_are_named():
     for name in ("a.qmd", "part/c.md", "d.md"):
         write(name, "x\n")
     assert sorted(str(path) for path in q.find_inputs(Path())) == ["a.qmd", "part/c.md"]
+
+
+def test_inputs_of_a_website():
+    for name in ("a.qmd", "_b.qmd", "_drafts/c.qmd", "README.md", "_site/d.md"):
+        write(name, "x\n")
+    assert [str(path) for path in q.find_inputs(Path())] == ["a.qmd"]
 
 
 def test_profiles_go_over_the_project(monkeypatch):

@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -56,7 +56,7 @@ def _show(found: Findings) -> None:
     parts = "1 part" if found.parts == 1 else f"{found.parts} parts"
     over = f" ({found.passed_over} more are too short to tell, or in the notes as well)" if found.passed_over else ""
     result = f"{len(found.leaks)} found" if found.leaks else "none found"
-    click.echo(f"{parts} that are left out were looked for in {files}: {result}{over}", err=True)
+    click.echo(f"looked in {files} for {parts} left out of the notes: {result}{over}", err=True)
 
 
 def _as_text(leak: dict[str, object]) -> dict[str, object]:
@@ -77,10 +77,12 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
 
 
 def _inputs(project: Project, output: Path) -> list[Path]:
-    """The documents of a project. What lies in the output is rendered, and no source."""
-    from ..quarto import find_inputs
+    """The documents of a project, and what they include. What lies in the output is
+    rendered, and no source."""
+    from ..quarto import find_inputs, with_included
 
-    found = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
+    inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
+    found = with_included(inputs, project.root)
     return [Path(_near(path)) for path in found]
 
 
@@ -124,13 +126,19 @@ def init(folder: Path) -> None:
 
     try:
         findings = init_project(folder)
-    except (QuartoError, OSError) as error:
-        click.echo(str(error), err=True)
-        sys.exit(1)
+    except QuartoError as error:
+        _stop(str(error))
+    except OSError as error:
+        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     for finding in findings:
         if finding.ok:
             click.echo(f"{finding.what}: {finding.found}", err=True)
     _print([finding for finding in findings if not finding.ok])
+
+
+def _stop(message: str) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(1)
 
 
 def _print(findings: list[Finding]) -> None:

@@ -31,6 +31,7 @@ from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_t
 from ..markdown.unfold import unfold_edits
 
 RAG_ONLY = "rag-only"
+ALL = "all"  # in place of all types, in `keep`
 # Keys that Pandoc takes from any native block of a document: a block that holds one
 # is the document's (references at the end, a second header), and stays.
 DOCUMENT_KEYS = frozenset(
@@ -43,10 +44,14 @@ DIV_TYPES = frozenset({"exercise", "topic", RAG_ONLY})
 @dataclass(frozen=True, slots=True)
 class KnitRules:
     """What is left out of the notes. `div_types`: classes of fenced divs that are
-    RAG-only; `keep`: types that stay in."""
+    RAG-only; `keep`: types that stay in, or `all`."""
 
     div_types: frozenset[str] = DIV_TYPES
     keep: frozenset[str] = frozenset()
+
+    def keeps(self, types: Iterable[str]) -> bool:
+        """Whether a part of these types stays in."""
+        return not self.keep.isdisjoint((*types, ALL))
 
 
 def header_rules(header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
@@ -81,7 +86,7 @@ def properties_verdict(properties: Any, rules: KnitRules) -> bool | None:
     types = types_of(properties.get("type"))
     if not types:
         return None
-    return not any(word in rules.keep for word in types)
+    return not rules.keeps(types)
 
 
 def div_verdict(attributes: Attributes, rules: KnitRules) -> bool | None:
@@ -93,7 +98,7 @@ def div_verdict(attributes: Attributes, rules: KnitRules) -> bool | None:
     if not types:
         return None
     named = types_of(attributes.pairs.get("type")) if RAG_ONLY in types else []
-    return not any(word in rules.keep for word in (*types, *named))
+    return not rules.keeps((*types, *named))
 
 
 def out_by_itself(node: Node) -> bool:

@@ -223,6 +223,13 @@ def test_all_chapters_where_outputs_name_no_file(project, outputs):
     assert indexed(project) == {"part/chapter", "cells.qmd", "index.qmd", "exercises.qmd"}
 
 
+def test_included_files_are_indexed(project):
+    write(project / "cells.qmd", "# A\n\n{{< include part/_more.qmd >}}\n")
+    write(project / "part" / "_more.qmd", "::: exercise\nCompute the median of these nine values by hand.\n:::\n")
+    assert script("post", project, QUARTO_PROJECT_OUTPUT_FILES="_book/cells.html").returncode == 0
+    assert "part/_more.qmd" in indexed(project)
+
+
 def test_no_index(project):
     options(project, "lmm:\n  index: false\n")
     assert script("post", project).returncode == 0

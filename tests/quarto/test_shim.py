@@ -46,6 +46,9 @@ BY_PYTHON = {
     "html": f'{PLAIN}\n<div class="exercise">\n\nGONE\n\n</div>\n',
     "whole": f"---\nknit: false\n---\n\n{PLAIN.replace('Text.', 'GONE')}",
     "option": f"---\nlmm:\n  div-types: [solution]\n---\n\n{PLAIN}\n::: solution\nGONE\n:::\n",
+    "raw": "```{=lmm}\ntype: topic\n```\n\nGONE\n\nStays.\n",
+    "named like Quarto's": "---\nlmm: {div-types: x}\n---\n\n::: {#quarto-1 .x}\nGONE\n:::\n",
+    "all kept": f"---\nlmm:\n  keep: all\n---\n\n{TYPE}\nStays.\n\n::: {{.rag-only}}\nStays.\n:::\n",
     "kept": f"---\nlmm:\n  keep: exercise\n---\n\n{PLAIN}\n::: exercise\nStays.\n:::\n",
 }
 
@@ -68,6 +71,7 @@ def test_the_shim_does_what_lmm_knit_does(case, pandoc):
     assert shim == knit
     assert "GONE" not in json.dumps(shim)
     assert "METADATA" not in json.dumps(shim)
+    assert json.dumps(shim).count("Stays.") == (BY_ITSELF | BY_PYTHON)[case].count("Stays.")
 
 
 @pytest.mark.parametrize("case", BY_ITSELF)

@@ -1,4 +1,5 @@
-"""Every place keeps and finds the same: memory, a folder, a server."""
+"""Every place keeps and finds the same: memory, a folder, a server (and a real one, where
+LMM_TEST_QDRANT names it, as in LMM_TEST_QDRANT=http://localhost:6333)."""
 
 import os
 import random
@@ -15,11 +16,12 @@ from lmm_core.models.embedder import Sparse
 from lmm_core.store import edge_store, folder_lock, qdrant_store
 from lmm_core.store.places import LocalStorage, RemoteSource, open_store
 from lmm_core.store.vector_store import Point, Search, StoreError, VectorSpec, VectorStore, Where
-from tests.qdrant_server import Fault, QdrantServer
+from tests.qdrant_server import Fault, OwnNames, QdrantServer
 from tests.store.points import DIMENSIONS, INDEXES, SPEC, key, near, point
 
 TYPES = ["text", "exercise", "summary", "Übung"]
-PLACES = ["memory", "folder", "server"]
+QDRANT = os.environ.get("LMM_TEST_QDRANT")
+PLACES = ["memory", "folder", "server", *(["qdrant"] if QDRANT else [])]
 
 
 def opened(place, folder, using):
@@ -28,6 +30,10 @@ def opened(place, folder, using):
         return open_store(":memory:")
     if place == "folder":
         return open_store(LocalStorage(folder / "index"))
+    if place == "qdrant":
+        store = open_store(RemoteSource(QDRANT))
+        store._client = using.enter_context(OwnNames(store._client, QDRANT))
+        return store
     return open_store(RemoteSource(using.enter_context(QdrantServer()).url))
 
 
@@ -340,8 +346,9 @@ def test_all_places_find_the_same_in_the_same_order(tmp_path):
             )
             store.delete("notes", [each.id for each in points[100:300]])
             found[place] = [store.search("notes", search) for search in searches]
-    for memory, folder, server in zip(*found.values(), strict=True):
-        assert [each.id for each in memory] == [each.id for each in folder] == [each.id for each in server]
+    for memory, folder, *servers in zip(*found.values(), strict=True):
+        for other in (folder, *servers):
+            assert [each.id for each in other] == [each.id for each in memory]
         assert [each.payload for each in memory] == [each.payload for each in folder]
         assert [each.score for each in memory] == pytest.approx([each.score for each in folder], abs=1e-4)
 

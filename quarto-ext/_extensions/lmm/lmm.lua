@@ -34,18 +34,20 @@ end
 -- The document without metadata blocks, and whether more than these may have to go.
 local function strip(doc, env)
   local any_class, more = names_classes(doc.meta, env), doc.meta.type ~= nil or doc.meta.knit ~= nil
+  local function look(text)
+    more = more or text:find("type", 1, true) or text:find("knit", 1, true) or text:find("\\", 1, true)
+    return {}
+  end
   local rest = doc:walk {
-    RawBlock = function(raw) return raw.format == "lmm" and {} or nil end,
+    RawBlock = function(raw) return raw.format == "lmm" and look(raw.text) or nil end,
     Div = function(div)
       more = more or div.attributes.knit or div.classes:find_if(function(name) return RAG_ONLY[name] end)
       if div.classes:includes("lmm") then
-        for _, inside in ipairs(div.content) do
-          local text = inside.tag == "CodeBlock" and inside.text or "type"
-          more = more or text:find("type", 1, true) or text:find("knit", 1, true) or text:find("\\", 1, true)
-        end
+        for _, inside in ipairs(div.content) do look(inside.tag == "CodeBlock" and inside.text or "type") end
         return {}
       end
-      more = more or (any_class and #div.classes > 0 and not div.identifier:match("^quarto%-"))
+      local quartos = div.identifier:match("^quarto%-") and div.classes:includes("hidden")
+      more = more or (any_class and #div.classes > 0 and not quartos)
     end,
   }
   return rest, more

@@ -1,0 +1,108 @@
+"""Takes the pictures of quarto.md: a chapter of the sample book is rendered with pandoc, as
+course.sh does it without Quarto, and a headless Chromium looks at the same place of the
+notes, the students' page and the instructor's.
+
+    python docs/pictures.py [FOLDER]      (FOLDER: where the pictures go; docs/pictures)
+
+Needs chromium, pandoc and `lmm` on PATH.
+"""
+
+import html
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+CHAPTER = "07-computing"
+PLACE = ".panel-tabset"  # where the pictures begin
+WIDTH = 680  # pixels
+QUESTION = "an *exercise* on leaving one student out"
+LOOKS = """<style>
+html, body { margin: 0; max-width: none; background: white; }
+body { padding: 12px 20px; }
+pre { margin: 0; padding: 14px 18px; border-radius: 6px; font: 13px/1.45 monospace; white-space: pre-wrap; }
+pre.source { background: #f5f5f5; color: #222; }
+pre.terminal { background: #1e2430; color: #dfe4ec; }
+</style>"""
+
+
+def find_chromium():
+    """The browser's command; ends the program with one sentence where there is none."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    if found := next(filter(None, map(shutil.which, names)), None):
+        return found
+    sys.exit("pictures.py: no chromium on PATH, which takes the pictures: install it (apt-get install chromium)")
+
+
+def browse(page, *options):
+    """Have headless Chromium open a page; returns what it prints."""
+    with tempfile.TemporaryDirectory() as profile:
+        command = [
+            find_chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
+            "--disable-background-networking", "--disable-lcd-text", f"--user-data-dir={profile}",
+            *options, page.as_uri(),
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout
+
+
+def take_picture(content, picture):
+    """A picture of a page, from top to bottom."""
+    measure = "<script>document.documentElement.dataset.height = document.body.offsetHeight</script>"
+    with tempfile.TemporaryDirectory() as work:
+        page = Path(work) / "page.html"
+        page.write_text(content.replace("</body>", f"{measure}</body>"), encoding="utf-8")
+        height = re.search(r'data-height="(\d+)"', browse(page, f"--window-size={WIDTH},400", "--dump-dom"))[1]
+        browse(page, f"--window-size={WIDTH},{height}", f"--screenshot={picture}")
+    print(f"{picture}: {picture.stat().st_size // 1024} KB")
+
+
+def from_place(page):
+    """A rendered page from PLACE on."""
+    hidden = f"<style>body > *:has(~ {PLACE}) {{ display: none; }}</style>"
+    return page.read_text(encoding="utf-8").replace("</head>", f"{LOOKS}{hidden}</head>")
+
+
+def as_page(text, looks):
+    """A page of plain text: a file's source, or a terminal."""
+    return f'<html><head>{LOOKS}</head><body><pre class="{looks}">{html.escape(text)}</pre></body></html>'
+
+
+def render(book, name, *options):
+    """A page of the chapter."""
+    looks = ("--mathml", "-s", "--css", DOCS / "page.css", "-M", f"pagetitle={CHAPTER}")
+    run("pandoc", "-f", "markdown", "-F", "lmm-knit", *options, *looks, f"{CHAPTER}.qmd", "-o", name, folder=book)
+    return book / name
+
+
+def run(*command, folder=None):
+    """A command's standard output; its own message and ours where it fails."""
+    if shutil.which(command[0]) is None:
+        sys.exit(f"pictures.py: no {command[0]} on PATH: no pictures were taken")
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"pictures.py: {command[0]} has failed (exit status {done.returncode}): no pictures were taken")
+    return done.stdout
+
+
+def main(folder):
+    find_chromium()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        book = Path(shutil.copytree(DOCS.parent / "sample-book", Path(work) / "book"))
+        students = render(book, "students.html")
+        instructors = render(book, "instructors.html", "--metadata-file", "_quarto-instructor.yml")
+        notes = (book / f"{CHAPTER}.qmd").read_text(encoding="utf-8")
+        run("lmm", "index", ".", folder=book)
+        found = run("lmm", "search", QUESTION, "-k", "2", folder=book)
+        take_picture(as_page(notes[notes.index(f"::: {{{PLACE}}}") :], "source"), folder / "notes.png")
+        take_picture(from_place(students), folder / "student.png")
+        take_picture(from_place(instructors), folder / "instructor.png")
+        take_picture(as_page(f'$ lmm search "{QUESTION}" -k 2\n{found.rstrip()}', "terminal"), folder / "search.png")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else DOCS / "pictures").resolve())
