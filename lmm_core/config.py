@@ -159,6 +159,23 @@ class SplitSettings(_Section):
         return self
 
 
+class AskSettings(_Section):
+    """`[ask]`: how questions are answered."""
+
+    queries: Literal["default", "keywords", "model"] = Field(
+        default="default", description="how a question is searched for; default: model where one is named"
+    )
+    rerank: str = Field(
+        default="none", description='"none", "model", "fastembed/MODEL" (a cross-encoder), "source/MODEL" (a server)'
+    )
+    context: Literal["passages", "outline", "text"] = Field(
+        default="passages", description="what the model is shown: passages, headings, or the text under headings"
+    )
+    level: int = Field(default=2, ge=1, le=6, description="of headings, for outline and text")
+    budget: int = Field(default=1000, ge=50, description="tokens of the notes that the model is shown")
+    tool_calls: int = Field(default=4, ge=0, description="times that the model may look further into the notes")
+
+
 def _checked_url(url: str) -> str:
     try:
         parts = urlsplit(url)
@@ -226,6 +243,7 @@ class ConfigSettings(Settings):
     storage: StorageSettings = Field(default=StorageSettings(), description="where the index is")
     database: DatabaseSettings = Field(default=DatabaseSettings(), description="the collections of the index")
     split: SplitSettings = Field(default=SplitSettings(), description="how texts are cut into chunks")
+    ask: AskSettings = Field(default=AskSettings(), description="how questions are answered")
 
 
 def read_settings(file: Path) -> ConfigSettings:

@@ -59,6 +59,18 @@ class IndexOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How questions are answered: `[ask]` of the configuration."""
+
+    queries: str = DEFAULT
+    rerank: str = "none"
+    context: str = "passages"
+    level: int = 2
+    budget: int = 1000
+    tool_calls: int = 4
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """What the passes take from the configuration.
 
@@ -77,6 +89,7 @@ class Project:
     sources: dict[str, Source] = field(default_factory=dict)
     system: str = ""
     index: IndexOptions = field(default_factory=IndexOptions)
+    ask: AskOptions = field(default_factory=AskOptions)
 
 
 # Reading
@@ -116,6 +129,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         requests | {"embedding": Requests()},
         {name: source.as_source(name) for name, source in settings.sources.items()},
         index=_index_options(settings),
+        ask=AskOptions(**settings.ask.model_dump()),
     )
 
 

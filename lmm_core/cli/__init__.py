@@ -10,18 +10,22 @@ from __future__ import annotations
 import click
 
 from .. import __version__
+from .ask import ask
+from .bench import bench
 from .find import chunks, index, search, split
 from .models import models
 from .publish import convert, knit
 from .quarto import leak_check, quarto
 from .setup import cache, config, doctor
 from .talk import accept, chat, clear, edit, reject, watch
+from .tools import mcp
 from .write import own_pass, rag, scan
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Write": (scan, rag, own_pass),
     "Talk to the model": (chat, edit, watch, accept, reject, clear),
     "Find": (index, search, chunks, split),
+    "Ask": (ask, bench, mcp),
     "Publish": (knit, convert, leak_check, quarto),
     "Set up": (doctor, models, config, cache),
 }

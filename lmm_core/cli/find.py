@@ -102,7 +102,7 @@ def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: 
     if not query.strip():
         raise click.UsageError("an empty query: say what is looked for")
     logger = Told()
-    project = _searched_project()
+    project = searched_project()
     models = Models(warn=warn)
 
     async def work() -> list[ScoredPoint]:
@@ -128,14 +128,14 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     titles = " > ".join(payload.get("titles") or [])
     kind = payload.get("type")
     shown = f" [{kind if isinstance(kind, str) else ', '.join(kind)}]" if kind else ""
-    path = _relative(project.root / str(payload.get("source", "")))
+    path = relative(project.root / str(payload.get("source", "")))
     text = " ".join(str(payload.get("page_content", "")).split())
     click.echo(f"{point.score:.3f}  {click.style(titles, bold=True)}{shown}")
     click.echo(f"       {path}:{payload.get('line_start')}-{payload.get('line_end')}")
     click.echo(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
 
 
-def _relative(path: Path) -> Path:
+def relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
@@ -144,7 +144,7 @@ def _project(path: Path) -> Project:
     return project
 
 
-def _searched_project() -> Project:
+def searched_project() -> Project:
     """The working folder's project; where that has no index, the one just below that has
     (`lmm index book` has put it there, if the book is a project of its own)."""
     project = _project(Path.cwd() / "-")

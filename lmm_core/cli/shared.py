@@ -254,6 +254,11 @@ def print_diff(path: Path, before: str, after: str) -> None:
     click.echo("".join(lines), nl=False)
 
 
+def printable(text: str) -> str:
+    """A text without what would steer the terminal."""
+    return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")
+
+
 def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 

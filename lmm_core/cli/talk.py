@@ -23,6 +23,7 @@ from .shared import (
     json_option,
     leave,
     paths_argument,
+    printable,
     rewrite,
     warn,
     writing_options,
@@ -117,17 +118,12 @@ class Screen:
             return None
         self.free = False
         click.secho(" ".join(question.split())[:100], err=True, dim=True)
-        return lambda part: click.echo(_printable(part), err=True, nl=False)
+        return lambda part: click.echo(printable(part), err=True, nl=False)
 
     def end(self) -> None:
         """Leave the screen to another answer."""
         click.echo("", err=True)
         self.free = True
-
-
-def _printable(text: str) -> str:
-    """A text without what would steer the terminal."""
-    return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")
 
 
 @click.command()

@@ -4,36 +4,51 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from .cache import CacheError, ReplyCache, request_key
 from .sources import ModelError
 
 Answer = TypeVar("Answer")
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 Show = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A tool that a model wants to be used; `arguments` is JSON, as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a chat."""
+    """One message of a chat. `calls` are those that an assistant made in it; `answers` is
+    the id of the call that a tool's message answers."""
 
     role: Role
     content: str
+    calls: tuple[Call, ...] = ()
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a model is asked. `schema` is the JSON schema that the reply has to follow
     (None: free text), `instead` names an earlier answer to the same request that is
-    not wanted any more (any text: it tells one asking from another in the cache)."""
+    not wanted any more (any text: it tells one asking from another in the cache). `tools`
+    are function tools of the OpenAI protocol that the model may call."""
 
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None = None
     instead: str = ""
+    tools: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def text(self) -> str:
@@ -43,11 +58,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered, and the tokens that were sent and received."""
+    """What a model answered, and the tokens that were sent and received. `calls`: the
+    tools that it wants to be used before it answers."""
 
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(slots=True)
@@ -127,6 +144,25 @@ class Asker:
         self._keep(key, reply.text)
         return answer
 
+    async def turn(self, request: Request, show: Show | None = None) -> Reply:
+        """The reply to a request with tools: a text, or calls of them. It is kept like other
+        replies; `show` is told the parts of its text as they come, of one from the cache the
+        whole. Raises ModelError."""
+        key = self._key(request)
+        known = self._find(key)
+        if known is not None:
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                kept = json.loads(known)
+                reply = Reply(str(kept["text"]), calls=tuple(Call(*call) for call in kept["calls"]))
+                self.model.usage.cached += 1
+                if show:
+                    show(reply.text)
+                return reply
+        reply = await self.model.reply(request, show)
+        calls = [[call.id, call.name, call.arguments] for call in reply.calls]
+        self._keep(key, json.dumps({"text": reply.text, "calls": calls}, ensure_ascii=False))
+        return reply
+
     def forget(self, request: Request) -> None:
         """Keep the reply to a request no longer, so that the same request is asked anew."""
         try:
@@ -136,8 +172,12 @@ class Asker:
             self._go_without(error)
 
     def _key(self, request: Request) -> bytes:
-        messages = [[message.role, message.content] for message in request.messages]
-        return request_key([self.model.name, messages, request.schema, request.instead])
+        messages = [
+            [message.role, message.content, *map(astuple, message.calls), *([message.answers] * bool(message.answers))]
+            for message in request.messages
+        ]
+        tools = [list(request.tools)] if request.tools else []
+        return request_key([self.model.name, messages, request.schema, request.instead, *tools])
 
     def _find(self, key: bytes) -> str | None:
         try:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .cache import cache_folder
 from .embedder import batches
@@ -28,16 +28,17 @@ from .sources import FASTEMBED, ModelError
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
-    from fastembed.common.model_description import DenseModelDescription, PoolingType
+    from fastembed.common.model_description import BaseModelDescription, DenseModelDescription, PoolingType
     from tokenizers import Tokenizer
 
+Known = TypeVar("Known", bound="BaseModelDescription")
 # So many texts go to the thread at a time: an interrupted program waits for them alone.
 TEXTS_AT_ONCE = 16
 UNKNOWN_WINDOW = 512
 SECONDS_TO_THE_HUB = 5.0
 _ONNX = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
-_LOCAL = "lmm-local/"
+LOCAL = "lmm-local/"
 
 
 class Listed(NamedTuple):
@@ -50,7 +51,7 @@ class Listed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
+class ModelFiles:
     """A model's files. `known` is fastembed's name for it, "" for a folder of one's own;
     `dimensions` is 0 where nothing but the model itself says it."""
 
@@ -71,9 +72,9 @@ class FastEmbedder:
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
         folder = local_folder(name, root or Path.cwd())
-        self._files = _local_files(self.name, folder) if folder else _cached_files(name.model)
+        self._files = local_files(self.name, folder) if folder else cached_files(name.model)
         self.window = _window(self._files.folder)
-        self.space = f"{self.name}@{_fingerprint(self._files)}"
+        self.space = f"{self.name}@{fingerprint(self._files)}"
         self._lock = threading.Lock()
         self._model: TextEmbedding | None = None
         self._tokenizer: Tokenizer | None = None
@@ -88,14 +89,14 @@ class FastEmbedder:
 
     def count(self, text: str) -> int:
         """Tokens of a text, to be held against `window`."""
-        with self._lock, _explained(f"{self.name} cannot be used"):
+        with self._lock, explained(f"{self.name} cannot be used"):
             if self._tokenizer is None:
                 from tokenizers import Tokenizer
 
                 self._tokenizer = Tokenizer.from_file(str(self._files.folder / "tokenizer.json"))
                 self._tokenizer.no_truncation()
                 self._tokenizer.no_padding()
-            return len(self._tokenizer.encode(_encodable(text)).ids)
+            return len(self._tokenizer.encode(encodable(text)).ids)
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """See `Embedder`."""
@@ -110,9 +111,9 @@ class FastEmbedder:
             self._model = self._tokenizer = None
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
-        with self._lock, _explained(f"{self.name} cannot be used"):
+        with self._lock, explained(f"{self.name} cannot be used"):
             self._model = self._model or _load(self._files)
-            found = [_unit(vector) for vector in self._model.embed([*map(_encodable, texts)], batch_size=1)]
+            found = [_unit(vector) for vector in self._model.embed([*map(encodable, texts)], batch_size=1)]
             self._dimensions = self._dimensions or len(found[0])
             if any(len(vector) != self._dimensions for vector in found):
                 raise ModelError(f"{self.name}: vectors of {len(found[0])}, not {self._dimensions} dimensions")
@@ -145,9 +146,9 @@ def newest_model() -> str:
 
 
 def get_model(name: str) -> str:
-    """Download a model, where it is not on this machine; returns its name as it is
-    written in `config.toml`. Raises ModelError."""
-    model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"))
+    """Download a model, or a cross-encoder, where it is not on this machine; returns its
+    name as it is written in `config.toml`. Raises ModelError."""
+    model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), [*_descriptions(), *_cross_encoders()])
     if _find(model) is None:
         _download(model)
     with suppress(OSError):
@@ -155,32 +156,41 @@ def get_model(name: str) -> str:
     return f"{FASTEMBED}/{model.model}"
 
 
-def _download(model: DenseModelDescription) -> None:
+def _download(model: BaseModelDescription) -> None:
     """Raises ModelError within seconds where the hub cannot be reached: fastembed itself
     would try for 39 seconds."""
     from fastembed import TextEmbedding
     from huggingface_hub import HfApi
 
-    with _explained(f"{model.model} cannot be got: the model hub cannot be reached"):
+    with explained(f"{model.model} cannot be got: the model hub cannot be reached"):
         HfApi().model_info(_repository_name(model), timeout=SECONDS_TO_THE_HUB)
-    with _explained(f"{model.model} was not got completely (what has come is kept: try again)"):
+    with explained(f"{model.model} was not got completely (what has come is kept: try again)"):
         models_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-        TextEmbedding.download_model(model, str(models_folder()), retries=1)
+        TextEmbedding.download_model(model, str(models_folder()), retries=1)  # type: ignore[arg-type]
     if _find(model) is None:
         raise ModelError(f"{model.model} was not got completely: try again")
 
 
 def _descriptions() -> list[DenseModelDescription]:
     """What fastembed knows of its models on the hub."""
-    _hush()
+    hush()
     from fastembed import TextEmbedding
 
     known = TextEmbedding._list_supported_models()
-    return [one for one in known if one.sources.hf and not one.model.startswith(_LOCAL)]
+    return [one for one in known if one.sources.hf and not one.model.startswith(LOCAL)]
 
 
-def _describe(name: str) -> DenseModelDescription:
-    known = {one.model.lower(): one for one in _descriptions()}
+def _cross_encoders() -> list[BaseModelDescription]:
+    """What fastembed knows of its rerankers on the hub."""
+    hush()
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+    known = TextCrossEncoder._list_supported_models()
+    return [one for one in known if one.sources.hf and not one.model.startswith(LOCAL)]
+
+
+def _describe(name: str, models: Sequence[Known]) -> Known:
+    known = {one.model.lower(): one for one in models}
     if name.lower() in known:
         return known[name.lower()]
     near = difflib.get_close_matches(name.lower(), known, 1)
@@ -192,22 +202,22 @@ def _describe(name: str) -> DenseModelDescription:
     )
 
 
-def _find(model: DenseModelDescription) -> Path | None:
+def _find(model: BaseModelDescription) -> Path | None:
     """The folder of a model that was got completely."""
     if not _repository(model).is_dir():
         return None
     from fastembed import TextEmbedding
 
     with suppress(OSError, ValueError):
-        return TextEmbedding.download_model(model, str(models_folder()), local_files_only=True)
+        return TextEmbedding.download_model(model, str(models_folder()), local_files_only=True)  # type: ignore[arg-type]
     return None
 
 
-def _repository(model: DenseModelDescription) -> Path:
+def _repository(model: BaseModelDescription) -> Path:
     return models_folder() / f"models--{_repository_name(model).replace('/', '--')}"
 
 
-def _repository_name(model: DenseModelDescription) -> str:
+def _repository_name(model: BaseModelDescription) -> str:
     return model.sources.hf or ""
 
 
@@ -218,20 +228,22 @@ def _got(model: DenseModelDescription) -> float:
     return 0.0
 
 
-def _cached_files(name: str) -> _Files:
-    model = _describe(name)
+def cached_files(name: str, cross_encoder: bool = False) -> ModelFiles:
+    """The files of a model that was got; of a reranker, where one is meant. Raises ModelError."""
+    model = _describe(name, _cross_encoders() if cross_encoder else _descriptions())
     folder = _find(model)
     if folder is None:
         raise ModelError(
             f"{FASTEMBED}/{model.model} is not on this machine: lmm models get {model.model}", stop=True
         )  # fmt: skip
-    return _Files(folder, model.model_file, model.model, model.dim or 0)
+    return ModelFiles(folder, model.model_file, model.model, getattr(model, "dim", 0) or 0)
 
 
 # Models in a folder
 
 
-def _local_files(name: str, folder: Path) -> _Files:
+def local_files(name: str, folder: Path) -> ModelFiles:
+    """The files of a model in a folder. Raises ModelError where some are missing."""
     onnx = next((file for file in _ONNX if (folder / file).is_file()), "")
     missing = [file for file in _TOKENIZER if not (folder / file).is_file()]
     if not onnx:
@@ -240,15 +252,15 @@ def _local_files(name: str, folder: Path) -> _Files:
         where = folder if folder.is_dir() else f"no folder {folder}"
         raise ModelError(f"{name}: {where}: {', '.join(missing)} missing", stop=True)
     size = _json(folder / "config.json").get("hidden_size")
-    return _Files(folder, onnx, "", size if isinstance(size, int) and size > 0 else 0)
+    return ModelFiles(folder, onnx, "", size if isinstance(size, int) and size > 0 else 0)
 
 
-def _register(files: _Files) -> str:
+def _register(files: ModelFiles) -> str:
     """Make a folder known to fastembed; returns the name that it has there."""
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource
 
-    name = f"{_LOCAL}{_fingerprint(files)}"
+    name = f"{LOCAL}{fingerprint(files)}"
     if name not in {one.model for one in TextEmbedding._list_supported_models()}:
         source = ModelSource(hf=name)  # fastembed wants one; with a folder given it asks nobody
         TextEmbedding.add_custom_model(name, _pooling(files.folder), True, source, files.dimensions, files.onnx)
@@ -280,8 +292,8 @@ def _pooling(folder: Path) -> PoolingType:
 # Files
 
 
-def _load(files: _Files) -> TextEmbedding:
-    _hush()
+def _load(files: ModelFiles) -> TextEmbedding:
+    hush()
     from fastembed import TextEmbedding
 
     # A folder that is there as the cache: fastembed makes the one that it is given.
@@ -290,7 +302,7 @@ def _load(files: _Files) -> TextEmbedding:
     )
 
 
-def _fingerprint(files: _Files) -> str:
+def fingerprint(files: ModelFiles) -> str:
     """What changes with a model's files."""
     parts = [str(files.folder.resolve())]
     for name in (files.onnx, *_TOKENIZER, "config.json", "1_Pooling/config.json"):
@@ -327,12 +339,12 @@ def _unit(vector: Any) -> list[float]:
     return numbers
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """Tokenizers take no halves of surrogate pairs."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _hush() -> None:
+def hush() -> None:
     """fastembed tells on standard error what our own errors say already."""
     from loguru import logger
 
@@ -340,7 +352,7 @@ def _hush() -> None:
 
 
 @contextmanager
-def _explained(said: str) -> Iterator[None]:
+def explained(said: str) -> Iterator[None]:
     """Whatever goes wrong in fastembed becomes a ModelError."""
     try:
         yield

@@ -6,10 +6,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from .chat import Reply, Request, Show, Usage
+from .chat import Call, Message, Reply, Request, Show, Usage
 from .roles import ModelName, Requests
 from .sources import ModelError, Source, is_address, shown_address
 from .tokens import estimate_tokens
@@ -73,6 +74,8 @@ class OpenAIChat:
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if show:  # the server may not know how to send an answer in parts
                 return await self._complete(request, None)
+            if request.tools:  # or no tools
+                return await self._complete(replace(request, tools=()), None)
             if not (request.schema and self._schemas):
                 raise self._explain(error) from None
         except openai.APIError as error:
@@ -90,7 +93,9 @@ class OpenAIChat:
         if request.schema and with_schema:
             schema = {"name": "reply", "strict": True, "schema": dict(request.schema)}
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
-        options["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
+        if request.tools:
+            options["tools"] = [dict(tool) for tool in request.tools]
+        options["messages"] = [_message(message) for message in request.messages]
         try:
             completion: Any = await _stream(create, options, show) if show else None
             completion = completion or await create(**options)
@@ -110,7 +115,8 @@ class OpenAIChat:
         text = _text_of(getattr(message, "content", None)).encode("utf-8", "replace").decode("utf-8")
         used = getattr(completion, "usage", None)
         tokens_in = number_in(used, "prompt_tokens") or estimate_tokens(request.text)
-        reply = Reply(text, tokens_in, number_in(used, "completion_tokens") or estimate_tokens(text))
+        tokens_out = number_in(used, "completion_tokens") or estimate_tokens(text)
+        reply = Reply(text, tokens_in, tokens_out, _calls_of(message))
         self.usage.add(reply)
         self._refuse_useless(reply, choice)
         return reply
@@ -149,6 +155,7 @@ async def _stream(create: Any, options: dict[str, Any], show: Show) -> Any:
     the server sends none, or does not say that the last one is the last."""
     texts: list[str] = []
     refusals: list[str] = []
+    calls: dict[int, SimpleNamespace] = {}
     ended, used = None, None
     stream = await create(**options, stream=True, stream_options={"include_usage": True})
     try:
@@ -158,13 +165,52 @@ async def _stream(create: Any, options: dict[str, Any], show: Show) -> Any:
                 delta = getattr(choice, "delta", None)
                 texts.append(_text_of(getattr(delta, "content", None)))
                 refusals.append(_text_of(getattr(delta, "refusal", None)))
+                _gather_calls(calls, delta)
                 show(texts[-1])
                 ended = getattr(choice, "finish_reason", None) or ended
     except _transport_errors() as error:
         raise ModelError(f"the connection broke off in the middle of the answer ({type(error).__name__})") from None
-    message = SimpleNamespace(content="".join(texts), refusal="".join(refusals))
+    called = [calls[at] for at in sorted(calls)]
+    message = SimpleNamespace(content="".join(texts), refusal="".join(refusals), tool_calls=called)
     choice = SimpleNamespace(message=message, finish_reason=ended)
     return SimpleNamespace(choices=[choice], usage=used) if ended else None
+
+
+def _gather_calls(calls: dict[int, SimpleNamespace], delta: Any) -> None:
+    """Put the parts of tool calls together, which come by number."""
+    for number, part in enumerate(getattr(delta, "tool_calls", None) or []):
+        at = getattr(part, "index", None)
+        function = getattr(part, "function", None)
+        new = SimpleNamespace(id="", function=SimpleNamespace(name="", arguments=""))
+        call = calls.setdefault(number if at is None else at, new)
+        call.id = call.id or _text_of(getattr(part, "id", None))
+        call.function.name += _text_of(getattr(function, "name", None))
+        call.function.arguments += _text_of(getattr(function, "arguments", None))
+
+
+def _calls_of(message: Any) -> tuple[Call, ...]:
+    """The tools that a message calls; some servers give no ids."""
+    found = getattr(message, "tool_calls", None)
+    calls = []
+    for number, call in enumerate(found if isinstance(found, list) else []):
+        function = getattr(call, "function", None)
+        name, arguments = (_text_of(getattr(function, key, None)) for key in ("name", "arguments"))
+        if name:
+            calls.append(Call(_text_of(getattr(call, "id", None)) or f"call_{number}", name, arguments))
+    return tuple(calls)
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """A message as the protocol has it."""
+    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        sent["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.calls
+        ]
+    if message.answers:
+        sent["tool_call_id"] = message.answers
+    return sent
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from ..store.collection import aqueries
@@ -28,6 +30,12 @@ class Library:
     order: Sequence[str] = ()
     _material: Material | None = field(default=None, init=False)
     _state: frozenset[tuple[str, str]] = field(default=frozenset(), init=False)
+    _reading: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Library]:
+        """The library itself; one that is shared (`SharedLibrary`) is open within the block."""
+        yield self
 
     @property
     def language(self) -> str:
@@ -40,6 +48,10 @@ class Library:
         return await asyncio.to_thread(self._read)
 
     def _read(self) -> Material:
+        with self._reading:  # many may ask at once: one reads
+            return self._read_alone()
+
+    def _read_alone(self) -> Material:
         state = self._look()
         if self._material is None or state != self._state:
             self._material = build_material(self.store.scroll(self.collection), self.order)

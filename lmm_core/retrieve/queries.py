@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from ..models.prompts import QUERIES
 from ..models.sources import ModelError
 
 MOST_QUERIES = 4  # beside the question
+MOST_EARLIER = 3  # questions before it that a model is told
 MOST_CHARACTERS = 2_000  # of a question that is searched for: its beginning says what it is about
 _WORD = re.compile(r"\w[\w'’-]*")
 
@@ -20,18 +22,20 @@ _WORD = re.compile(r"\w[\w'’-]*")
 class Expander(Protocol):
     """Makes queries of a question."""
 
-    async def expand(self, question: str, language: str = "") -> list[str]:
-        """The question and other ways to ask for it, each once. Raises ModelError."""
+    async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
+        """The question and other ways to ask for it, each once. earlier: what was asked
+        before it, which it may go on from. Raises ModelError."""
         ...
 
 
 class KeywordQueries:
     """The question and its keyword form; no model is asked."""
 
-    async def expand(self, question: str, language: str = "") -> list[str]:
+    async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
         """See `Expander`."""
         question = question[:MOST_CHARACTERS]
-        return list(dict.fromkeys([question, keyword_form(question, language)]))
+        further = [keyword_form(f"{question} {earlier[-1][:MOST_CHARACTERS]}", language)] if earlier else []
+        return list(dict.fromkeys([question, keyword_form(question, language), *further]))
 
 
 @dataclass
@@ -40,10 +44,12 @@ class ModelQueries:
 
     asker: Asker
 
-    async def expand(self, question: str, language: str = "") -> list[str]:
+    async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
         """See `Expander`."""
         question = question[:MOST_CHARACTERS]
-        made = await self.asker.ask(QUERIES.request({"question": question, "most": str(MOST_QUERIES)}), _read_queries)
+        before = "\n".join(one[:MOST_CHARACTERS] for one in earlier[-MOST_EARLIER:])
+        values = {"question": question, "earlier": before, "most": str(MOST_QUERIES)}
+        made = await self.asker.ask(QUERIES.request(values), _read_queries)
         return list(dict.fromkeys([question, *made]))
 
 
@@ -62,5 +68,7 @@ def _read_queries(text: str) -> list[str]:
         found = json.loads(text[start : end + 1])["queries"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelError("the reply holds no queries") from None
+    if not isinstance(found, list):
+        raise ModelError("the reply holds no list of queries")
     queries = [" ".join(query.split())[:MOST_CHARACTERS] for query in found if isinstance(query, str)]
     return [query for query in queries if query][:MOST_QUERIES]

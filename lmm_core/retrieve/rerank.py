@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
+from ..models.chat import Asker
+from ..models.cross_encoder import CrossEncoder
+from ..models.openai_chat import require_key, without_key
+from ..models.prompts import RERANK
+from ..models.roles import ModelName
+from ..models.sources import ModelError, Source, is_address, shown_address
+from .delimit import as_data, enclose
 from .passages import Passage
+
+if TYPE_CHECKING:
+    from httpx import Response
+
+MOST_CHARACTERS = 2_000  # of a passage, and of the question
+TIMEOUT = 20.0  # seconds
 
 
 class Reranker(Protocol):
@@ -22,3 +38,128 @@ class NoReranker:
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """See `Reranker`."""
         return list(passages)
+
+
+@dataclass
+class ModelReranker:
+    """A chat model grades the passages, from 0 (says nothing about the question) to 10
+    (answers it), in one request. Those that it leaves out come last."""
+
+    asker: Asker
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """See `Reranker`."""
+        if not passages:
+            return []
+        shown = (enclose("passage", _shown(passage), number) for number, passage in enumerate(passages, 1))
+        values = {"question": as_data(question[:MOST_CHARACTERS]), "passages": "\n\n".join(shown)}
+        grades = await self.asker.ask(RERANK.request(values), lambda text: _read_grades(text, len(passages)))
+        return in_order(passages, grades)
+
+
+class EndpointReranker:
+    """A server with a reranker of the Jina and Cohere shape: `POST base_url/rerank`. name:
+    the model, and its source's name; source: its address, and the variable that holds its
+    key; timeout: seconds. Raises ModelError where a key is needed and not set."""
+
+    def __init__(self, name: ModelName, source: Source, timeout: float = TIMEOUT) -> None:
+        self.name = str(name)
+        self._model, self._source, self._timeout = name.model, source, timeout
+        if source.key_variable and not source.key() and not source.local:
+            raise ModelError(f"{name}: {source.key_variable} is not set: put the key into the environment", stop=True)
+        self._key = require_key(name, source)
+        if not is_address(source.base_url):
+            raise ModelError(f"{name}: {source.base_url} is not the address of a server (http://…)", stop=True)
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """See `Reranker`."""
+        if not passages:
+            return []
+        body = {
+            "model": self._model,
+            "query": question[:MOST_CHARACTERS],
+            "documents": [_shown(passage) for passage in passages],
+            "top_n": len(passages),
+        }
+        response = await self._post(body)
+        if not response.is_success:
+            raise self._refused(response)
+        try:
+            results = response.json()["results"]
+            return in_order(passages, {int(one["index"]): float(one["relevance_score"]) for one in results})
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            raise ModelError(f"{self.name}: the reply holds no `results` with `index` and `relevance_score`") from None
+
+    async def _post(self, body: Mapping[str, Any]) -> Response:
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            async with httpx.AsyncClient(timeout=self._timeout, trust_env=not self._source.local) as client:
+                url = f"{self._source.base_url.rstrip('/')}/rerank"
+                return await client.post(url, content=data, headers={"Content-Type": "application/json", **headers})
+        except httpx.TimeoutException:
+            raise ModelError(f"{self.name}: no answer in {self._timeout:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL):
+            address = shown_address(self._source.base_url)
+            raise ModelError(f"{self.name}: cannot reach {address} (is the server running?)") from None
+
+    def _refused(self, response: Response) -> ModelError:
+        status = response.status_code
+        if status in (401, 403):
+            variable = self._source.key_variable
+            where = f"look at ${variable}" if variable else "the server wants a key: key_variable"
+            return ModelError(f"{self.name}: the key is refused ({status}): {where}", stop=True)
+        said = without_key(response.text, self._key)
+        if status == 404:
+            address = shown_address(self._source.base_url)
+            return ModelError(f"{self.name}: no such model or address at {address}/rerank (404): {said}", stop=True)
+        return ModelError(f"{self.name}: error {status}: {said}")
+
+
+@dataclass
+class CrossEncoderReranker:
+    """A cross-encoder on this machine."""
+
+    encoder: CrossEncoder
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """See `Reranker`."""
+        texts = [_shown(passage) for passage in passages]
+        scores = await self.encoder.score(question[:MOST_CHARACTERS], texts) if texts else []
+        return in_order(passages, dict(enumerate(scores)))
+
+
+def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[Passage]:
+    """All passages by their scores, the best first, equal ones as they were; `scores` are by
+    positions, and what has none comes last. Raises ValueError where none of them has a score."""
+    known = {at: score for at, score in scores.items() if 0 <= at < len(passages) and math.isfinite(score)}
+    if passages and not known:
+        raise ValueError("no passage has a score")
+    least = min([0.0, *known.values()])
+    scored = [replace(passage, score=known.get(at, least)) for at, passage in enumerate(passages)]
+    order = sorted(range(len(passages)), key=lambda at: (at not in known, -scored[at].score))
+    return [scored[at] for at in order]
+
+
+def _shown(passage: Passage) -> str:
+    """What is judged of a passage: its titles, and its text."""
+    return "\n".join(filter(None, [" > ".join(passage.titles), passage.text]))[:MOST_CHARACTERS]
+
+
+def _read_grades(text: str, count: int) -> dict[int, float]:
+    """The grades in a reply, by positions from 0. Raises ModelError."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        found = json.loads(text[start : end + 1])["grades"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ModelError("the reply holds no grades") from None
+    grades: dict[int, float] = {}
+    for one in found if isinstance(found, list) else []:
+        number, grade = map(one.get, ("number", "grade")) if isinstance(one, dict) else (0, 0)
+        if type(number) is int and 1 <= number <= count and isinstance(grade, int | float) and 0 <= grade <= 10:
+            grades.setdefault(number - 1, float(grade))
+    if not grades:
+        raise ModelError("the reply grades no passage")
+    return grades

@@ -41,26 +41,27 @@ class Retriever:
     reranker: Reranker = field(default_factory=NoReranker)
     warn: Callable[[str], None] = lambda message: None
 
-    async def retrieve(self, question: str, kind: str = "") -> Found:
+    async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Found:
         """What fits a question. kind: a type of material that is asked for, as a keyword in
-        the question (`*exercise*`) does: no other is found then. Raises StoreError, ModelError
-        and RetrieveError."""
+        the question (`*exercise*`) does: no other is found then; earlier: what was asked before
+        it. Raises StoreError, ModelError and RetrieveError."""
         material = await self.library.material()
         asked = understand(question, list(material.kinds))
         kind = kind or asked.type
-        queries = await self._expand(asked.text)
+        queries = await self._expand(asked.text, earlier)
         found = await self.library.search(queries, HITS, kind, only=bool(kind))
         best = fuse(found, material)
         best = [*await self._rerank(asked.text, best[:RERANKED]), *best[RERANKED:]]
         sections = rank_sections(found, material, best)
         return Found(question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material)
 
-    async def _expand(self, question: str) -> list[str]:
+    async def _expand(self, question: str, earlier: Sequence[str]) -> list[str]:
+        language = self.library.language
         try:
-            return await self.expander.expand(question, self.library.language)
+            return await self.expander.expand(question, language, earlier)
         except ModelError as error:
             self.warn(f"searching by the question alone: {error}")
-            return await KeywordQueries().expand(question, self.library.language)
+            return await KeywordQueries().expand(question, language, earlier)
 
     async def _rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         try:

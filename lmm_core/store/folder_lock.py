@@ -10,6 +10,7 @@ from pathlib import Path
 from .vector_store import StoreError
 
 NAME = ".lock"
+QUEUE = ".queue"  # who has this one is the next to have the folder
 WAIT = 1.0  # seconds: a search that is just ending
 FAR = 1 << 20  # Windows keeps others from reading what is locked: lock what is never read
 
@@ -30,26 +31,33 @@ class FolderLock:
     def take(self) -> None:
         """Make the folder ours. Raises StoreError where another has it, and where there
         can be no such folder."""
+        file, queue = self._open(NAME), self._open(QUEUE)
         try:
-            file = os.open(self.folder / NAME, os.O_RDWR | os.O_CREAT, 0o666)
+            self._wait_for(file, queue)
+        except StoreError:
+            os.close(file)
+            raise
+        finally:
+            os.close(queue)
+        self._file = file
+
+    def _open(self, name: str) -> int:
+        try:
+            return os.open(self.folder / name, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise StoreError(
                 f"the index in {self.folder} cannot be opened: {error.strerror}; it has to be a folder that can "
                 "be written to, for searching too"
             ) from error
-        try:
-            self._wait_for(file)
-        except StoreError:
-            os.close(file)
-            raise
-        self._file = file
 
-    def _wait_for(self, file: int) -> None:
+    def _wait_for(self, file: int, queue: int) -> None:
+        """Wait in the queue, so that who lets the folder go does not get it back first."""
         until = time.monotonic() + WAIT
-        while not _lock(file):
-            if time.monotonic() > until:
-                raise StoreError(self._in_use(file))
-            time.sleep(0.05)
+        for wanted in (queue, file):
+            while not _lock(wanted):
+                if time.monotonic() > until:
+                    raise StoreError(self._in_use(file))
+                time.sleep(0.05)
         os.ftruncate(file, 0)
         os.write(file, str(os.getpid()).encode())
 
@@ -66,6 +74,18 @@ class FolderLock:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def is_awaited(folder: Path) -> bool:
+    """Whether somebody waits for a folder to be let go."""
+    try:
+        queue = os.open(folder / QUEUE, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return not _lock(queue)
+    finally:
+        os.close(queue)
 
 
 if sys.platform == "win32":

@@ -1,0 +1,213 @@
+"""How much of what answers a question comes into the context for the model, and how long that takes.
+
+python benchmarks/ask.py [--encodings bm25 hybrid] [--budget 1000] [--runs 21]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median, pstdev
+
+from retrieval import (
+    CORPORA,
+    DEFAULT,
+    EVAL,
+    MODEL,
+    WITHOUT_MODEL,
+    Corpus,
+    Question,
+    as_markdown,
+    common,
+    length,
+    split_options,
+    union,
+)
+from retrieval import questions as read_questions
+from tables import machine, print_table, say
+
+from lmm_core.ask import open_library
+from lmm_core.index import Upload
+from lmm_core.logging import ListLogger
+from lmm_core.model_pool import Models
+from lmm_core.models.tokens import count_tokens
+from lmm_core.project import IndexOptions, Project
+from lmm_core.retrieve.context import BUDGET, Context, build_context
+from lmm_core.retrieve.library import Library
+from lmm_core.retrieve.queries import Expander, KeywordQueries
+from lmm_core.retrieve.retriever import Found, Retriever
+from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.vector_store import VectorStore
+
+ENCODINGS = ("bm25", "hybrid")
+CHUNKS = 20_000
+WANTED = 0.100  # seconds
+PARAGRAPHS, WORDS = 4, 30
+
+
+class QuestionAlone:
+    """The question is the only query."""
+
+    async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
+        return [question]
+
+
+QUERIES: dict[str, Expander] = {"question": QuestionAlone(), "and keywords": KeywordQueries()}
+
+
+@dataclass
+class Bench:
+    """Corpora as files in a folder, and a store for them."""
+
+    folder: Path
+    store: VectorStore
+    corpora: dict[str, Corpus]
+    asked: list[Question]
+    budget: int
+
+    async def rows(self, encoding: str) -> list[list[str]]:
+        """A row for each strategy with an encoding."""
+        library, models = await indexed(self.folder, self.store, encoding)
+        made = []
+        for name, expander in QUERIES.items():
+            retriever = Retriever(library, expander)
+            found = [await retriever.retrieve(question.text) for question in self.asked]
+            made += [[encoding, name, "yes" if whole else "no", *self.cells(found, whole)] for whole in (False, True)]
+        await models.close()
+        return made
+
+    def cells(self, found: Sequence[Found], whole: bool) -> list[str]:
+        contexts = [build_context(one, self.budget, whole=whole) for one in found]
+        assert all(one.tokens <= self.budget for one in contexts)
+        recalls = [self.recall(*both) for both in zip(self.asked, contexts, found, strict=True)]
+        by_corpus = [
+            mean(recall for recall, question in zip(recalls, self.asked, strict=True) if question.corpus == corpus)
+            for corpus in CORPORA
+        ]
+        return [
+            f"{100 * mean(recalls):.1f}",
+            f"{100 * pstdev(recalls):.0f}",
+            *(f"{100 * one:.1f}" for one in by_corpus),
+            f"{mean(one.tokens for one in contexts):.0f}",
+            f"{mean(len(one.sources) for one in contexts):.1f}",
+        ]
+
+    def recall(self, question: Question, context: Context, found: Found) -> float:
+        """The share of the characters that answer a question."""
+        spans = []
+        for ident in (ident for source in context.sources for ident in source.ids):
+            passage = found.material.passages[ident]
+            if (name := Path(passage.source).stem) == question.corpus:
+                spans.append(self.corpora[name].span(passage.text, passage.line_start))
+        references = union(question.references)
+        return common(references, union(spans)) / length(references)
+
+
+async def indexed(folder: Path, store: VectorStore, encoding: str) -> tuple[Library, Models]:
+    """A folder's index, and the models that are open for it."""
+    index = IndexOptions(
+        encoding, collection=encoding, companion=f"{encoding}-documents", split=split_options(DEFAULT)
+    )  # fmt: skip
+    project = Project(folder, index=index)
+    project.models["embedding"] = f"fastembed/{MODEL}"
+    models = Models(warn=say)
+    await Upload(project, store, models, logger=ListLogger()).run(sorted(folder.glob("*.md")))
+    return await open_library(project, models, store), models
+
+
+# Time
+
+
+def write_book(folder: Path, corpora: dict[str, Corpus]) -> None:
+    """Chapters that make about `CHUNKS` chunks: the texts' paragraphs in other orders, in
+    sections of some paragraphs."""
+    texts = [part for corpus in corpora.values() for part in re.split(r"\n\s*\n", corpus.text)]
+    texts = [text for text in texts if len(text.split()) >= WORDS]
+    folder.mkdir()
+    for number in range(CHUNKS // 115):
+        lines = [f"# Chapter {number}"]
+        for section in range(50):
+            start = (number * 131 + section * 17) % len(texts)
+            own = [f"{texts[(start + step) % len(texts)]} ({number}, {section})"[:900] for step in range(PARAGRAPHS)]
+            lines += [f"## Part {section} of {number}", *own]
+        Path(folder, f"{number:03}.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8", newline="")
+
+
+async def timed(folder: Path, store: VectorStore, encoding: str, asked: Sequence[Question], runs: int) -> list[str]:
+    """Medians of what comes between a question and the request to the model."""
+    library, models = await indexed(folder, store, encoding)
+    retriever, retrieving, building = Retriever(library), [], []
+    await retriever.retrieve(asked[0].text)  # reads the material
+    for question in asked[1 : runs + 1]:
+        begun = time.perf_counter()
+        found = await retriever.retrieve(question.text)
+        retrieved = time.perf_counter()
+        build_context(found)
+        retrieving.append(retrieved - begun)
+        building.append(time.perf_counter() - retrieved)
+    both = [one + other for one, other in zip(retrieving, building, strict=True)]
+    await models.close()
+    chunks = f"{len((await library.material()).passages):,}"
+    return [encoding, chunks, *(f"{1000 * median(one):.0f}" for one in (retrieving, building, both)),
+            f"{1000 * max(both):.0f}", f"<= {1000 * WANTED:.0f}"]  # fmt: skip
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description="Contexts: recall within a budget, and time")
+    parser.add_argument("--encodings", nargs="+", default=ENCODINGS, metavar="NAME")
+    parser.add_argument("--budget", type=int, default=BUDGET, metavar="TOKENS")
+    parser.add_argument("--runs", type=int, default=21, metavar="N", help="questions that are timed")
+    parser.add_argument("--no-time", action="store_true", help="recall alone")
+    chosen = parser.parse_args()
+    if not (EVAL / "questions.jsonl").is_file():
+        say(f"{EVAL} is not there: nothing is measured")
+        return
+    encodings = list(chosen.encodings)
+    if not MODEL.is_dir():
+        say(f"{MODEL} is not there: encodings without a model alone")
+        encodings = [name for name in encodings if name in WITHOUT_MODEL]
+    corpora = {name: as_markdown((EVAL / f"{name}.md").read_text(encoding="utf-8")) for name in CORPORA}
+    asked = read_questions()
+    print(machine())
+    print(f"{len(asked)} questions; tokens as counted by {count_tokens.__name__}; no reranker")
+    with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
+        folder = Path(name, "texts")
+        folder.mkdir()
+        os.environ["XDG_CACHE_HOME"] = str(Path(name, "cache"))
+        for corpus, text in corpora.items():
+            Path(folder, f"{corpus}.md").write_text(text.text, encoding="utf-8", newline="")
+        store = open_store(":memory:")
+        bench = Bench(folder, store, corpora, asked, chosen.budget)
+        rows = []
+        for encoding in encodings:
+            say(f"recall: {encoding}")
+            rows += asyncio.run(bench.rows(encoding))
+        store.close()
+        columns = ["encoding", "queries", "whole sections", "recall", "±", *CORPORA, "tokens", "sources"]
+        print_table(f"(a) Recall within {chosen.budget:,} tokens, in percent of characters", columns, rows)
+        if not chosen.no_time:
+            time_table(Path(name, "book"), corpora, asked, chosen.runs)
+
+
+def time_table(folder: Path, corpora: dict[str, Corpus], asked: Sequence[Question], runs: int) -> None:
+    """Table (b); without a model: embedding so many chunks takes half an hour, and a question then
+    takes longer by what `benchmarks/indexing.py` says."""
+    say("time: indexing")
+    write_book(folder, corpora)
+    store = open_store(LocalStorage(folder / "index"))
+    rows = [asyncio.run(timed(folder, store, "bm25", asked, runs))]
+    store.close()
+    columns = ["encoding", "chunks", "retrieve", "context", "both", "slowest", "wanted"]
+    print_table("(b) Milliseconds from a question to its context, warm, medians", columns, rows)
+
+
+if __name__ == "__main__":
+    main()

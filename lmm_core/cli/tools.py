@@ -1,0 +1,57 @@
+"""The command that gives the tools to agents."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from types import ModuleType
+
+import click
+
+from ..model_pool import Models
+from .find import searched_project
+from .shared import warn
+
+
+@click.command()
+@click.option("--http", "port", type=click.IntRange(0, 65535), metavar="PORT", help="By HTTP (0: any free port).")
+@click.option("--host", default="127.0.0.1", show_default=True, help="For --http: where to listen.")
+def mcp(port: int | None, host: str) -> None:
+    """Give agents tools to search and read the notes: a server of the Model Context Protocol.
+
+    It speaks on standard input and output with the agent that starts it. The tools only read."""
+    from ..ask import SharedLibrary
+    from ..retrieve.tools import Tools
+
+    server = _server()
+    library = SharedLibrary(searched_project(), Models(warn=warn))
+    if port is not None and host not in ("127.0.0.1", "localhost", "::1"):
+        warn(f"who can reach {host} can read the notes: there is no password")
+
+    async def serve() -> None:
+        try:
+            if port is None:
+                signal.signal(signal.SIGINT, signal.SIG_DFL)  # what reads the input cannot be interrupted otherwise
+                await server.serve_stdio(Tools(library))
+            else:
+                await server.serve_http(Tools(library), host, port, lambda url: click.echo(f"tools at {url}", err=True))
+        finally:
+            await library.close()
+
+    try:
+        asyncio.run(serve())
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _server() -> ModuleType:
+    try:
+        from .. import mcp_server
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"the package {error.name!r} is missing: pip install 'lmm-markdown[mcp]' installs what lmm mcp needs"
+        ) from None
+    return mcp_server

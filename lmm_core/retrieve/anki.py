@@ -1,0 +1,147 @@
+"""Study cards as a package for Anki. Needs the extra `cards` (genanki, markdown-it-py)."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import genanki
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.attrs import attrs_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+
+from .cards import Card
+
+MODEL_ID = 1_607_392_319_414  # of our note type: Anki knows it by this
+LARGEST_IMAGE = 10_000_000  # bytes
+IMAGES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp"))
+# TeX that makes links, or loads what may; and what Anki itself takes for commands in a field.
+_UNSAFE_TEX = re.compile(r"\\(?:href|url|html\w*|require|class|cssId|style|data|unicode)\b")
+_ANKI_COMMAND = re.compile(r"\[(?=/?(?:latex|\$|sound:|anki:))", re.I)
+_CSS = """.card { font-family: sans-serif; font-size: 18px; text-align: left; max-width: 40em; margin: auto; }
+pre { overflow-x: auto; } img { max-width: 100%; } table { border-collapse: collapse; } td, th { padding: .2em .6em; }
+.source { color: gray; font-size: 12px; margin-top: 2em; }"""
+
+
+def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> None:
+    """Write a package (`.apkg`) with one deck called `name`; imported again, it updates the
+    cards that are there. root: where the files are whose images come along. Raises OSError."""
+    deck = genanki.Deck(_number(name), name)
+    with tempfile.TemporaryDirectory() as folder:
+        images = _Images(root.resolve(), Path(folder))
+        for card in cards:
+            fields = [to_html(card.front, images, card.folder), to_html(card.back, images, card.folder), html.escape(card.source)]
+            deck.add_note(genanki.Note(_model(), fields, guid=card.id, tags=list(card.tags)))
+        package = genanki.Package(deck, media_files=[str(file) for file in images.files.values()])
+        made = Path(folder) / "made.apkg"
+        package.write_to_file(str(made))
+        partial = path.with_name(f".{path.name}.part")
+        shutil.copyfile(made, partial)
+        partial.replace(path)
+
+
+@cache
+def _model() -> Any:
+    back = "{{FrontSide}}<hr id=answer>{{Back}}<div class=source>{{Source}}</div>"
+    return genanki.Model(
+        MODEL_ID,
+        "LM markdown",
+        fields=[{"name": "Front"}, {"name": "Back"}, {"name": "Source"}],
+        templates=[{"name": "Card", "qfmt": "{{Front}}", "afmt": back}],
+        css=_CSS,
+    )
+
+
+def _number(name: str) -> int:
+    """A deck's id, from its name: positive, and exact in JavaScript."""
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=6).digest(), "big") + 1
+
+
+# HTML
+
+
+@dataclass
+class _Images:
+    """The images that the cards show, copied under names of their own."""
+
+    root: Path
+    folder: Path
+    files: dict[Path, Path] = field(default_factory=dict)
+
+    def add(self, link: str, folder: str) -> str:
+        """The name under which an image of a file in `folder` comes along; "" where it is not
+        there, is no image, is large, or lies outside of the root."""
+        try:
+            path = (self.root / folder / link).resolve()
+            fits = path.is_relative_to(self.root) and path.suffix.lower() in IMAGES
+            if not (fits and path.is_file() and path.stat().st_size <= LARGEST_IMAGE):
+                return ""
+        except (OSError, ValueError):  # no name that a file can have
+            return ""
+        if path not in self.files:
+            mark = hashlib.blake2b(path.relative_to(self.root).as_posix().encode(), digest_size=6).hexdigest()
+            copied = self.folder / f"lmm-{mark}{path.suffix.lower()}"
+            shutil.copyfile(path, copied)
+            self.files[path] = copied
+        return self.files[path].name
+
+
+def to_html(text: str, images: _Images | None = None, folder: str = "") -> str:
+    """Markdown as HTML for Anki: formulas for its MathJax, HTML and scripts as the text that
+    they are; of an image that does not come along, its description."""
+    markdown = _markdown()
+    environment: dict[str, Any] = {}
+    tokens = markdown.parse(text, environment)
+    for token in tokens:
+        _settle(token.children or [], images, folder)
+    rendered = cast(str, markdown.renderer.render(tokens, markdown.options, environment))
+    return _ANKI_COMMAND.sub("&#91;", rendered).strip()
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    markdown.use(dollarmath_plugin, allow_digits=False, double_inline=True, renderer=_formula)
+    markdown.use(footnote_plugin)
+    markdown.use(attrs_plugin, allowed=[])
+    return markdown
+
+
+def _formula(text: str, options: dict[str, Any]) -> str:
+    text = text.strip()
+    if _UNSAFE_TEX.search(text):
+        return f"<code>{html.escape(text)}</code>"
+    start, end = (r"\[", r"\]") if options.get("display_mode") else (r"\(", r"\)")
+    return f"{start}{html.escape(text)}{end}"
+
+
+def _settle(tokens: list[Token], images: _Images | None, folder: str) -> None:
+    """Links of a paragraph that lead nowhere from Anki become text, images what comes along."""
+    dead = False
+    for token in tokens:
+        if token.type == "link_open":
+            dead = not str(token.attrGet("href")).startswith(("http://", "https://"))
+        if token.type in ("link_open", "link_close") and dead:
+            token.type, token.tag, token.hidden, token.content = "text", "", True, ""
+        elif token.type == "image":
+            _settle_image(token, images, folder)
+
+
+def _settle_image(token: Token, images: _Images | None, folder: str) -> None:
+    from urllib.parse import unquote
+
+    name = images.add(unquote(str(token.attrGet("src"))), folder) if images else ""
+    if name:
+        token.attrs = {"src": name, "alt": ""}
+    else:
+        token.type, token.content = "text", f"[image: {token.content}]"

@@ -1,0 +1,260 @@
+"""Answers with their sources: by a model that is shown a context, or, without one, by the
+passages that fit best."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..models.bm25 import Bm25Encoder
+from ..models.chat import Asker, Message, Reply, Request, Show
+from ..models.extractive import plain_text, split_sentences
+from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
+from ..models.sources import STAND_IN_NAME
+from ..models.tokens import count_tokens
+from .citations import CitedText
+from .context import Context, Source, build_context, outline_context
+from .rank import Ranked
+from .retriever import Found, Retriever
+from .tools import ToolError, Tools
+
+MOST_CHARACTERS = 10_000  # of a question that a model is sent
+NEAREST = 3  # sections that are named where there is no answer
+BEST = 3  # passages that the stand-in answers with
+SENTENCES = 2  # of each
+_FENCES = re.compile(r"^[ \t]*:::.*\n?", re.M)  # of divs
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer. text: as it was shown; sources: all that could be cited, by their numbers;
+    cited: the numbers of those that are; answered: whether the notes answer the question (a
+    model says so, or cites nothing); by: who answered; notes: what was dropped from the
+    answer, and the like; nearest: sections that are near to a question without an answer;
+    kinds: the types of material that can be asked for."""
+
+    question: str
+    text: str
+    sources: tuple[Source, ...]
+    cited: tuple[int, ...]
+    answered: bool
+    by: str
+    context: Context
+    notes: tuple[str, ...] = ()
+    nearest: tuple[Ranked, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+
+@dataclass
+class Conversation:
+    """Questions and answers, each in the light of those before. asker: the model, None for
+    the stand-in; tools: that it may use, `tool_calls` times for one answer; context: what it is
+    shown, passages of at most `budget` tokens, or headings (or the text under them) down to
+    `level`; tokens: that a request may have."""
+
+    retriever: Retriever
+    asker: Asker | None = None
+    tools: Tools | None = None
+    context: str = "passages"
+    level: int = 2
+    budget: int = 1000
+    tool_calls: int = 4
+    tokens: int = 100_000
+    system: str = ""
+    history: list[tuple[str, str]] = field(default_factory=list)
+
+    async def look(self, question: str, kind: str = "") -> tuple[Found, Context]:
+        """What a question leads to, and the context for it. Raises as `Retriever.retrieve`."""
+        found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history])
+        if self.context == "passages":
+            return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)
+        with_text = self.context == "text"
+        return found, outline_context(found.material, self.level, self.budget, count_tokens, with_text)
+
+    async def ask(self, question: str, show: Show | None = None, kind: str = "") -> Answer:
+        """The answer to a question; `show` is told its parts as they come. kind: a type of
+        material that is asked for. Raises StoreError, ModelError and RetrieveError."""
+        show = show or (lambda part: None)
+        found, context = await self.look(question, kind)
+        if self.asker is None:
+            answer = stand_in_answer(question, found, context, self.retriever.library.language)
+            show(answer.text)
+        else:
+            answer = await _Turn(self, self.asker, found, context, show).answer(question)
+        self.history.append((question, answer.text))
+        return answer
+
+    def request(self, question: str, found: Found, context: Context) -> Request:
+        """What the model is asked first."""
+        values = {
+            "system": self.system or TEACH,
+            "kind": OF_KIND.format(kind=found.kind) if found.kind else "",
+            "tools": USE_TOOLS if self.tools and self.tool_calls else "",
+            "context": context.text or "(nothing was found)",
+            "question": question[:MOST_CHARACTERS],
+        }
+        asked = ANSWER.request(values)
+        said = self._remembered(count_tokens(asked.text))
+        return Request((asked.messages[0], *said, *asked.messages[1:]))
+
+    def _remembered(self, spent: int) -> list[Message]:
+        """The latest questions and answers, as many as fit."""
+        kept: list[Message] = []
+        for asked, answered in reversed(self.history):
+            spent += count_tokens(asked + answered)
+            if spent > self.tokens:
+                break
+            kept = [Message("user", asked[:MOST_CHARACTERS]), Message("assistant", answered), *kept]
+        return kept
+
+
+@dataclass
+class _Turn:
+    """One answer of a model."""
+
+    talk: Conversation
+    asker: Asker
+    found: Found
+    context: Context
+    show: Show
+    sources: dict[int, Source] = field(default_factory=dict)
+
+    async def answer(self, question: str) -> Answer:
+        self.sources = {source.number: source for source in self.context.sources}
+        cited = CitedText(self.sources, self._knows)
+        request = self.talk.request(question, self.found, self.context)
+        await self._converse(request, lambda part: self.show(cited.feed(part)))
+        self.show(cited.finish())
+        answered = bool(cited.cited) and not cited.refused
+        return Answer(
+            question, cited.text.strip(), tuple(self.sources.values()), tuple(cited.cited), answered,
+            self.asker.model.name, self.context, _dropped(cited.dropped), () if answered else _nearest(self.found),
+            _kinds(self.found),
+        )  # fmt: skip
+
+    async def _converse(self, request: Request, show: Show) -> None:
+        """The model's turns, with the tools that it calls between them."""
+        tools = self.talk.tools
+        for left in range(self.talk.tool_calls if tools else 0, -1, -1):
+            offered = tuple(tools.openai()) if tools and left else ()
+            reply = await self._turn(Request(request.messages, tools=offered), show)
+            if not (reply.calls and offered and tools):
+                return
+            said = Message("assistant", reply.text, reply.calls)
+            results = await asyncio.gather(*(self._use(tools, call.name, call.arguments) for call in reply.calls))
+            answers = (Message("tool", text, answers=call.id) for call, text in zip(reply.calls, results, strict=True))
+            request = Request((*request.messages, said, *answers))
+
+    async def _turn(self, request: Request, show: Show) -> Reply:
+        """One reply. A model whose parts do not come one by one is shown whole."""
+        shown = 0
+
+        def count(part: str) -> None:
+            nonlocal shown
+            shown += len(part)
+            show(part)
+
+        reply = await self.asker.turn(request, count)
+        if not shown:
+            show(reply.text)
+        return reply
+
+    async def _use(self, tools: Tools, name: str, arguments: str) -> str:
+        """What a tool gives back as JSON, its texts numbered; what it could not do."""
+        try:
+            result = await tools.call(name, json.loads(arguments or "{}"))
+        except ToolError as error:
+            return str(error)
+        except (ValueError, RecursionError):
+            return f"{name}: the arguments are not JSON"
+        self._number(result)
+        return json.dumps(result, ensure_ascii=False)
+
+    def _number(self, result: Any) -> None:
+        """Give each text in a tool's result the number by which it is cited."""
+        if isinstance(result, list):
+            for one in result:
+                self._number(one)
+        elif isinstance(result, dict):
+            if result.get("text") and (source := self._source(result)):
+                self.sources[source.number] = source
+                result["cite"] = f"[{source.number}]"
+            self._number(list(result.values()))
+
+    def _source(self, result: Mapping[str, Any]) -> Source | None:
+        """The source that a text of a tool is: one there is already, where that has all of it."""
+        docid, _, path = str(result.get("section", "")).partition("#")
+        section = self.found.material.sections.get((docid, path))
+        file, _, lines = str(result.get("place", "")).rpartition(":")
+        start, _, end = lines.partition("-")
+        if section is None or not start.isdigit():
+            return None
+        text = str(result["text"])
+        known = (one for one in self.sources.values() if (one.docid, one.path) == section.key and text in one.text)
+        return next(known, None) or Source(
+            len(self.sources) + 1, section.titles, docid, file, section.anchor, path, int(start),
+            int(end) if end.isdigit() else int(start), (), section.depth, text,
+        )  # fmt: skip
+
+    def _knows(self, address: str) -> bool:
+        """Whether a link stands in what the model was shown."""
+        if not address or address.isspace():
+            return False
+        sources = self.sources.values()
+        return any(address in source.text or address in (f"#{source.anchor}", source.source) for source in sources)
+
+
+def _dropped(dropped: Sequence[str]) -> tuple[str, ...]:
+    if not dropped:
+        return ()
+    return (f"left out of the answer, since no source has it: {', '.join(dict.fromkeys(dropped))}",)
+
+
+def _kinds(found: Found) -> tuple[str, ...]:
+    return tuple(sorted(found.material.kinds))
+
+
+def _nearest(found: Found) -> tuple[Ranked, ...]:
+    return found.sections[:NEAREST]
+
+
+# Without a model
+
+
+def stand_in_answer(question: str, found: Found, context: Context, language: str = "") -> Answer:
+    """The passages that fit best: of each the sentences that have most of the question's
+    words; of material of a type that was asked for, all. (An exercise that was not asked for
+    is taken where there is nothing else: it may hold its solution.) It understands nothing: where few of
+    the question's words are in the notes, it says that they do not answer."""
+    encoder = Bm25Encoder(language)
+    asked = set(encoder.encode_query(found.text).indices)
+    plain = [source for source in context.sources if not source.kinds]
+    ranked = sorted(plain or context.sources, key=lambda source: -_common(source.text, asked, encoder))
+    best = [source for source in ranked[:BEST] if _common(source.text, asked, encoder) or found.kind]
+    covered = set[int]().union(*(set(encoder.encode_query(source.text).indices) for source in best)) & asked
+    answered = bool(best) and (bool(found.kind) or len(covered) * 2 > len(asked))
+    chosen = sorted(best, key=lambda source: source.number) if answered else []
+    parts = [_excerpt(source, asked, encoder, whole=bool(found.kind)) for source in chosen]
+    cited = tuple(source.number for source in chosen)
+    nearest = () if answered else _nearest(found)
+    text = "\n\n".join(parts)
+    sources = context.sources
+    return Answer(question, text, sources, cited, answered, STAND_IN_NAME, context, (), nearest, _kinds(found))
+
+
+def _common(text: str, asked: set[int], encoder: Bm25Encoder) -> int:
+    """How many of the words that are asked for a text has."""
+    return len(asked & set(encoder.encode_query(text).indices))
+
+
+def _excerpt(source: Source, asked: set[int], encoder: Bm25Encoder, whole: bool) -> str:
+    """The best sentences of a source in their order, or its text, with its number."""
+    if whole:
+        return f"{_FENCES.sub('', source.text).strip()} [{source.number}]"
+    sentences = split_sentences(plain_text(source.text)) or [" ".join(source.text.split())]
+    order = sorted(range(len(sentences)), key=lambda at: (-_common(sentences[at], asked, encoder), at))
+    return " ".join(sentences[at] for at in sorted(order[:SENTENCES])) + f" [{source.number}]"

@@ -1,0 +1,191 @@
+"""What a model says, as it comes, with citations and links that are there alone.
+
+A number in brackets that is no source's, and a link that stands in no source, were
+made up: they are dropped, and told. Code is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container
+from dataclasses import dataclass, field
+
+NO_ANSWER = "NO_ANSWER"  # what a model says first where the sources do not answer
+_HELD = 600  # characters that are waited for what a bracket begins
+_SPECIAL = re.compile(r"!?\[|<|`+|https?:")
+_BEGUN = re.compile(r"(?: (?:!|https?|h|ht|htt)?|!|https?|h|ht|htt)\Z")  # what may become special, or go with it
+_LINK = re.compile(
+    r"(!?)\[([^\[\]]*)\]\(\s*<?([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
+)
+_CITATION = re.compile(r"\[\^?(\d{1,4}(?:\s*[,;–-]\s*\^?\d{1,4})*)\]")
+_AUTOLINK = re.compile(r"<((?:https?|mailto|file|data|javascript):[^<>\s]*)>")
+_ADDRESS = re.compile(r"https?:[^\s<>\"'`\])}]+")
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+
+
+@dataclass
+class CitedText:
+    """Takes a text in parts. sources: the numbers that can be cited; knows: whether a link
+    stands in what the model was shown. After `finish`, `text` is all that was let through,
+    `cited` the sources in the order of their first citations, `dropped` what was not;
+    `refused` says whether it began with NO_ANSWER, which is taken out."""
+
+    sources: Container[int]
+    knows: Callable[[str], bool]
+    text: str = ""
+    cited: list[int] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    refused: bool = False
+    _buffer: str = ""
+    _begun: bool = False
+    _fence: str = ""
+    _gap: str = ""
+
+    def feed(self, part: str) -> str:
+        """What can be shown after a further part."""
+        self._buffer += part
+        return self._take(final=False)
+
+    def finish(self) -> str:
+        """What is left, at the end of the text."""
+        return self._take(final=True)
+
+    def _take(self, final: bool) -> str:
+        if not self._begun and not self._begin(final):
+            return ""
+        taken = ""
+        while self._buffer:
+            piece = self._fenced(final) if self._fence else self._prose(final)
+            if piece is None:
+                break
+            taken += piece
+            self.text += piece
+        return taken
+
+    def _begin(self, final: bool) -> bool:
+        """Whether the text has begun; NO_ANSWER at its start is taken out."""
+        start = self._buffer.lstrip().lstrip('*`"')
+        if not final and len(start) < len(NO_ANSWER) + 2 and NO_ANSWER.startswith(start[: len(NO_ANSWER)]):
+            return False
+        if start.startswith(NO_ANSWER):
+            self.refused, start = True, start[len(NO_ANSWER) :]
+        self._buffer = start.lstrip('*`".:,– \n') if self.refused else self._buffer.lstrip()
+        self._begun = bool(self._buffer)
+        return self._begun
+
+    def _fenced(self, final: bool) -> str | None:
+        """A line of code; the fence that ends it."""
+        line, end, rest = self._buffer.partition("\n")
+        if not end and not final:
+            return None
+        if line.strip() and set(line.strip()) == {self._fence[0]} and len(line.strip()) >= len(self._fence):
+            self._fence = ""
+        self._buffer = rest
+        return line + end
+
+    def _prose(self, final: bool) -> str | None:
+        """Text up to what may be a citation, a link or code; that, where it is whole."""
+        if fence := self._opening_fence():
+            return None if "\n" not in self._buffer and not final else self._open_fence(fence)
+        found = _SPECIAL.search(self._buffer)
+        if found is None or found.start() > 0:
+            return self._plain(found.start() if found else len(self._buffer), found is None and not final)
+        return self._special(found[0], final)
+
+    def _opening_fence(self) -> str:
+        at_start = not self.text or self.text.endswith("\n")
+        found = _FENCE.match(self._buffer) if at_start else None
+        return found[0] if found else ""
+
+    def _open_fence(self, fence: str) -> str:
+        self._fence = fence
+        line, end, self._buffer = self._buffer.partition("\n")
+        return line + end
+
+    def _plain(self, end: int, more: bool) -> str | None:
+        """Text without anything special, up to `end`; of a line's end that may go on, as
+        much as is sure."""
+        text = self._buffer[:end]
+        cut = text.find("\n") + 1  # a fence may begin the next line
+        text = text[:cut] if cut else text
+        if more and not cut and (begun := _BEGUN.search(text)):
+            text = text[: begun.start()]
+        self._buffer = self._buffer[len(text) :]
+        if self._buffer and text.endswith(" ") and not more:
+            self._gap, text = " ", text[:-1]
+            return text
+        return text or None
+
+    def _special(self, sign: str, final: bool) -> str | None:
+        """What begins with a bracket, a `<`, a backtick or an address."""
+        buffer = self._buffer
+        if sign[0] == "`":
+            return self._code(sign, final)
+        for pattern, read in ((_LINK, self._link), (_CITATION, self._cite), (_AUTOLINK, self._address),
+                              (_ADDRESS, self._address)):  # fmt: skip
+            found = pattern.match(buffer)
+            if found is None:
+                continue
+            if not final and self._goes_on(found):
+                return None
+            self._buffer = buffer[found.end() :]
+            return self._after_gap(read(found))
+        if not final and len(buffer) < _HELD and "\n" not in buffer and not buffer.startswith("< "):
+            return None
+        return self._literally(len(sign))
+
+    def _goes_on(self, found: re.Match[str]) -> bool:
+        """Whether what comes may belong to it: an address, or a link's that is to follow."""
+        rest = self._buffer[found.end() :]
+        if found.re is _CITATION and rest.startswith("("):
+            return len(rest) < _HELD and "\n" not in rest and ")" not in rest
+        return not rest and found.re is not _LINK
+
+    def _literally(self, size: int) -> str:
+        taken, self._buffer = self._buffer[:size], self._buffer[size:]
+        return self._after_gap(taken)
+
+    def _after_gap(self, text: str) -> str:
+        """What comes after a blank; where it was dropped, the blank goes, too."""
+        gap, self._gap = self._gap, ""
+        return gap + text if text else ""
+
+    def _code(self, ticks: str, final: bool) -> str | None:
+        """A code span, whole."""
+        found = re.match(rf"{ticks}(?!`)(.+?)(?<!`){ticks}(?!`)", self._buffer, re.S)
+        if found and (final or found.end() < len(self._buffer)):
+            return self._literally(found.end())
+        if not final and len(self._buffer) < _HELD and "\n\n" not in self._buffer:
+            return None
+        return self._literally(len(ticks))
+
+    def _cite(self, found: re.Match[str]) -> str:
+        numbers = [int(number) for number in re.findall(r"\d+", found[1])]
+        if (
+            re.search(r"\d\s*[–-]\s*\^?\d", found[1])
+            and len(numbers) == 2
+            and numbers[0] < numbers[1] < numbers[0] + 50
+        ):
+            numbers = list(range(numbers[0], numbers[1] + 1))
+        good = list(dict.fromkeys(number for number in numbers if number in self.sources))
+        self.cited += [number for number in good if number not in self.cited]
+        self.dropped += [f"[{number}]" for number in dict.fromkeys(numbers) if number not in good]
+        return f"[{', '.join(map(str, good))}]" if good else ""
+
+    def _link(self, found: re.Match[str]) -> str:
+        image, text, address = found.groups()
+        if self.knows(address):
+            return found[0]
+        self.dropped.append(address)
+        number = re.fullmatch(r"\^?(\d{1,4})", text)
+        if number and int(number[1]) in self.sources:  # a citation that was made a link
+            return self._cite(re.match(_CITATION, f"[{number[1]}]"))  # type: ignore[arg-type]
+        return "" if image else text
+
+    def _address(self, found: re.Match[str]) -> str:
+        address = found[1] if found.re is _AUTOLINK else found[0].rstrip(".,;:!?")
+        if self.knows(address):
+            return found[0]
+        self.dropped.append(address)
+        self._buffer = found[0][len(address) :] * (found.re is _ADDRESS) + self._buffer
+        return ""

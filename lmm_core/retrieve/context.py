@@ -1,0 +1,350 @@
+"""What a model is shown of the material: passages, or headings, within a budget of tokens."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..models.tokens import count_tokens
+from ..scan.seams import sentence_ends
+from .delimit import enclose
+from .passages import Material, Passage, Section, place
+
+if TYPE_CHECKING:
+    from .retriever import Found
+
+Count = Callable[[str], int]
+BUDGET = 1000  # tokens
+# A section is taken whole where its text has at most this share of the budget, or where at
+# least this share of its passages is among the best; measured by benchmarks/ask.py.
+SMALL = 0.25
+HIT = 0.75
+BEST = 5  # passages
+TEXT_LEFT_OUT = "(Some of the text under these headings is left out: no room.)"
+SHORTEST_OVERLAP = 16  # characters; fewer that are alike are chance
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Passages of one section and of the same types that follow one another, as one text.
+    `number` is what it is cited by, `titles` lead to its section, `depth` is the level of
+    its heading, lines count from 1, the last included; `ids` are those of its passages."""
+
+    number: int
+    titles: tuple[str, ...]
+    docid: str
+    source: str
+    anchor: str
+    path: str
+    line_start: int
+    line_end: int
+    kinds: tuple[str, ...]
+    depth: int
+    text: str
+    ids: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """`file:line-line`."""
+        return place(self.source, self.line_start, self.line_end)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a model is shown: `text` has `tokens` tokens; `sources` are in it, in this
+    order, numbered from 1."""
+
+    text: str
+    sources: tuple[Source, ...] = ()
+    tokens: int = 0
+
+
+def build_context(found: Found, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True) -> Context:
+    """The passages that fit a question best, as many as fit into `budget` tokens, those of
+    the headers counted (`count` counts a text's tokens).
+
+    The passages have their turns by rank. With `whole`, the largest section that holds one
+    is taken in its place where that fits into what is left and is worth it: where it is
+    small (`SMALL`), or many of its passages are among the best (`HIT` of them among `BEST`).
+    Of it come the passages of the type that was asked for (without one, plain text);
+    others, such as its exercises, where they have been hit, in their own turn. A passage
+    that does not fit is left out, and smaller ones after it have their turn; where none at
+    all fits, the best one is cut at the end of a line or sentence. What comes is in the
+    order of the documents, and no text comes twice."""
+    draft = Draft(found.material, budget, count)
+    best = {passage.id for passage in found.passages[:BEST]}
+    for passage in found.passages:
+        if passage.id in draft:
+            continue
+        choices = _around(found, passage, best, draft) if whole else iter(())
+        if not any(draft.add(passages) for passages in choices):
+            draft.add([passage])
+    if not draft and found.passages:
+        draft.add_beginning(found.passages[0])
+    return draft.context()
+
+
+def _around(found: Found, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Passage]]:
+    """The passages of the sections that hold a passage and are worth taking whole, the
+    largest section first."""
+    sections: list[list[Passage]] = []
+    section: Section | None = found.material.section_of(passage)
+    while section is not None:
+        passages = [one for one in section.all_passages() if one.id == passage.id or fits_kind(one, found.kind)]
+        worth = sum(one.id in best for one in passages) >= HIT * len(passages)
+        if draft.have_room(passages, draft.budget if worth else int(SMALL * draft.budget)):
+            sections.append(passages)
+        section = section.parent
+    return reversed(sections)
+
+
+def fits_kind(passage: Passage, kind: str) -> bool:
+    """Whether a passage is of a type; with "", whether it is text of the notes."""
+    return kind in passage.kinds if kind else not passage.kinds
+
+
+# Choosing
+
+
+@dataclass
+class Draft:
+    """Passages of a material that are chosen one after the other, as long as their context,
+    which begins with the text `before`, has at most `budget` tokens; `tokens` it has so far."""
+
+    material: Material
+    budget: int
+    count: Count = count_tokens
+    before: str = ""
+    _chosen: dict[str, Passage] = field(default_factory=dict, init=False)
+    tokens: int = field(default=0, init=False)
+    _sizes: dict[str, int] = field(default_factory=dict, init=False)
+    _order: dict[str, int] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._order = {document.docid: at for at, document in enumerate(self.material.documents)}
+        self.tokens = self.count(self.before) if self.before else 0
+
+    def __contains__(self, ident: str) -> bool:
+        return ident in self._chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def have_room(self, passages: Iterable[Passage], room: int) -> bool:
+        """Whether the passages' own texts have at most `room` tokens; counts no more of them
+        than it has to."""
+        for passage in passages:
+            if passage.text not in self._sizes:
+                self._sizes[passage.text] = self.count(passage.text)
+            room -= self._sizes[passage.text]
+            if room < 0:
+                return False
+        return True
+
+    def add(self, passages: Sequence[Passage]) -> bool:
+        """Take passages, all or none; returns whether they fit. One whose text is there
+        already is not taken again."""
+        texts = {one.text: one.id for one in (*passages[::-1], *self._chosen.values())}
+        new = {one.id: one for one in passages if one.id not in self._chosen and texts[one.text] == one.id}
+        if not self.have_room(new.values(), self.budget - self.tokens):
+            return False  # what is around them is not even counted
+        chosen = self._chosen | new
+        tokens = self.count(self._text(chosen.values())) if new else self.tokens
+        if tokens > self.budget:
+            return False
+        self._chosen, self.tokens = chosen, tokens
+        return True
+
+    def add_beginning(self, passage: Passage) -> bool:
+        """Take as much of a passage's beginning as fits, to the end of a line or sentence;
+        returns whether any did."""
+        ends = sorted({*sentence_ends(passage.text), *(at.start() for at in re.finditer("\n", passage.text))})
+        low, high = 0, len(ends)
+        while low < high:  # the first `low` ends fit
+            middle = (low + high) // 2
+            if self.count(self._text([_beginning(passage, ends[middle])])) <= self.budget:
+                low = middle + 1
+            else:
+                high = middle
+        cut = _beginning(passage, ends[low - 1]) if low else None
+        return cut is not None and bool(cut.text) and self.add([cut])
+
+    def context(self) -> Context:
+        """What has been taken."""
+        text = self._text(self._chosen.values())
+        return Context(text, tuple(self._sources(self._chosen.values())), self.tokens)
+
+    def _text(self, passages: Iterable[Passage]) -> str:
+        shown = (self._shown(source) for source in self._sources(passages))
+        return "\n\n".join(filter(None, [self.before, *shown]))
+
+    def _shown(self, source: Source) -> str:
+        return enclose("source", f"{_header(source, self.material)}\n\n{source.text}", source.number)
+
+    def _sources(self, passages: Iterable[Passage]) -> Iterator[Source]:
+        runs: list[list[Passage]] = []
+        for passage in sorted(passages, key=lambda one: (self._order[one.docid], one.sequence, one.id)):
+            if runs and _follows(runs[-1][-1], passage, self.material):
+                runs[-1].append(passage)
+            else:
+                runs.append([passage])
+        return (_source(number, run) for number, run in enumerate(runs, 1))
+
+
+def _beginning(passage: Passage, end: int) -> Passage:
+    text = passage.text[:end].rstrip()
+    return replace(passage, text=text, line_end=min(passage.line_end, passage.line_start + text.count("\n")))
+
+
+def _follows(one: Passage, other: Passage, material: Material) -> bool:
+    """Whether a passage is the next one in its section, and of the same types."""
+    if one.key != other.key or one.kinds != other.kinds:
+        return False
+    between = range(one.sequence + 1, other.sequence)
+    return not between or not any(p.sequence in between for p in material.section_of(one).passages)
+
+
+def _source(number: int, run: Sequence[Passage]) -> Source:
+    first = run[0]
+    return Source(
+        number, first.titles, first.docid, first.source, first.anchor, first.path, first.line_start,
+        max(one.line_end for one in run), first.kinds, first.depth, merge(run), tuple(one.id for one in run),
+    )  # fmt: skip
+
+
+def merge(passages: Sequence[Passage]) -> str:
+    """The text of passages that follow one another; what one repeats of the one before it
+    comes once."""
+    text, last = "", 0
+    for passage in passages:
+        if size := repeated(text, last, passage):
+            text = text.rstrip() + passage.text[size:]
+        elif text:
+            gap = passage.line_start - last
+            text += (" " if gap <= 0 else "\n" if gap == 1 else "\n\n") + passage.text
+        else:
+            text = passage.text
+        last = passage.line_end
+    return text
+
+
+def repeated(before: str, last: int, passage: Passage) -> int:
+    """How many characters at the start of a passage repeat the text before it, which ends in
+    the line `last`: its end, or the header of a table that was cut."""
+    return (_overlap(before, passage) or _table_header(before, passage)) if _may_repeat(passage, last) else 0
+
+
+def _may_repeat(passage: Passage, last: int) -> bool:
+    """Whether a passage may repeat some of the one before, which ends in the line `last`: it
+    goes on in that line, or has more lines than are its own."""
+    return passage.line_start <= last or passage.text.count("\n") > passage.line_end - passage.line_start
+
+
+def _overlap(before: str, passage: Passage) -> int:
+    """How many characters at the start of a passage are the end of the text before it:
+    whole words, at least `SHORTEST_OVERLAP`."""
+    before, text = before.rstrip(), passage.text
+    start = text[:SHORTEST_OVERLAP]
+    at = before.find(start, max(0, len(before) - len(text))) if len(start) == SHORTEST_OVERLAP else -1
+    while at >= 0:
+        if text.startswith(before[at:]) and (at == 0 or before[at - 1].isspace()):
+            return len(before) - at
+        at = before.find(start, at + 1)
+    return 0
+
+
+def _table_header(before: str, passage: Passage) -> int:
+    """How long the lines are that a passage has more than its own, where they are a table's."""
+    lines = passage.text.split("\n")
+    header = "\n".join(lines[: max(0, len(lines) - (passage.line_end - passage.line_start + 1))])
+    return len(header) if header.startswith(("|", "+-")) and header in before else 0
+
+
+def _header(source: Source, material: Material) -> str:
+    """Where a source stands, in two lines: its number, titles and types; its depth and
+    lines, and the titles of the sections around it."""
+    titles = " > ".join(map(_line, source.titles))
+    kinds = f" ({', '.join(map(_line, source.kinds))})" if source.kinds else ""
+    before, after = material.around(material.sections[source.docid, source.path])
+    around = [f"{word}: {_line(one.title)}" for word, one in (("before", before), ("after", after)) if one]
+    said = f"[{source.number}] {titles}{kinds}".rstrip()
+    return f"{said}\n{'; '.join([f'depth {source.depth}', _line(source.place), *around])}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+# Headings
+
+
+def outline_context(
+    material: Material, level: int, budget: int = BUDGET, count: Count = count_tokens, text: bool = False
+) -> Context:
+    """The headings of a material down to a level (1: those that stand under no other
+    title), with their lines, in at most `budget` tokens: a model can say which of them it
+    wants to read.
+
+    Their summaries come with them, down to the level for which there is room; with `text`,
+    in place of the summaries, the text of the notes under them. What is deepest is left out
+    first, then what comes last; where something is left out, the context says so."""
+    sections = [one for one in material.walk() if len(one.titles) <= level and (one.titles or one.passages)]
+    outline = _outline(sections, budget, count, summaries=not text)
+    draft = Draft(material, budget, count, outline)
+    if not text or not outline or _fill(draft, sections):
+        return draft.context()
+    noted = Draft(material, budget, count, f"{outline}\n\n{TEXT_LEFT_OUT}")
+    if noted.tokens > budget:
+        return draft.context()
+    _fill(noted, sections)
+    return noted.context()
+
+
+def _fill(draft: Draft, sections: Sequence[Section]) -> bool:
+    """Take the sections' texts, level by level; returns whether all had room."""
+    for level in sorted({len(one.titles) for one in sections}):
+        under = [section for section in sections if len(section.titles) == level]
+        passages = [one for section in under for one in section.passages if fits_kind(one, "")]
+        if not draft.add(passages):
+            return all(draft.add([passage]) for passage in passages)  # as many as there is room for
+    return True
+
+
+def _outline(sections: Sequence[Section], budget: int, count: Count, summaries: bool) -> str:
+    """A list of headings; without the deepest, or without the last of the highest, where
+    there is no room for all; "" where there is none."""
+    levels = sorted({len(section.titles) for section in sections}, reverse=True)
+
+    def fits(shown: Sequence[Section], down_to: int = -1) -> bool:
+        return count(_list(shown, len(sections), down_to)) <= budget
+
+    shown: Sequence[Section] = []
+    for level in levels:
+        shown = [section for section in sections if len(section.titles) <= level]
+        if fits(shown):
+            break
+    else:
+        top = shown
+        shown = top[: bisect_left(range(1, len(top) + 1), True, key=lambda length: not fits(top[:length]))]
+    if not shown or not fits(shown):
+        return ""
+    down_to = next((level for level in levels if summaries and fits(shown, level)), -1)
+    return _list(shown, len(sections), down_to)
+
+
+def _list(shown: Sequence[Section], of: int, down_to: int) -> str:
+    """Headings, one a line, with the summaries of those down to a level."""
+    lines = []
+    for section in shown:
+        indent = "  " * max(0, len(section.titles) - 1)
+        lines.append(f"{indent}- {_line(section.title)} ({_line(section.place)})")
+        if section.summary and len(section.titles) <= down_to:
+            lines.append(f"{indent}  {_line(section.summary)}")
+    if of > len(shown):
+        lines.append(f"({of - len(shown)} more headings: no room)")
+    if down_to >= 0 and any(section.summary and len(section.titles) > down_to for section in shown):
+        lines.append(f"(summaries below level {down_to}: no room)")
+    return enclose("outline", "\n".join(lines))

@@ -1,0 +1,192 @@
+"""Typed parts of the material, whole: an exercise with its solution, a definition, a topic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..markdown.regions import split_fences
+from .context import merge
+from .passages import Material, Passage, Section, place
+
+EXERCISE, DEFINITION, TOPIC, SOLUTION = "exercise", "definition", "topic", "solution"
+# What a solution is headed by, in the languages of the word lists and some more.
+_WORD = (
+    r"(?:solutions?|answers?|lösung(?:en|sweg)?|antwort(?:en)?|corrigés?|réponses?|soluzion[ei]|rispost[ae]"
+    r"|soluci(?:ón|ones)|respuestas?|resolução|soluç(?:ão|ões)|oplossing(?:en)?|lösning(?:ar)?|rozwiązani[ea])"
+)
+_SOLUTION = re.compile(
+    rf"(?:\w+ )?{_WORD}(?: (?:to|of|for|zu[rm]?|der|de|du|à|a|al|di|del)\b.*| ?[(\d].*|[:.].*)?", re.I
+)
+_SOLUTION_DIV = re.compile(rf"[ \t]*(?::{{3,}}[ \t]*(?:\{{[^\n]*?\.)?|<(?:div|section)\b[^\n>]*?[\"' ]){_WORD}\b", re.I)
+_SOLUTION_LINE = re.compile(
+    rf"^(?:{_SOLUTION_DIV.pattern}|[ ]{{0,3}}(?:\#{{1,6}}[ ]+(?P<title>[^\n]+)"
+    rf"|(?P<mark>\*\*|__|\*|_)(?P<lead>[^\n*_]+?)(?P=mark)|{_WORD} ?\d*:))",
+    re.I | re.M,
+)
+_LEAD = re.compile(r"\s*(\*\*|__)(?P<lead>[^\n]{1,200}?)\1")
+_FENCE_LINE = re.compile(r"^[ \t]*(?::{3,}[^\n]*|</?(?:div|section)\b[^<>\n]*>[ \t]*)(?:\n|\Z)", re.M | re.I)
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_OPENS = re.compile(r"\s*(?::{3,}[ \t]*[^\s:]|<(?:div|section)\b)", re.I)
+
+
+@dataclass(frozen=True)
+class Item:
+    """An exercise, a definition, a topic, or whatever else a type says: `title` is the term
+    or the name ("" where it has none), `text` and `solution` are markdown without the fences
+    around it."""
+
+    kind: str
+    title: str
+    text: str
+    solution: str
+    section: Section
+    passages: tuple[Passage, ...]
+
+    @property
+    def place(self) -> str:
+        """`file:line-line`, the solution included."""
+        lines = [one.line_start for one in self.passages] + [one.line_end for one in self.passages]
+        return place(self.section.source, min(lines), max(lines))
+
+
+def find_items(material: Material) -> list[Item]:
+    """The typed parts of a material, in their order; each passage that has a type belongs to
+    one of them, summaries aside."""
+    return [item for document in material.documents for item in items_under(document)]
+
+
+def items_under(section: Section) -> list[Item]:
+    """The typed parts of a section and of those under it, in their order."""
+    found, given = _own_items(section), {id(part) for part in _parts(section)}
+    rest = [item for child in section.children if id(child) not in given for item in items_under(child)]
+    return [*found, *rest]
+
+
+def is_solution(title: str) -> bool:
+    """Whether a title is that of a solution, in one of the languages that are known here."""
+    return _SOLUTION.fullmatch(title.strip(" \t*_.:")) is not None
+
+
+def own_text(section: Section) -> list[Passage]:
+    """A section's own passages that have no type: the text of the notes."""
+    return [passage for passage in section.passages if not kind_of(passage)]
+
+
+def kind_of(passage: Passage) -> str:
+    """A passage's first type; "" for text of the notes. A div of the class `solution` is a
+    solution, whether it is left out of the notes or not."""
+    if not passage.kinds:
+        return SOLUTION if _SOLUTION_DIV.match(passage.text) else ""
+    return passage.kinds[0]
+
+
+def without_fences(text: str) -> str:
+    """A text without the lines that open and close divs, and without comments: these are
+    not shown to readers. Code keeps all."""
+    pieces = [
+        piece if is_code else _COMMENT.sub("", _FENCE_LINE.sub("", piece)) for is_code, piece in split_fences(text)
+    ]
+    return "".join(pieces).strip("\n")
+
+
+def lead_of(text: str) -> str:
+    """The bold words that a text begins with, without the full stop; "" for none."""
+    found = _LEAD.match(text)
+    return found["lead"].strip().rstrip(".:").strip() if found else ""
+
+
+def _own_items(section: Section) -> list[Item]:
+    """The items of a section's own passages, with what its subsections have of them."""
+    groups, parts = list(_groups(section.passages)), _parts(section)
+    made = [_item(section, kind, group, len(groups) == 1) for kind, group in groups]
+    exercises = [at for at, item in enumerate(made) if item.kind == EXERCISE]
+    unsolved = [at for at in exercises if not made[at].solution] or exercises[-1:]
+    for part in parts:
+        for at in unsolved if is_solution(part.title) else exercises[-1:]:
+            made[at] = _with_part(made[at], part)
+    return made
+
+
+def _with_part(item: Item, part: Section) -> Item:
+    """An exercise with a subsection that belongs to it."""
+    text, solution = item.text, item.solution
+    if is_solution(part.title):
+        own = [_clean(part.passages), *(_with_titles(child) for child in part.children)]
+        solution = "\n\n".join(filter(None, [solution, *own]))
+    else:
+        text = f"{text}\n\n{_with_titles(part)}"
+    return replace(item, text=text, solution=solution, passages=(*item.passages, *part.all_passages()))
+
+
+def _parts(section: Section) -> list[Section]:
+    """The subsections that belong to a section's own exercise: its solution, and where it has
+    one, the parts of the question."""
+    if not any(kind_of(passage) == EXERCISE for passage in section.passages):
+        return []
+    solutions = [child for child in section.children if is_solution(child.title)]
+    typed = [child for child in section.children if _is_part(child)] if solutions else []
+    return [child for child in section.children if child in solutions or child in typed]
+
+
+def _is_part(section: Section) -> bool:
+    passages = section.all_passages()
+    solved = any(is_solution(one.title) for child in section.children for one in child.walk())
+    return not solved and all(kind_of(passage) == EXERCISE for passage in passages)
+
+
+def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
+    """Passages that make one item: one begins with a div, or with bold words that are not
+    those of a solution; what follows it goes on with it."""
+    kind, group = "", list[Passage]()
+    for passage in passages:
+        own = kind_of(passage)
+        if group and (own == kind or (kind == EXERCISE and own == SOLUTION)) and not _begins(passage):
+            group.append(passage)
+            continue
+        if group:
+            yield kind, group
+        kind, group = own, [passage] if own else []
+    if group:
+        yield kind, group
+
+
+def _begins(passage: Passage) -> bool:
+    if kind_of(passage) == SOLUTION or _SOLUTION_DIV.match(passage.text):
+        return False
+    lead = lead_of(without_fences(passage.text))
+    return not is_solution(lead) and bool(lead or _OPENS.match(passage.text))
+
+
+def _item(section: Section, kind: str, group: list[Passage], alone: bool) -> Item:
+    """alone: it is the section's only item, so that the section's title may be its name."""
+    solved = [passage for passage in group if kind == EXERCISE and kind_of(passage) == SOLUTION]
+    text = merge([passage for passage in group if passage not in solved])
+    text, inside = cut_solution(text) if kind == EXERCISE else (text, "")
+    text, inside = without_fences(text), without_fences(inside)
+    title = lead_of(text) or (section.titles[-1] if alone and section.titles and not own_text(section) else "")
+    solution = "\n\n".join(filter(None, [inside, _clean(solved)]))
+    return Item(kind, title, text, solution, section, tuple(group))
+
+
+def _clean(passages: Sequence[Passage]) -> str:
+    return without_fences(merge(passages))
+
+
+def _with_titles(section: Section) -> str:
+    """A section with its subsections, each under its title in bold."""
+    return "\n\n".join(f"**{part.title}**\n\n{_clean(part.passages)}".strip() for part in section.walk())
+
+
+def cut_solution(text: str) -> tuple[str, str]:
+    """An exercise and its solution: all from the first div, heading or paragraph on that is
+    headed so (**Solution.**); "" where there is none."""
+    at = 0
+    for is_code, piece in split_fences(text):
+        for found in [] if is_code else _SOLUTION_LINE.finditer(piece):
+            named = found["title"] or found["lead"]
+            if (not named or is_solution(named)) and text[: at + found.start()].strip():
+                return text[: at + found.start()].rstrip(), text[at + found.start() :]
+        at += len(piece)
+    return text, ""

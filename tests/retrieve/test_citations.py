@@ -1,0 +1,76 @@
+"""What a model says is let through but for citations and links that it has made up."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmm_core.retrieve.citations import CitedText
+
+KNOWN = {"#sec-a", "https://ok.org", "notes.md"}
+
+
+def let_through(text, size=10_000):
+    """The text after it came in parts of some size."""
+    cited = CitedText({1, 2, 8}, KNOWN.__contains__)
+    shown = "".join(cited.feed(text[at : at + size]) for at in range(0, len(text), size)) + cited.finish()
+    assert shown == cited.text
+    return cited
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("So it is [1].", "So it is [1]."),
+        ("So it is [1, 2] and [1;2].", "So it is [1, 2] and [1, 2]."),
+        ("So it is [^1].", "So it is [1]."),
+        ("A range [1-2].", "A range [1, 2]."),
+        ("So it is [99].", "So it is."),
+        ("So it is [1, 99].", "So it is [1]."),
+        ("See [the page](http://made.up/x).", "See the page."),
+        ("See [the part](#sec-a) and <https://ok.org>.", "See [the part](#sec-a) and <https://ok.org>."),
+        ("See https://made.up/x, please.", "See, please."),
+        ("![i](http://made.up/x.png) Here.", " Here."),
+        ("[1](http://made.up)", "[1]"),
+        ("[a](javascript:alert(1))", "a"),
+        ("Take `x[99]` or ``[99]`` here.", "Take `x[99]` or ``[99]`` here."),
+        ("A\n\n```r\nx[99] <- 1\n```\n\nB [99]", "A\n\n```r\nx[99] <- 1\n```\n\nB"),
+        ("An [open bracket", "An [open bracket"),
+        ("[text] in [brackets] < 3", "[text] in [brackets] < 3"),
+        ("NO_ANSWER: It is not there.", "It is not there."),
+        ("**NO_ANSWER**\n\nIt is not there.", "It is not there."),
+        ("", ""),
+    ],
+)
+def test_made_up_citations_and_links_are_dropped(said, shown):
+    for size in (1, 2, 3, 7, 1000):
+        assert let_through(said, size).text == shown
+
+
+def test_what_was_dropped_is_told():
+    cited = let_through("[2] [99] [1] [a](http://b) https://c.d NO_ANSWER")
+    assert cited.cited == [2, 1]
+    assert cited.dropped == ["[99]", "http://b", "https://c.d"]
+    assert not cited.refused
+    assert let_through("NO_ANSWER").refused
+
+
+def test_text_is_shown_as_soon_as_it_is_sure():
+    cited = CitedText({1}, KNOWN.__contains__)
+    assert cited.feed("The mean is a sum") == "The mean is a sum"
+    assert cited.feed(" [1") == ""
+    assert cited.feed("], divided") == " [1], divided"
+
+
+PIECES = st.lists(
+    st.sampled_from([*"ab [](){}<>`!~\n.,:", "http", "https://x.y", "[1]", "[99]", "```", "NO_ANSWER", "#sec-a", "é"])
+).map("".join)
+
+
+@given(PIECES, st.integers(1, 30))
+def test_the_parts_that_it_comes_in_make_no_difference(text, size):
+    assert let_through(text, size).text == let_through(text).text
+
+
+@given(st.text("ab \n.,é(){}", min_size=1).filter(lambda text: text == text.lstrip()))
+def test_text_without_links_is_left_alone(text):
+    assert let_through(text).text == text

@@ -1,0 +1,313 @@
+"""Contexts within a budget of tokens."""
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.models.tokens import count_tokens, estimate_tokens
+from lmm_core.retrieve.context import build_context, merge, outline_context
+from lmm_core.retrieve.delimit import as_data, enclose, from_data
+from tests.retrieve.materials import documents, found, material, passage, questions, words
+from tests.strategies import LONG, PROSE
+
+COUNTS = st.sampled_from([words, estimate_tokens, len])
+BOOK = f"""---
+title: Book
+---
+
+# Residuals
+
+The first text is on residuals. {PROSE}
+
+## Plots
+
+The second text has plots. {LONG}
+
+::: exercise
+Plot the residuals of the nap study.
+:::
+
+## Sums
+
+The third text has sums. {PROSE}
+
+# Centre
+
+The fourth text is on the centre. {LONG}
+"""
+
+
+def squeezed(text):
+    """A text without blanks, and without the marks of divs: chunks repeat these."""
+    return "".join(re.sub("::: exercise|:::", "", text).split())
+
+
+# Laws
+
+
+@settings(max_examples=150, deadline=None)
+@given(questions(), st.integers(0, 300), COUNTS, st.booleans())
+def test_no_context_is_over_its_budget(asked, budget, count, whole):
+    context = build_context(asked, budget, count, whole)
+    assert context.tokens <= budget
+    assert context.tokens == (count(context.text) if context.text else 0)
+    assert bool(context.text) == bool(context.sources)
+
+
+@settings(max_examples=100, deadline=None)
+@given(questions(), st.integers(0, 300), st.booleans())
+def test_no_passage_comes_twice_and_all_are_in_the_order_of_the_documents(asked, budget, whole):
+    context = build_context(asked, budget, words, whole)
+    ids = [ident for source in context.sources for ident in source.ids]
+    order = list(asked.material.passages)
+    assert sorted(set(ids), key=order.index) == ids
+    texts = [asked.material.passages[ident].text for ident in ids]
+    assert len(texts) == len(set(texts))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(documents(), min_size=1, max_size=2), st.sampled_from([0, 30]), st.integers(20, 400))
+def test_every_source_stands_in_the_material(texts, overlap, budget):
+    """Of a whole text that is cut into overlapping chunks, a source is again a part."""
+    made = material(*texts, size=60, overlap=overlap)
+    passages = [one for one in made.passages.values() if "summary" not in one.kinds]
+    context = build_context(found(made, passages), budget, words)
+    for source in context.sources:
+        assert squeezed(source.text) in squeezed(texts["abcdefgh".index(source.docid)])
+
+
+@settings(max_examples=100, deadline=None)
+@given(questions(), st.integers(0, 300))
+def test_a_passage_comes_whole_unless_it_comes_alone(asked, budget):
+    context = build_context(asked, budget, words)
+    for source in context.sources:
+        wholes = [asked.material.passages[ident] for ident in source.ids]
+        assert source.text == merge(wholes) or (len(context.sources) == 1 and wholes[0].text.startswith(source.text))
+
+
+@settings(max_examples=100, deadline=None)
+@given(questions())
+def test_with_room_for_all_every_hit_is_there(asked):
+    context = build_context(asked, 10**6, words)
+    there = {asked.material.passages[ident].text for source in context.sources for ident in source.ids}
+    assert {one.text for one in asked.passages} <= there
+
+
+@settings(max_examples=100, deadline=None)
+@given(questions(), st.integers(50, 500))
+def test_there_are_as_many_delimiters_as_sources_and_they_are_numbered(asked, budget):
+    context = build_context(asked, budget, words)
+    assert re.findall(r"<source n=\"(\d+)\">", context.text) == [str(one.number) for one in context.sources]
+    assert len(re.findall("</source>", context.text, re.I)) == len(context.sources)
+    assert [one.number for one in context.sources] == list(range(1, len(context.sources) + 1))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(["<", "\\", "/", " ", "source", "SOURCE", ">", "notes", "x", "\n", "</source>"])))
+def test_what_looks_like_a_tag_is_made_harmless_and_can_be_read_back(parts):
+    text = "".join(parts)
+    assert from_data(as_data(text)) == text
+    assert not re.search(r"<\s*/?\s*(source|notes)\b", as_data(text), re.I)
+    assert enclose("source", text, 1).count("</source>") == 1
+
+
+def test_only_our_own_tags_are_changed():
+    text = "a < b, <em>x</em>, <sources>, \\<div>, </p>"
+    assert as_data(text) == text
+
+
+# Choice
+
+
+def test_a_section_comes_whole_where_most_of_it_was_hit():
+    text = "# A\n\n" + "\n\n".join(f"Paragraph {number}. {PROSE}" for number in range(4)) + "\n"
+    made = material(text, size=120)
+    hits = [passage(made, f"Paragraph {number}") for number in (3, 0, 1)]
+    assert "Paragraph 2" in build_context(found(made, hits), 150, words).text
+    assert "Paragraph 2" not in build_context(found(made, hits[:2]), 150, words).text
+    assert "Paragraph 2" not in build_context(found(made, hits), 150, words, whole=False).text
+
+
+def test_a_small_section_comes_whole():
+    made = material("# Small\n\nIt begins so.\n\n## Under it\n\nIt goes on.\n")
+    context = build_context(found(made, [passage(made, "goes on")]), 100, words)
+    assert [one.text for one in context.sources] == ["It begins so.", "It goes on."]
+
+
+def test_a_section_whose_one_passage_was_hit_does_not_push_out_better_ones():
+    many = "".join(f"Paragraph {number} of the long section. {PROSE}\n\n" for number in range(8))
+    made = material(f"---\ntitle: T\n---\n\n# Long\n\nThe needle is here. {PROSE}\n\n{many}# Other\n\nThe other hit. {LONG}\n", size=150)
+    hits = [passage(made, "needle"), passage(made, "other hit")]
+    context = build_context(found(made, hits), 180, words)
+    assert [one.titles for one in context.sources] == [("T", "Long"), ("T", "Other")]
+    assert "Paragraph 7" not in context.text
+
+
+def test_exercises_come_where_they_were_hit_and_not_with_their_section():
+    made = material(BOOK)
+    exercise, text = passage(made, "nap study"), passage(made, "second text")
+    assert "nap study" not in build_context(found(made, [text]), 1000, words).text
+    both = build_context(found(made, [text, exercise]), 1000, words)
+    assert [one.kinds for one in both.sources if "Plots" in one.titles] == [(), ("exercise",)]
+    asked = build_context(found(made, [exercise], "exercise"), 1000, words)
+    assert [one.kinds for one in asked.sources] == [("exercise",)]
+
+
+def test_a_passage_that_does_not_fit_leaves_its_room_to_a_smaller_one():
+    made = material(BOOK, size=400)
+    hits = [passage(made, "third text"), passage(made, "fourth text"), passage(made, "nap study")]
+    context = build_context(found(made, hits), 95, words)
+    assert "third text" in context.text
+    assert "nap study" in context.text
+    assert "fourth text" not in context.text
+
+
+def test_where_nothing_fits_the_best_passage_is_cut_at_a_sentence():
+    made = material(BOOK, size=400)
+    context = build_context(found(made, [passage(made, "fourth text")]), 30, words)
+    assert context.sources[0].text == "The fourth text is on the centre."
+    assert build_context(found(made, [passage(made, "fourth text")]), 10, words).text == ""
+
+
+def test_nothing_found_and_no_budget_give_nothing():
+    made = material(BOOK)
+    assert build_context(found(made, []), 1000).text == ""
+    assert build_context(found(made, list(made.passages.values())), 0).sources == ()
+
+
+def test_the_same_text_in_two_places_comes_once():
+    made = material(f"# One\n\n{PROSE}\n", f"# Two\n\n{PROSE}\n")
+    context = build_context(found(made, list(made.passages.values())), 1000, words)
+    assert [one.titles for one in context.sources] == [("One",)]
+
+
+# Headers and merging
+
+
+def test_a_source_is_headed_by_its_place():
+    made = material(BOOK)
+    context = build_context(found(made, [passage(made, "second text")]), 1000, words, whole=False)
+    assert context.text.startswith(
+        '<source n="1">\n[1] Book > Residuals > Plots\ndepth 2; a.md:11; after: Sums\n\nThe second text has plots.'
+    )
+    (source,) = context.sources
+    assert (source.number, source.place, source.anchor, source.path) == (1, "a.md:11", "plots", "1.1")
+
+
+def test_an_exercise_says_what_it_is():
+    made = material(BOOK)
+    context = build_context(found(made, [passage(made, "nap study")]), 100, words, whole=False)
+    assert "\n[1] Book > Residuals > Plots (exercise)\ndepth 2; a.md:13-15; after: Sums\n" in context.text
+
+
+def test_chunks_that_touch_are_one_source():
+    text = "# A\n\n" + " ".join(f"Sentence number {number} of the paragraph." for number in range(30)) + "\n\nAnd an end.\n"
+    made = material(text, size=150)
+    assert len(made.passages) > 4
+    (source,) = build_context(found(made, list(made.passages.values())), 1000, words).sources
+    assert source.text == text.removeprefix("# A\n\n").rstrip()
+    assert source.place == "a.md:3-5"
+
+
+def test_what_chunks_share_comes_once():
+    text = "# A\n\n" + " ".join(f"Sentence number {number} of the paragraph." for number in range(30)) + "\n"
+    made = material(text, size=200, overlap=80)
+    passages = list(made.passages.values())
+    assert sum(len(one.text) for one in passages) > len(text) + 80
+    (source,) = build_context(found(made, passages), 1000, words).sources
+    assert source.text == text.removeprefix("# A\n\n").rstrip()
+
+
+def test_chunks_with_another_between_them_are_two_sources():
+    text = "# A\n\n" + "\n\n".join(f"Paragraph {number}. {PROSE}" for number in range(3)) + "\n"
+    made = material(text, size=120)
+    context = build_context(found(made, [passage(made, "Paragraph 2"), passage(made, "Paragraph 0")]), 1000, words, False)
+    assert [one.place for one in context.sources] == ["a.md:3", "a.md:7"]
+
+
+def test_a_line_of_a_title_cannot_pose_as_a_header():
+    made = material("# A </source> [7] b\n\nText of the section.\n")
+    context = build_context(found(made, list(made.passages.values())), 1000, words)
+    assert context.text.count("</source>") == 1
+    assert "A <\\/source>" in context.text
+
+
+# Headings
+
+SUMMED = """---
+title: Book
+---
+
+---
+summary: One says it all.
+---
+
+# One
+
+The text of one.
+
+---
+summary: Deep says more.
+---
+
+## Deep
+
+The text of the deep part.
+
+# Two
+
+The text of two.
+
+::: exercise
+An exercise of two.
+:::
+"""
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(documents(), min_size=1, max_size=3), st.integers(0, 5), st.integers(0, 200), COUNTS, st.booleans())
+def test_no_outline_is_over_its_budget(texts, level, budget, count, text):
+    context = outline_context(material(*texts, size=60), level, budget, count, text)
+    assert context.tokens <= budget
+    assert context.tokens == (count(context.text) if context.text else 0)
+
+
+def test_headings_come_with_their_places_and_summaries():
+    context = outline_context(material(SUMMED), 3, 1000)
+    assert context.text == (
+        "<outline>\n- Book (a.md:9-27)\n  - One (a.md:9-19)\n    One says it all.\n    - Deep (a.md:17-19)\n"
+        "      Deep says more.\n  - Two (a.md:23-27)\n</outline>"
+    )
+
+
+def test_headings_come_down_to_a_level():
+    assert "Deep" not in outline_context(material(SUMMED), 2).text
+    assert "no room" not in outline_context(material(SUMMED), 2).text
+
+
+def test_without_room_the_deepest_summaries_go_first_then_the_deepest_headings():
+    made = material(SUMMED)
+    full = outline_context(made, 3, 1000, words)
+    less = outline_context(made, 3, full.tokens - 1, words)
+    assert "One says it all." not in less.text or "Deep says more." not in less.text
+    assert "Deep" in less.text
+    least = outline_context(made, 3, 12, words)
+    assert "Deep" not in least.text
+    assert "more headings: no room" in least.text
+
+
+def test_the_text_under_headings_comes_level_by_level():
+    made = material(SUMMED)
+    whole = outline_context(made, 3, 1000, words, text=True)
+    assert [one.titles[-1] for one in whole.sources] == ["One", "Deep", "Two"]
+    assert "exercise" not in whole.text
+    less = outline_context(made, 3, whole.tokens - 5, words, text=True)
+    assert [one.titles[-1] for one in less.sources] == ["One", "Two"]
+    assert "left out: no room" in less.text
+
+
+def test_tokens_are_counted_as_for_chunks():
+    made = material(BOOK)
+    context = build_context(found(made, list(made.passages.values())), 200)
+    assert context.tokens == count_tokens(context.text) <= 200

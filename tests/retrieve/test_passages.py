@@ -1,0 +1,125 @@
+"""What is in a collection, as it is read."""
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.retrieve.passages import build_material, place, split_questions
+from tests.retrieve.materials import documents, material, passage, points
+
+BOOK = """---
+title: Book
+---
+
+The beginning.
+
+---
+questions: What is a residual? How is it plotted?
+summary: Residuals are what is left.
+---
+
+# Residuals
+
+The text of residuals.
+
+## Plots
+
+The text of plots.
+
+---
+questions: How are sums made?
+---
+
+## Sums
+
+The text of sums.
+
+# Centre
+
+The text of the centre.
+
+::: exercise
+An exercise on it.
+:::
+"""
+SUMMARY = "summary"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(documents(), min_size=1, max_size=3))
+def test_every_passage_is_in_exactly_one_section(texts):
+    made = material(*texts, size=60)
+    own = [one.id for section in made.walk() for one in section.passages]
+    assert len(own) == len(set(own))
+    assert set(own) == {ident for ident, one in made.passages.items() if SUMMARY not in one.kinds}
+    for one in made.passages.values():
+        section = made.section_of(one)
+        assert (section.docid, section.path, section.titles) == (one.docid, one.path, one.titles)
+        assert section.line_start <= one.line_start <= one.line_end <= section.line_end
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(documents(), min_size=1, max_size=3), st.randoms(use_true_random=False))
+def test_the_order_is_that_of_the_documents_however_a_store_gives_the_points(texts, chance):
+    found = [point for name, text in zip("abc", texts, strict=False) for point in points(text, name, 60)]
+    made = build_material(found)
+    chance.shuffle(found)
+    again = build_material(found)
+    assert [one.key for one in made.walk()] == [one.key for one in again.walk()]
+    assert list(made.passages) == list(again.passages)
+    for document in made.documents:
+        numbers = [one.sequence for one in document.all_passages()]
+        assert numbers == sorted(numbers)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(documents(), min_size=1, max_size=2))
+def test_sections_are_a_tree(texts):
+    made = material(*texts, size=60)
+    assert {one.key for one in made.walk()} == set(made.sections)
+    for section in made.walk():
+        assert all(child.parent is section and child.depth == section.depth + 1 for child in section.children)
+        before, after = made.around(section)
+        assert before is None or made.around(before)[1] is section
+        assert after is None or made.around(after)[0] is section
+
+
+def test_a_document_is_read_as_it_stands():
+    made = material(BOOK)
+    assert [(one.depth, one.path, one.title) for one in made.walk()] == [
+        (0, "", "Book"), (1, "1", "Residuals"), (2, "1.1", "Plots"), (2, "1.2", "Sums"), (1, "2", "Centre"),
+    ]  # fmt: skip
+    assert made.sections["a", "1"].summary == "Residuals are what is left."
+    assert made.kinds == {"exercise": 1}
+    assert [one.text for one in made.sections["a", "1"].all_passages()] == [
+        "The text of residuals.", "The text of plots.", "The text of sums.",
+    ]  # fmt: skip
+    assert passage(made, "exercise on it").place == "a.md:35-37"
+
+
+def test_a_question_is_the_section_s_that_it_was_made_for():
+    made = material(BOOK)
+    assert made.sections["a", "1"].questions == ["What is a residual?", "How is it plotted?"]
+    assert made.sections["a", "1.2"].questions == ["How are sums made?"]
+    assert [one.key for one in made.walk() if one.questions] == [("a", "1"), ("a", "1.2")]
+
+
+def test_sources_come_in_the_order_of_reading_then_by_name():
+    found = [point for name in "abc" for point in points("# T\n\nText.\n", name)]
+    random.Random(0).shuffle(found)
+    assert [one.source for one in build_material(found, ["c.md"]).documents] == ["c.md", "a.md", "b.md"]
+
+
+def test_a_document_without_title_goes_by_its_file():
+    made = material("Text alone.\n")
+    assert [one.title for one in made.documents] == ["a.md"]
+
+
+def test_questions_in_one_text_are_several():
+    assert split_questions("What is it? How\nmany; why؟ Next") == ["What is it?", "How many;", "why؟", "Next"]
+    assert split_questions("  ") == []
+
+
+def test_one_line_is_no_range():
+    assert (place("a.md", 3, 3), place("a.md", 3, 4)) == ("a.md:3", "a.md:3-4")

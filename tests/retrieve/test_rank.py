@@ -1,0 +1,101 @@
+"""Which passages and sections fit a question."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.retrieve.rank import RRF_K, fuse, rank_sections
+from tests.retrieve.materials import documents, material, passage
+
+BOOK = """---
+summary: All on bread.
+---
+
+# Bread
+
+Flour and water.
+
+Salt and yeast, which are two more.
+
+# Wine
+
+---
+summary: All on red wine.
+---
+
+## Red
+
+### Grapes
+
+Grapes are pressed.
+
+# Beer
+
+Hops are boiled.
+"""
+MADE = material(BOOK, size=20)
+FLOUR, SALT, GRAPES, HOPS = (passage(MADE, word) for word in ("Flour", "Salt", "Grapes", "Hops"))
+
+
+def summary(word):
+    """The point of a summary."""
+    (found,) = (one for one in MADE.passages.values() if one.kinds == ("summary",) and word in one.text)
+    return found
+
+
+def score(rank):
+    return 1 / (RRF_K + rank)
+
+
+@settings(max_examples=100, deadline=None)
+@given(documents(), st.data())
+def test_what_is_found_comes_once_the_best_first_and_without_summaries(text, data):
+    made = material(text, size=60)
+    lists = st.lists(st.sampled_from(list(made.passages.values())), unique=True) if made.passages else st.just([])
+    found = data.draw(st.lists(lists, max_size=3))
+    best = fuse(found, made)
+    assert len({one.id for one in best}) == len(best)
+    assert all("summary" not in one.kinds and one.score > 0 for one in best)
+    assert [one.score for one in best] == sorted((one.score for one in best), reverse=True)
+    assert {one.id for many in found for one in many if "summary" not in one.kinds} <= {one.id for one in best}
+
+
+@settings(max_examples=100, deadline=None)
+@given(documents(), st.data())
+def test_every_section_that_was_hit_is_ranked_once(text, data):
+    made = material(text, size=60)
+    lists = st.lists(st.sampled_from(list(made.passages.values())), unique=True) if made.passages else st.just([])
+    found = data.draw(st.lists(lists, max_size=3))
+    best = fuse(found, made)
+    ranked = rank_sections(found, made, best)
+    assert sorted(one.section.key for one in ranked) == sorted({one.key for many in found for one in many})
+    assert all(passage.key == one.section.key for one in ranked for passage in one.passages)
+
+
+def test_what_two_queries_find_comes_before_what_one_finds():
+    best = fuse([[HOPS, FLOUR], [GRAPES, FLOUR]], MADE)
+    assert [one.id for one in best][0] == FLOUR.id
+    assert best[0].score == pytest.approx(2 * score(2))
+
+
+def test_a_hit_on_a_summary_gives_the_passages_under_it():
+    best = fuse([[summary("bread")]], MADE)
+    assert {one.id for one in best} == {FLOUR.id, SALT.id}
+    assert best[0].score == pytest.approx(score(1) / 2)
+
+
+def test_a_summary_of_a_section_without_text_gives_the_text_below():
+    assert [one.id for one in fuse([[summary("red wine")]], MADE)] == [GRAPES.id]
+
+
+def test_sections_are_ranked_by_how_often_and_how_closely_they_are_hit():
+    found = [[HOPS, FLOUR, SALT], [FLOUR, summary("bread")]]
+    ranked = rank_sections(found, MADE, fuse(found, MADE))
+    assert [one.section.title for one in ranked] == ["Bread", "Beer"]
+    assert ranked[0].score == pytest.approx(score(2) + score(3) + score(1) + score(2))
+    assert [one.id for one in ranked[0].passages] == [FLOUR.id, SALT.id]
+
+
+def test_nothing_found_ranks_nothing():
+    assert fuse([[], []], MADE) == []
+    assert rank_sections([], MADE, []) == []

@@ -1,0 +1,139 @@
+"""The command `lmm ask`, over the sample book."""
+
+import json
+import os
+import shlex
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from tests.commands import run, write
+from tests.indexing import lmm
+from tests.model_server import ModelServer
+from tests.test_readme import ROOT, fits, transcript
+
+
+@pytest.fixture
+def book():
+    shutil.copytree(ROOT / "sample-book", "sample-book")
+    return Path("sample-book").resolve()
+
+
+@pytest.fixture
+def indexed(book, monkeypatch):
+    monkeypatch.chdir(book)
+    lmm("index -q .")
+    return book
+
+
+def answering(body):
+    """A model that makes queries of a question, and an answer of notes."""
+    if "`queries`" in body["messages"][0]["content"]:
+        return json.dumps({"queries": ["mean median outlier", "robust summary"]})
+    return "When a few wild values carry it away [2]."
+
+
+def ask(command, server=None, stdin="", status=0, **env):
+    """Standard output and standard error of `lmm ask …`."""
+    keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url} if server else {}
+    done = CliRunner().invoke(cli, ["ask", *shlex.split(command)], input=stdin, env=keys | env)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.output
+    return done.stdout, done.stderr
+
+
+def test_ask_page(book, monkeypatch, pandoc):
+    with ModelServer(reply=answering) as server:
+        for command, shown in transcript(ROOT / "docs" / "ask.md"):
+            if command.startswith("cd "):
+                monkeypatch.chdir(command[3:])
+                continue
+            if "--model openai" in command:
+                monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+                monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            done = run(command, pandoc)
+            printed = (done.stdout + done.stderr).decode()
+            assert done.returncode == 0, printed
+            assert fits(shown, printed), f"{command} printed:\n{printed}"
+
+
+def test_a_session_goes_on_from_what_was_asked(indexed):
+    with ModelServer(reply=answering) as server:
+        out, said = ask("", server, stdin="When does the mean mislead?\n\nAnd the median?\n")
+        last = [message["content"] for message in server.requests[-1]["messages"]]
+        queries = [body for body in server.requests if "`queries`" in body["messages"][0]["content"]]
+    assert out.count("[2] Describing distributions") == 2
+    assert last[1:3] == ["When does the mean mislead?", "When a few wild values carry it away [2]."]
+    assert "When does the mean mislead?" in queries[1]["messages"][-1]["content"]
+    assert "*definition* *exercise* *topic*" in said
+    assert "9 documents" in said
+
+
+def test_a_question_is_expanded_by_the_model_and_answered_once(indexed):
+    with ModelServer(reply=answering) as server:
+        ask("'When does the mean mislead?'", server)
+        assert server.count == 2
+        ask("'When does the mean mislead?'", server)
+        assert server.count == 2  # from the cache
+        context, _ = ask("--no-model 'When does the mean mislead?'", server)
+        assert server.count == 2
+    assert context.startswith('<source n="1">')
+    assert "77-96" in context
+
+
+def test_budget_and_kind(indexed):
+    small, _ = ask("--no-model --budget 150 'When does the mean mislead?'")
+    assert len(small) < 1200
+    exercises = json.loads(ask("--no-model --json --type exercise mean")[0])
+    assert {kind for source in exercises["sources"] for kind in source["kinds"]} == {"exercise"}
+    assert exercises["tokens"] <= 1000
+
+
+def test_for_programs(indexed):
+    found = json.loads(ask("--json 'What is the standard error?'")[0])
+    assert (found["answered"], found["by"]) == (True, "extractive/default")
+    assert found["sources"][0]["place"] == "04-estimation.md:50-76"
+    assert json.loads(ask("--json 'How do I bake bread without yeast?'")[0])["answered"] is False
+
+
+def test_a_model_that_cannot_be_reached_is_told(indexed):
+    _, said = ask("mean", status=1, OPENAI_API_KEY="sk-test", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    assert "cannot reach http://127.0.0.1:9/v1" in said
+    assert "sk-test" not in said
+
+
+def test_control_characters_of_a_model_do_not_reach_the_terminal(indexed):
+    with ModelServer(reply="\x1b[31mRed\x07 [1]") as server:
+        assert ask("'the mean?'", server)[0].startswith("[31mRed [1]")
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [("mean", 1, "nothing is indexed yet: lmm index FILES"), ("''", 2, "an empty question"), ("--budget 3 x", 2, "50")],
+)
+def test_what_cannot_be_asked(command, status, said):
+    assert said in ask(command, status=status)[1]
+
+
+def test_an_index_of_another_model_is_told(indexed):
+    write("config.toml", "[embeddings]\ndense_model = 'openai/other'\nencoding = 'hybrid'\n")
+    assert "was made otherwise" in ask("mean", status=1, OPENAI_API_KEY="sk-test")[1]
+
+
+@pytest.mark.parametrize(
+    "question", ["x" * 10_000, "mean " * 4_000, "Wann führt der Mittelwert in die Irre?", "*", "**", "[1]"]
+)
+def test_odd_questions(indexed, question):
+    assert ask(shlex.quote(question))[1].count("Traceback") == 0
+
+
+def test_no_chat_key_is_needed_and_no_time_is_lost(indexed):
+    os.environ.pop("OPENAI_API_KEY", None)
+    began = time.monotonic()
+    ask("'What is a residual?'")
+    assert time.monotonic() - began < 2
