@@ -19,8 +19,9 @@ ENCODING = "o200k_base"
 # and the file's SHA-256: with another, tiktoken would go and download it again.
 _ADDRESS = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.tiktoken"
 _SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-_PIECE = re.compile(r"\w+|[^\w\s]")
 BYTES_A_TOKEN = 6
+_PIECE = re.compile(r"\w+|[^\w\s]")
+_ASCII_TOKEN = re.compile(rf"\w{{1,{BYTES_A_TOKEN}}}|[^\w\s]")
 
 
 def count_tokens(text: str) -> int:
@@ -36,7 +37,13 @@ def estimate_tokens(text: str) -> int:
     """An estimate: a token for each sign and for each 6 bytes of a word, or part of
     them. On English prose and lessons with code it is within 7% of the tokens of
     BERT's WordPiece (`benchmarks/tokens.py`); GPT's encodings have fewer."""
-    return sum(_tokens_of(piece) for piece in _PIECE.findall(text))
+    if text.isascii():  # a byte a character: the pattern counts, ten times as fast
+        return len(_ASCII_TOKEN.findall(text))
+    return sum(map(_tokens_of_line, text.split("\n")))
+
+
+def _tokens_of_line(line: str) -> int:
+    return len(_ASCII_TOKEN.findall(line)) if line.isascii() else sum(map(_tokens_of, _PIECE.findall(line)))
 
 
 def _tokens_of(piece: str) -> int:
