@@ -37,7 +37,6 @@ from lmm_core.ask import open_library
 from lmm_core.index import Upload
 from lmm_core.logging import ListLogger
 from lmm_core.model_pool import Models
-from lmm_core.models.tokens import count_tokens
 from lmm_core.project import IndexOptions, Project
 from lmm_core.retrieve.context import BUDGET, Context, build_context
 from lmm_core.retrieve.library import Library
@@ -50,6 +49,7 @@ ENCODINGS = ("bm25", "hybrid")
 CHUNKS = 20_000
 WANTED = 0.100  # seconds
 PARAGRAPHS, WORDS = 4, 30
+SECTIONS, IN_CHAPTER = 50, 115  # sections of a chapter, and the chunks that they make
 
 
 class QuestionAlone:
@@ -131,9 +131,9 @@ def write_book(folder: Path, corpora: dict[str, Corpus]) -> None:
     texts = [part for corpus in corpora.values() for part in re.split(r"\n\s*\n", corpus.text)]
     texts = [text for text in texts if len(text.split()) >= WORDS]
     folder.mkdir()
-    for number in range(CHUNKS // 115):
+    for number in range(CHUNKS // IN_CHAPTER):
         lines = [f"# Chapter {number}"]
-        for section in range(50):
+        for section in range(SECTIONS):
             start = (number * 131 + section * 17) % len(texts)
             own = [f"{texts[(start + step) % len(texts)]} ({number}, {section})"[:900] for step in range(PARAGRAPHS)]
             lines += [f"## Part {section} of {number}", *own]
@@ -177,7 +177,7 @@ def main() -> None:
     corpora = {name: as_markdown((EVAL / f"{name}.md").read_text(encoding="utf-8")) for name in CORPORA}
     asked = read_questions()
     print(machine())
-    print(f"{len(asked)} questions; tokens as counted by {count_tokens.__name__}; no reranker")
+    print(f"{len(asked)} questions; tokens are estimated where tiktoken's encoding is not on disk; no reranker")
     with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
         folder = Path(name, "texts")
         folder.mkdir()

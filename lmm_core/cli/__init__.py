@@ -18,6 +18,7 @@ from .publish import convert, knit
 from .quarto import leak_check, quarto
 from .setup import cache, config, doctor
 from .talk import accept, chat, clear, edit, reject, watch
+from .teach import cards, toc
 from .tools import mcp
 from .write import own_pass, rag, scan
 
@@ -25,7 +26,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Write": (scan, rag, own_pass),
     "Talk to the model": (chat, edit, watch, accept, reject, clear),
     "Find": (index, search, chunks, split),
-    "Ask": (ask, bench, mcp),
+    "Ask": (ask, toc, cards, bench, mcp),
     "Publish": (knit, convert, leak_check, quarto),
     "Set up": (doctor, models, config, cache),
 }

@@ -16,7 +16,6 @@ from typing import Any, cast
 import genanki
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from mdit_py_plugins.attrs import attrs_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
@@ -28,6 +27,8 @@ IMAGES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp"))
 # TeX that makes links, or loads what may; and what Anki itself takes for commands in a field.
 _UNSAFE_TEX = re.compile(r"\\(?:href|url|html\w*|require|class|cssId|style|data|unicode)\b")
 _ANKI_COMMAND = re.compile(r"\[(?=/?(?:latex|\$|sound:|anki:))", re.I)
+_ATTRIBUTES = r"\s*\{(?:[#.]|[\w-]+=)[^{}]*\}"
+_FIRST_ATTRIBUTES, _LAST_ATTRIBUTES = re.compile(r"\A" + _ATTRIBUTES), re.compile(_ATTRIBUTES + r"\s*$")
 _CSS = """.card { font-family: sans-serif; font-size: 18px; text-align: left; max-width: 40em; margin: auto; }
 pre { overflow-x: auto; } img { max-width: 100%; } table { border-collapse: collapse; } td, th { padding: .2em .6em; }
 .source { color: gray; font-size: 12px; margin-top: 2em; }"""
@@ -40,7 +41,11 @@ def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> N
     with tempfile.TemporaryDirectory() as folder:
         images = _Images(root.resolve(), Path(folder))
         for card in cards:
-            fields = [to_html(card.front, images, card.folder), to_html(card.back, images, card.folder), html.escape(card.source)]
+            fields = [
+                to_html(card.front, images, card.folder),
+                to_html(card.back, images, card.folder),
+                html.escape(card.source),
+            ]
             deck.add_note(genanki.Note(_model(), fields, guid=card.id, tags=list(card.tags)))
         package = genanki.Package(deck, media_files=[str(file) for file in images.files.values()])
         made = Path(folder) / "made.apkg"
@@ -102,8 +107,11 @@ def to_html(text: str, images: _Images | None = None, folder: str = "") -> str:
     markdown = _markdown()
     environment: dict[str, Any] = {}
     tokens = markdown.parse(text, environment)
-    for token in tokens:
-        _settle(token.children or [], images, folder)
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        children = token.children or []
+        _settle(children, images, folder)
+        if before is not None and before.type == "heading_open" and children:
+            children[-1].content = _LAST_ATTRIBUTES.sub("", children[-1].content)
     rendered = cast(str, markdown.renderer.render(tokens, markdown.options, environment))
     return _ANKI_COMMAND.sub("&#91;", rendered).strip()
 
@@ -111,9 +119,9 @@ def to_html(text: str, images: _Images | None = None, folder: str = "") -> str:
 @cache
 def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    markdown.use(dollarmath_plugin, allow_digits=False, double_inline=True, renderer=_formula)
+    markdown.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_blank_lines=False,
+                 double_inline=True, renderer=_formula)  # fmt: skip
     markdown.use(footnote_plugin)
-    markdown.use(attrs_plugin, allowed=[])
     return markdown
 
 
@@ -126,13 +134,16 @@ def _formula(text: str, options: dict[str, Any]) -> str:
 
 
 def _settle(tokens: list[Token], images: _Images | None, folder: str) -> None:
-    """Links of a paragraph that lead nowhere from Anki become text, images what comes along."""
+    """Links of a paragraph that lead nowhere from Anki become text, images what comes along;
+    attributes go."""
     dead = False
-    for token in tokens:
+    for before, token in zip(["text", *(token.type for token in tokens)], tokens, strict=False):
+        if before != "text" and token.type == "text":
+            token.content = _FIRST_ATTRIBUTES.sub("", token.content)
         if token.type == "link_open":
             dead = not str(token.attrGet("href")).startswith(("http://", "https://"))
         if token.type in ("link_open", "link_close") and dead:
-            token.type, token.tag, token.hidden, token.content = "text", "", True, ""
+            token.type, token.tag, token.content = "text", "", ""
         elif token.type == "image":
             _settle_image(token, images, folder)
 

@@ -144,7 +144,7 @@ def cards_to_markdown(cards: Sequence[Card], title: str) -> str:
     parts = [f"# {title}"]
     for card in cards:
         quoted = "\n".join(f"> {line}".rstrip() for line in card.back.split("\n"))
-        parts += [f"{_spoken(card)}\n\n{quoted}\n\n[{card.source}]{{.source}}\n\n***"]
+        parts += [f"{_spoken(card)}\n\n{quoted}\n\n({card.source})\n\n***"]
     return "\n\n".join(parts) + "\n"
 
 

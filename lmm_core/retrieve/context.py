@@ -24,7 +24,7 @@ SMALL = 0.25
 HIT = 0.75
 BEST = 5  # passages
 TEXT_LEFT_OUT = "(Some of the text under these headings is left out: no room.)"
-SHORTEST_OVERLAP = 16  # characters; fewer that are alike are chance
+SHORTEST_OVERLAP = 8  # characters; fewer that are alike are chance
 
 
 @dataclass(frozen=True, slots=True)

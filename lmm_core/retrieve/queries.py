@@ -12,6 +12,7 @@ from ..models.bm25 import NO_LANGUAGE, bm25_language, stop_words
 from ..models.chat import Asker
 from ..models.prompts import QUERIES
 from ..models.sources import ModelError
+from .delimit import as_data
 
 MOST_QUERIES = 4  # beside the question
 MOST_EARLIER = 3  # questions before it that a model is told
@@ -48,7 +49,7 @@ class ModelQueries:
         """See `Expander`."""
         question = question[:MOST_CHARACTERS]
         before = "\n".join(one[:MOST_CHARACTERS] for one in earlier[-MOST_EARLIER:])
-        values = {"question": question, "earlier": before, "most": str(MOST_QUERIES)}
+        values = {"question": as_data(question), "earlier": as_data(before), "most": str(MOST_QUERIES)}
         made = await self.asker.ask(QUERIES.request(values), _read_queries)
         return list(dict.fromkeys([question, *made]))
 

@@ -34,8 +34,8 @@ _UNITS = _by_word(
         _Unit("evening", 1, EVENING): """evening evenings night nights tonight abend abende abenden soir soirs soirée
         soirées sera sere serata serate stasera noche noches""",
         _Unit("half-day", 1, HALF_DAY): """morning mornings afternoon afternoons vormittag vormittage nachmittag
-        nachmittage demi-journée demi-journées matin matins matinée matinées après-midi mattina mattine pomeriggio pomeriggi mañana mañanas tarde
-        tardes""",
+        nachmittage demi-journée demi-journées matin matins matinée matinées après-midi mattina mattine pomeriggio
+        pomeriggi mañana mañanas tarde tardes""",
         _Unit("day", 1, DAY): """day days today tomorrow tag tage tagen heute jour jours journée journées aujourd'hui
         demain giorno giorni giornata giornate oggi domani día días dia dias hoy""",
         _Unit("day", WEEKEND, DAY): "weekend weekends week-end week-ends wochenende wochenenden",

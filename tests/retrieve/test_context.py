@@ -137,7 +137,10 @@ def test_a_small_section_comes_whole():
 
 def test_a_section_whose_one_passage_was_hit_does_not_push_out_better_ones():
     many = "".join(f"Paragraph {number} of the long section. {PROSE}\n\n" for number in range(8))
-    made = material(f"---\ntitle: T\n---\n\n# Long\n\nThe needle is here. {PROSE}\n\n{many}# Other\n\nThe other hit. {LONG}\n", size=150)
+    made = material(
+        f"---\ntitle: T\n---\n\n# Long\n\nThe needle is here. {PROSE}\n\n{many}# Other\n\nThe other hit. {LONG}\n",
+        size=150,
+    )
     hits = [passage(made, "needle"), passage(made, "other hit")]
     context = build_context(found(made, hits), 180, words)
     assert [one.titles for one in context.sources] == [("T", "Long"), ("T", "Other")]
@@ -202,7 +205,11 @@ def test_an_exercise_says_what_it_is():
 
 
 def test_chunks_that_touch_are_one_source():
-    text = "# A\n\n" + " ".join(f"Sentence number {number} of the paragraph." for number in range(30)) + "\n\nAnd an end.\n"
+    text = (
+        "# A\n\n"
+        + " ".join(f"Sentence number {number} of the paragraph." for number in range(30))
+        + "\n\nAnd an end.\n"
+    )
     made = material(text, size=150)
     assert len(made.passages) > 4
     (source,) = build_context(found(made, list(made.passages.values())), 1000, words).sources
@@ -222,7 +229,9 @@ def test_what_chunks_share_comes_once():
 def test_chunks_with_another_between_them_are_two_sources():
     text = "# A\n\n" + "\n\n".join(f"Paragraph {number}. {PROSE}" for number in range(3)) + "\n"
     made = material(text, size=120)
-    context = build_context(found(made, [passage(made, "Paragraph 2"), passage(made, "Paragraph 0")]), 1000, words, False)
+    context = build_context(
+        found(made, [passage(made, "Paragraph 2"), passage(made, "Paragraph 0")]), 1000, words, False
+    )
     assert [one.place for one in context.sources] == ["a.md:3", "a.md:7"]
 
 

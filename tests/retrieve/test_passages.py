@@ -95,7 +95,7 @@ def test_a_document_is_read_as_it_stands():
     assert [one.text for one in made.sections["a", "1"].all_passages()] == [
         "The text of residuals.", "The text of plots.", "The text of sums.",
     ]  # fmt: skip
-    assert passage(made, "exercise on it").place == "a.md:35-37"
+    assert passage(made, "exercise on it").place == "a.md:32-34"
 
 
 def test_a_question_is_the_section_s_that_it_was_made_for():

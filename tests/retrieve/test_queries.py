@@ -37,7 +37,9 @@ def test_a_question_of_stop_words_stays_a_question():
     assert keyword_form("???", "english") == "???"
 
 
-@given(st.text(max_size=200), st.sampled_from(["english", "german", "", "xx"]), st.lists(st.text(max_size=50), max_size=2))
+@given(
+    st.text(max_size=200), st.sampled_from(["english", "german", "", "xx"]), st.lists(st.text(max_size=50), max_size=2)
+)
 def test_the_question_comes_first_and_no_query_twice(question, language, earlier):
     queries = expanded(KeywordQueries(), question, language, earlier)
     assert queries[0] == question
@@ -65,9 +67,11 @@ def test_a_very_long_question_is_searched_by_its_beginning():
     assert max(map(len, expanded(KeywordQueries(), "why residuals? " * 1000))) <= MOST_CHARACTERS
 
 
-@pytest.mark.parametrize("reply", ["", "plots", "[]", '{"queries": 3}', '{"queries": "plots"}', '{"queries": {"a": 1}}'])
+@pytest.mark.parametrize(
+    "reply", ["", "plots", "[]", '{"queries": 3}', '{"queries": "plots"}', '{"queries": {"a": 1}}']
+)
 def test_nonsense_is_an_error(reply):
-    with pytest.raises(ModelError, match="^test/sayer: the reply holds no "):
+    with pytest.raises(ModelError, match=r"^test/sayer: the reply holds no "):
         expanded(ModelQueries(Asker(Sayer(reply))))
 
 

@@ -8,6 +8,10 @@ from lmm_core.retrieve.rank import RRF_K, fuse, rank_sections
 from tests.retrieve.materials import documents, material, passage
 
 BOOK = """---
+title: Book
+---
+
+---
 summary: All on bread.
 ---
 
@@ -74,7 +78,7 @@ def test_every_section_that_was_hit_is_ranked_once(text, data):
 
 def test_what_two_queries_find_comes_before_what_one_finds():
     best = fuse([[HOPS, FLOUR], [GRAPES, FLOUR]], MADE)
-    assert [one.id for one in best][0] == FLOUR.id
+    assert best[0].id == FLOUR.id
     assert best[0].score == pytest.approx(2 * score(2))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import threading
 import time
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from lmm_core.models.chat import Asker
 from lmm_core.models.cross_encoder import CrossEncoder
+from lmm_core.models.fastembed_embedder import models_folder
 from lmm_core.models.openai_chat import OpenAIChat
 from lmm_core.models.roles import ModelName
 from lmm_core.models.sources import ModelError, Source
@@ -22,7 +24,9 @@ from tests.retrieve.cross_encoder import write_cross_encoder
 from tests.retrieve.materials import material
 from tests.talk import Sayer
 
-PASSAGES = list(material("# A\n\nBread is baked.\n\n# B\n\nResiduals are plotted.\n\n# C\n\nWine is made.\n").passages.values())
+PASSAGES = list(
+    material("# A\n\nBread is baked.\n\n# B\n\nResiduals are plotted.\n\n# C\n\nWine is made.\n").passages.values()
+)
 QUESTION = "How are residuals plotted?"
 
 
@@ -130,7 +134,11 @@ def rerank_server(answer, status=200, delay=0.0):
         def log_message(self, *arguments):
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *arguments):
+            """Of a client that has not waited."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
         yield Source("jina", f"http://127.0.0.1:{server.server_port}/v1", "JINA_API_KEY"), requests
@@ -223,10 +231,24 @@ def test_a_cross_encoder_reranks(counting):
 def test_a_cross_encoder_that_is_not_there_is_named():
     with pytest.raises(ModelError, match="is not on this machine: lmm models get Xenova/ms-marco-MiniLM-L-6-v2"):
         CrossEncoder(ModelName("fastembed", "Xenova/ms-marco-MiniLM-L-6-v2"))
-    with pytest.raises(ModelError, match=r"fastembed knows no such model: did you mean Xenova/ms-marco-MiniLM-L-6-v2\?"):
+    with pytest.raises(
+        ModelError, match=r"fastembed knows no such model: did you mean Xenova/ms-marco-MiniLM-L-6-v2\?"
+    ):
         CrossEncoder(ModelName("fastembed", "Xenova/ms-marco-MiniLM-L-6"))
     with pytest.raises(ModelError, match=r"model\.onnx, tokenizer\.json, tokenizer_config\.json missing"):
         CrossEncoder(ModelName("fastembed", "./nowhere"))
+
+
+def test_a_cross_encoder_that_was_got_is_loaded_without_a_network(counting):
+    repository = models_folder() / "models--Xenova--ms-marco-MiniLM-L-6-v2"
+    snapshot = repository / "snapshots" / "1"
+    (snapshot / "onnx").mkdir(parents=True)
+    for file in counting.iterdir():
+        shutil.copyfile(file, snapshot / ("onnx/model.onnx" if file.name == "model.onnx" else file.name))
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("1")
+    encoder = CrossEncoder(ModelName("fastembed", "xenova/MS-MARCO-MiniLM-L-6-v2"))
+    assert asyncio.run(encoder.score("residuals", ["bread", "residuals"])) == [0, 1]
 
 
 def test_a_broken_cross_encoder_is_an_error(counting, tmp_path):

@@ -1,0 +1,221 @@
+"""Commands for those who learn: a table of contents, a study plan, cards."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..markdown.blocks import MarkdownError
+from ..markdown.files import save_markdown
+from ..model_pool import Models
+from ..models.sources import STAND_IN, ModelError
+from ..project import ConfigError, Project, load_project
+from .find import searched_project
+from .shared import Told, checked, find, json_option, leave, print_json, printable, run, tell, warn
+
+if TYPE_CHECKING:
+    from ..retrieve.cards import Card
+    from ..retrieve.library import Library
+    from ..retrieve.passages import Material
+    from ..retrieve.plan import Plan
+
+Result = TypeVar("Result")
+WIDEST = 100  # characters
+
+
+@click.command()
+@click.option("--plan", "wish", metavar="WISH", help="Plan the reading: “I have three evenings before the exam”.")
+@click.option("--level", type=click.IntRange(1), metavar="N", help="So many levels (1: documents alone).")
+@click.option("--summaries", is_flag=True, help="With the summaries of the sections.")
+@click.option("--model", default="", metavar="SPEC", help="For --plan: the model to ask, source/model.")
+@json_option
+def toc(wish: str | None, level: int | None, summaries: bool, model: str, as_json: bool) -> None:
+    """List what is in the notes, with reading times; or plan how to study them."""
+    if wish is not None and (level or summaries):
+        raise click.UsageError("--plan has sections and sessions of its own: without --level and --summaries")
+    logger, project, models = Told(), searched_project(), Models(model, warn=warn)
+
+    async def work(library: Library) -> None:
+        if wish is not None:
+            await _plan(library, project, models, wish, as_json)
+        else:
+            _outline(await library.material(), level or 0, summaries, as_json)
+
+    _with_library(project, models, work, logger)
+    leave(logger)
+
+
+def _outline(material: Material, level: int, summaries: bool, as_json: bool) -> None:
+    from ..retrieve.outline import make_outline, show_outline
+
+    entries = make_outline(material, level)
+    if as_json:
+        print_json([asdict(entry) for entry in entries])
+    else:
+        click.echo(show_outline(entries, summaries, _width()), nl=False)
+
+
+async def _plan(library: Library, project: Project, models: Models, wish: str, as_json: bool) -> None:
+    from ..retrieve.plan import Planner, show_plan
+
+    if not wish.strip():
+        raise click.UsageError("an empty wish: say how much time you have")
+    chats = models.name(project, "major").source != STAND_IN
+    plan = await Planner(library, models.asker(project, "major") if chats else None, warn).plan(wish)
+    if as_json:
+        print_json(_plan_as_json(plan))
+    else:
+        click.echo(show_plan(plan, _width()), nl=False)
+
+
+def _plan_as_json(plan: Plan) -> dict[str, Any]:
+    sessions = [{"minutes": session.minutes, **asdict(session)} for session in plan.sessions]
+    return {**asdict(plan), "minutes": plan.minutes, "sessions": sessions}
+
+
+def _width() -> int:
+    """Of the screen, in characters; a file is written as for a screen of a common width."""
+    return min(shutil.get_terminal_size((88, 24)).columns, WIDEST) if sys.stdout.isatty() else 88
+
+
+def _with_library(
+    project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: Told
+) -> Result | None:
+    """What comes of work on the project's index; None where it cannot be done, which is told."""
+    from ..ask import open_library
+    from ..retrieve.library import RetrieveError
+    from ..store.vector_store import StoreError
+
+    async def opened() -> Result:
+        try:
+            library = await open_library(project, models)
+            try:
+                return await work(library)
+            finally:
+                library.store.close()
+        finally:
+            await models.close()
+
+    try:
+        return run(opened())
+    except (StoreError, ModelError, RetrieveError) as error:
+        logger.error(str(error))
+        return None
+
+
+# Cards
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES…]")
+@click.option("--format", "form", type=click.Choice(["anki", "csv", "md"]), default="md", show_default=True,
+              help="A package for Anki, a table, or markdown.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="The file to write (anki: NAME.apkg; else standard output).")  # fmt: skip
+def cards(paths: tuple[Path, ...], form: str, output: Path | None) -> None:
+    """Make study cards of questions, definitions and exercises; without FILES, of the index.
+
+    Cards that are imported into Anki again update those that are there."""
+    from ..retrieve.cards import make_cards
+
+    logger, files = Told(), find(paths)
+    project = _project(files[0] if files else paths[0] / "-") if paths else searched_project()
+    material = _read(files, logger) if paths else _indexed(project, logger)
+    if material is None:
+        sys.exit(1)
+    name = _name(paths, project)
+    output = output or (Path(f"{name}.apkg") if form == "anki" else None)
+    if output is not None and any(output.exists() and output.samefile(file) for file in files):
+        raise click.UsageError(f"{output}: would be written over itself; name another output")
+    if made := make_cards(material):
+        _write(made, form, name, output, project.root, logger)
+    else:
+        logger.error("no card: cards are made of annotated questions (lmm rag makes them), definitions and exercises")
+    leave(logger)
+
+
+def _project(path: Path) -> Project:
+    project: Project = checked(lambda: load_project(path))
+    return project
+
+
+def _name(paths: tuple[Path, ...], project: Project) -> str:
+    """A file's or folder's own name; the project's, where several or none are given."""
+    if len(paths) != 1:
+        return project.root.name or "cards"
+    path = paths[0].resolve()
+    return (path.stem if path.is_file() else path.name) or "cards"
+
+
+def _read(files: list[Path], logger: Told) -> Material:
+    """The material of files, as it would be indexed; what cannot be read is told."""
+    from ..ask import reading_order
+    from ..index import encode_file
+    from ..retrieve.passages import build_material
+    from ..store.vector_store import ScoredPoint
+
+    points, order = [], list[str]()
+    for path in files:
+        try:
+            project = _project(path)
+            order = order or reading_order(project)
+            points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in encode_file(path, project, logger)]
+        except (OSError, MarkdownError) as error:
+            tell(error, path, logger)
+        except ConfigError as error:
+            logger.error(f"{path}:1: {error}")
+    return build_material(points, order)
+
+
+def _indexed(project: Project, logger: Told) -> Material | None:
+    async def work(library: Library) -> Material:
+        return await library.material()
+
+    return _with_library(project, Models(warn=warn), work, logger)
+
+
+def _write(made: list[Card], form: str, name: str, output: Path | None, root: Path, logger: Told) -> None:
+    from ..retrieve.cards import cards_to_csv, cards_to_markdown
+
+    try:
+        if form == "anki":
+            assert output is not None
+            _write_package(made, name, output, root)
+        else:
+            text = cards_to_csv(made) if form == "csv" else cards_to_markdown(made, name)
+            _save(text, output)
+    except OSError as error:
+        logger.error(f"{output}: {error.strerror or error}")
+        return
+    if output is not None:
+        click.echo(f"{output}: {_count(made)}", err=True)
+
+
+def _save(text: str, output: Path | None) -> None:
+    if output is not None:
+        save_markdown(output, text)
+    else:
+        sys.stdout.buffer.write((printable(text) if sys.stdout.isatty() else text).encode("utf-8"))
+
+
+def _write_package(made: list[Card], name: str, output: Path, root: Path) -> None:
+    try:
+        from ..retrieve.anki import write_package
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"the package {error.name!r} is missing: pip install 'lmm-markdown[cards]' installs what a package for "
+            "Anki needs (csv and md need nothing)"
+        ) from None
+    write_package(made, name, output, root)
+
+
+def _count(made: list[Card]) -> str:
+    kinds = [card.kind for card in made]
+    parts = [f"{kinds.count(kind)} {kind}{'' if kinds.count(kind) == 1 else 's'}" for kind in dict.fromkeys(kinds)]
+    return f"{len(made)} card{'' if len(made) == 1 else 's'} ({', '.join(parts)})"

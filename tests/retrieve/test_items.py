@@ -1,0 +1,71 @@
+"""Typed parts of the material: what belongs to an exercise, and what is its solution."""
+
+import pytest
+
+from lmm_core.retrieve.items import cut_solution, find_items, is_solution
+from tests.retrieve.materials import material
+
+DIV = "::: exercise\n{}\n:::\n"
+
+
+def items(text):
+    return [(item.kind, item.title, item.text, item.solution) for item in find_items(material(text))]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "**Ex. 1.** What is 1 + 1?\n\n**Solution.** Two, as everybody knows.",
+        "**Ex. 1.** What is 1 + 1?\n\n::: solution\nTwo, as everybody knows.\n:::",
+        "**Ex. 1.** What is 1 + 1?\n\n::: {.callout-tip collapse=true}\n### Lösung\nTwo, as everybody knows.\n:::",
+        "**Ex. 1.** What is 1 + 1?\n\nAnswer: Two, as everybody knows.",
+        "**Ex. 1.** What is 1 + 1?\n\n*Soluzione:* Two, as everybody knows.",
+    ],
+)
+def test_a_solution_inside_an_exercise(body):
+    ((kind, title, text, solution),) = items("# T\n\n" + DIV.format(body))
+    assert (kind, title) == ("exercise", "Ex. 1")
+    assert text.startswith("**Ex. 1.** What is 1 + 1?") and "Two" not in text and ":::" not in text
+    assert solution.endswith("Two, as everybody knows.")
+
+
+def test_a_section_with_its_solution_and_parts():
+    text = "---\ntype: exercise\n---\n\n# Cups\n\nTen cups.\n\n## Part a\n\nHow many?\n\n## Solution\n\nTen.\n"
+    assert items(text) == [("exercise", "Cups", "Ten cups.\n\n**Part a**\n\nHow many?", "Ten.")]
+
+
+def test_a_div_of_solution_after_an_exercise():
+    text = "# T\n\n" + DIV.format("What is one and one?") + "\n::: solution\n" + "Two, " * 40 + "\n:::\n"
+    ((_, title, text, solution),) = items(text)
+    assert text == "What is one and one?" and solution.startswith("Two, Two")
+
+
+def test_exercises_of_one_section_stay_apart_and_a_long_one_is_whole():
+    long = "\n\n".join(f"Paragraph {number}. " + "word " * 60 for number in range(20))
+    both = items("# T\n\n" + DIV.format("**One.** " + long) + "\n" + DIV.format("**Two.** Short."))
+    assert [title for _, title, _, _ in both] == ["One", "Two"]
+    assert both[0][2].count("word") == 1200
+
+
+def test_every_typed_passage_of_the_sample_book_is_in_one_item(sample_book):
+    read = material(*sorted(sample_book.glob("0*")))
+    ids = [passage.id for item in find_items(read) for passage in item.passages]
+    typed = {one.id for one in read.passages.values() if one.kinds and one.kinds != ("summary",)}
+    assert len(ids) == len(set(ids)) and set(ids) == typed
+    assert all(item.solution for item in find_items(read) if item.kind == "exercise")
+
+
+@pytest.mark.parametrize("title", ["Solution", "**Lösung.**", "Sample solution", "Solution 2", "Corrigé", "Answer (b)"])
+def test_titles_of_solutions(title):
+    assert is_solution(title)
+
+
+@pytest.mark.parametrize("title", ["Answer the following", "Solutions we tried", "Resolution", "Absolution"])
+def test_other_titles(title):
+    assert not is_solution(title)
+
+
+def test_an_exercise_that_begins_with_such_a_word_has_a_text():
+    assert cut_solution("**Answer.** in one sentence") == ("**Answer.** in one sentence", "")
+    code = "Run:\n\n```\nSolution: 3\n```\n"
+    assert cut_solution(code) == (code, "")
