@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from tests.commands import run, write
+from tests.commands import BIN, write
 from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.test_readme import ROOT, fits, transcript
@@ -34,7 +35,10 @@ def answering(body):
     """A model that makes queries of a question, and an answer of notes."""
     if "`queries`" in body["messages"][0]["content"]:
         return json.dumps({"queries": ["mean median outlier", "robust summary"]})
-    return "When a few wild values carry it away [2]."
+    question = body["messages"][-1]["content"].rpartition("</notes>")[2]
+    if "*exercise*" in question:
+        return "Take the nap study, and let one student sleep for 15 hours [1]."
+    return "NO_ANSWER" if "cup" in question else "When a few wild values carry it away [2]."
 
 
 def ask(command, server=None, stdin="", status=0, **env):
@@ -47,7 +51,8 @@ def ask(command, server=None, stdin="", status=0, **env):
     return done.stdout, done.stderr
 
 
-def test_ask_page(book, monkeypatch, pandoc):
+def test_ask_page(book, monkeypatch):
+    write("sample-book/questions.txt", "When does the mean mislead?\nan *exercise* on that\nWho won the cup?\n")
     with ModelServer(reply=answering) as server:
         for command, shown in transcript(ROOT / "docs" / "ask.md"):
             if command.startswith("cd "):
@@ -56,8 +61,10 @@ def test_ask_page(book, monkeypatch, pandoc):
             if "--model openai" in command:
                 monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
                 monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            done = run(command, pandoc)
-            printed = (done.stdout + done.stderr).decode()
+            command, _, file = command.partition(" < ")
+            done = subprocess.run([BIN / "lmm", *shlex.split(command)[1:]], stdin=open(file or os.devnull),
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+            printed = done.stdout
             assert done.returncode == 0, printed
             assert fits(shown, printed), f"{command} printed:\n{printed}"
 

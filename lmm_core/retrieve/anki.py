@@ -153,6 +153,6 @@ def _settle_image(token: Token, images: _Images | None, folder: str) -> None:
 
     name = images.add(unquote(str(token.attrGet("src"))), folder) if images else ""
     if name:
-        token.attrs = {"src": name, "alt": ""}
+        token.attrs = {"src": name, "alt": ""}  # filled in with the description
     else:
         token.type, token.content = "text", f"[image: {token.content}]"

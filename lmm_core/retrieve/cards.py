@@ -79,8 +79,9 @@ def _drafts(material: Material) -> Iterator[_Draft]:
 
 
 def _answers(section: Section, question: str) -> list[Passage]:
-    """The passages that a question is annotated for: the section's own where it has some, or
-    else those below. What has a type has cards of its own, or is none to answer with."""
+    """The passages that a question is annotated for: the section's own where it has some (they
+    are what annotators are shown), else those below. What has a type has cards of its own, or
+    is none to answer with."""
     asked = [one for one in section.all_passages() if not kind_of(one) and _has(one, question)]
     own = [one for one in asked if one.path == section.path]
     return own or asked

@@ -85,10 +85,12 @@ def kind_of(passage: Passage) -> str:
 def without_fences(text: str) -> str:
     """A text without the lines that open and close divs, and without comments: these are
     not shown to readers. Code keeps all."""
-    pieces = [
-        piece if is_code else _COMMENT.sub("", _FENCE_LINE.sub("", piece)) for is_code, piece in split_fences(text)
-    ]
-    return "".join(pieces).strip("\n")
+    parts = split_fences(text)
+    return "".join(piece if is_code else _plain(piece) for is_code, piece in parts).strip("\n")
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n", _COMMENT.sub("", _FENCE_LINE.sub("", text)))
 
 
 def lead_of(text: str) -> str:
@@ -139,17 +141,24 @@ def _is_part(section: Section) -> bool:
 def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
     """Passages that make one item: one begins with a div, or with bold words that are not
     those of a solution; what follows it goes on with it."""
-    kind, group = "", list[Passage]()
+    kind, group, is_cut = "", list[Passage](), False
     for passage in passages:
-        own = kind_of(passage)
-        if group and (own == kind or (kind == EXERCISE and own == SOLUTION)) and not _begins(passage):
-            group.append(passage)
-            continue
-        if group:
+        own, added = kind_of(passage), _added_lines(passage)
+        same = bool(group) and (own == kind or (kind == EXERCISE and own == SOLUTION))
+        goes_on = same and ((is_cut and added > 0) or not _begins(passage))
+        if group and not goes_on:
             yield kind, group
-        kind, group = own, [passage] if own else []
+        kind, group = (kind, [*group, passage]) if goes_on else (own, [passage] if own else [])
+        # the last piece of a div that was cut has but the opening line added, others the closing one, too
+        is_cut = added > 1 if goes_on else added > 0
     if group:
         yield kind, group
+
+
+def _added_lines(passage: Passage) -> int:
+    """How many lines a piece of a div has that are not its own: the div's first and last."""
+    own = passage.line_end - passage.line_start + 1
+    return passage.text.count("\n") + 1 - own if _OPENS.match(passage.text) else 0
 
 
 def _begins(passage: Passage) -> bool:

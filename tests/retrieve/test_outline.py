@@ -70,7 +70,7 @@ def test_a_document_without_titles_is_known_by_its_file():
 def test_an_outline_as_data():
     document, die, loaded, _ = make_outline(material(NOTES))
     assert (document.id, die.id, loaded.id) == ("notes.md", "notes.md#1", "notes.md#1.1")
-    assert (die.anchor, die.level, die.place, die.summary) == ("sec-die", 1, "notes.md:13-23", "What a die is.")
+    assert (die.anchor, die.level, die.place, die.summary) == ("sec-die", 1, "notes.md:11-23", "What a die is.")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,116 @@
+"""`lmm toc` and `lmm cards`, on the sample book."""
+
+import json
+import sys
+
+import pytest
+
+from tests.commands import write
+from tests.indexing import lmm
+from tests.model_server import ModelServer
+
+SAME = "1 min  About this course  (index.md)\n"
+
+
+@pytest.fixture
+def indexed(sample_book, monkeypatch):
+    monkeypatch.chdir(sample_book)
+    lmm("index . -q")
+    return sample_book
+
+
+def test_a_table_of_contents(indexed):
+    shown = lmm("toc")[0].splitlines()
+    assert shown[0].strip() == SAME.strip()
+    assert " 2 min      When the mean misleads  [2 × exercise]" in shown
+    assert " 1 min    Exercise: name the kind  [exercise]" in shown
+    assert [line.rpartition("(")[2] for line in lmm("toc --level 1")[0].splitlines()][1:3] == [
+        "01-data.md)",
+        "02-describing.md)",
+    ]
+
+
+def test_summaries_and_json(indexed):
+    assert "            A z-score says how many standard deviations a value lies above" in lmm("toc --summaries")[0]
+    entries = json.loads(lmm("toc --json")[0])
+    assert {"id", "title", "level", "place", "anchor", "minutes", "kinds", "summary"} == set(entries[0])
+
+
+def test_the_index_is_found_from_above(indexed, monkeypatch):
+    monkeypatch.chdir(indexed.parent)
+    assert "Data and variables" in lmm("toc --level 1")[0]
+
+
+def test_a_plan(indexed):
+    shown = lmm('toc --plan "I have three evenings before the exam"')[0]
+    assert shown.startswith("Understood “three evenings” as 3 evenings of 2 h.\n3 h ")
+    assert shown.count("\nEvening ") == 3 and "exam: Zur Prüfung gehören" in shown
+    data = json.loads(lmm('toc --json --plan "drei Abende"')[0])
+    assert len(data["sessions"]) == data["time"]["sessions"] == 3
+
+
+def test_a_plan_about_residuals(indexed):
+    shown = lmm('toc --plan "two hours, only residuals"')[0]
+    assert "Residuals" in shown and "The lady and the tea" not in shown
+
+
+def test_a_plan_by_a_model(indexed, monkeypatch):
+    reply = {"sessions": [{"sections": ["s3", "s2"], "advice": "Look first."}], "advice": "Sleep well."}
+    with ModelServer(reply=json.dumps(reply)) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "none")
+        shown = lmm('toc --plan "one evening"')[0]
+    assert "Sleep well." in shown and "Look first." in shown
+    assert shown.index("Units, variables, values") < shown.index("(beginning)")
+
+
+def test_wrong_usage(indexed):
+    assert "without --level" in lmm('toc --plan "one day" --level 2', status=2)[1]
+    assert "say how much time" in lmm('toc --plan " "', status=2)[1]
+
+
+def test_nothing_is_indexed():
+    assert "nothing is indexed yet: lmm index FILES" in lmm("toc", status=1)[1]
+    assert "nothing is indexed yet: lmm index FILES" in lmm("cards", status=1)[1]
+
+
+# Cards
+
+
+def test_cards_need_no_index(sample_book):
+    said = lmm("cards sample-book --format anki")[1]
+    assert said == "sample-book.apkg: 51 cards (32 questions, 6 definitions, 13 exercises)\n"
+    assert not (sample_book / ".lmm").exists()
+
+
+@pytest.mark.parametrize("form", ["csv", "md"])
+def test_cards_of_files_and_of_the_index_are_the_same(indexed, form):
+    read = lmm(f"cards . --format {form}")[0]
+    assert read == lmm(f"cards --format {form}")[0]
+    lmm(f"cards --format {form} -o made.txt")
+    assert (indexed / "made.txt").read_text(encoding="utf-8") == read
+
+
+def test_cards_of_one_file(sample_book):
+    assert "01-data.apkg: 10 cards" in lmm("cards sample-book/01-data.md --format anki")[1]
+
+
+def test_nothing_to_make_cards_of():
+    write("notes.md", "# T\n\nText alone.\n")
+    assert "no card: cards are made of annotated questions" in lmm("cards notes.md", status=1)[1]
+    assert "no such file or folder" in lmm("cards nowhere", status=2)[1]
+
+
+def test_a_file_is_not_written_over():
+    write("notes.md", "::: exercise\nWhat is it?\n:::\n")
+    assert "written over itself" in lmm("cards notes.md -o notes.md", status=2)[1]
+    assert "No such file or directory" in lmm("cards notes.md -o no/where.md", status=1)[1]
+
+
+def test_what_a_package_needs_is_missing(monkeypatch, sample_book):
+    monkeypatch.delitem(sys.modules, "lmm_core.retrieve.anki", raising=False)
+    monkeypatch.setitem(sys.modules, "genanki", None)
+    said = lmm("cards sample-book --format anki", status=1)[1]
+    assert "pip install 'lmm-markdown[cards]'" in said and "Traceback" not in said
+    assert "Robust statistic" in lmm("cards sample-book --format csv")[0]
