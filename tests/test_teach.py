@@ -8,6 +8,7 @@ import pytest
 from tests.commands import write
 from tests.indexing import lmm
 from tests.model_server import ModelServer
+from tests.test_readme import ROOT, fits, transcript
 
 SAME = "1 min  About this course  (index.md)\n"
 
@@ -93,7 +94,7 @@ def test_cards_of_files_and_of_the_index_are_the_same(indexed, form):
 
 
 def test_cards_of_one_file(sample_book):
-    assert "01-data.apkg: 10 cards" in lmm("cards sample-book/01-data.md --format anki")[1]
+    assert "01-data.apkg: 8 cards" in lmm("cards sample-book/01-data.md --format anki")[1]
 
 
 def test_nothing_to_make_cards_of():
@@ -114,3 +115,11 @@ def test_what_a_package_needs_is_missing(monkeypatch, sample_book):
     said = lmm("cards sample-book --format anki", status=1)[1]
     assert "pip install 'lmm-markdown[cards]'" in said and "Traceback" not in said
     assert "Robust statistic" in lmm("cards sample-book --format csv")[0]
+
+
+def test_the_page_of_the_docs(sample_book):
+    commands = list(transcript(ROOT / "docs" / "teaching.md"))
+    assert len(commands) == 6
+    for command, shown in commands:
+        printed = "".join(lmm(command.removeprefix("lmm ")))
+        assert fits(shown, printed), f"{command} printed:\n{printed}"

@@ -13,6 +13,7 @@ import click
 from ..model_pool import Models
 from ..models.sources import ModelError
 from ..project import Project
+from ..store.chunks import SUMMARY
 from .find import relative, searched_project
 from .shared import Told, json_option, leave, print_json, printable, run, warn
 
@@ -23,7 +24,36 @@ if TYPE_CHECKING:
 PROMPT = "? "
 
 
-@click.command()
+class _WithKinds(click.Command):
+    """Its help names the types of material that the index has."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if kinds := _kinds_there():
+            formatter.write_paragraph()
+            formatter.write_text(f"In this index, {_kinds_to_ask_for(kinds)}")
+
+
+def _kinds_there() -> list[str]:
+    """The types of material in the index of the working folder; none where it cannot be read."""
+    from ..index import client_from_config
+    from ..store.vector_store import StoreError
+
+    try:
+        project = searched_project()
+        if project.index.url or not (project.root / project.index.folder).exists():
+            return []
+        store = client_from_config(project)
+    except (StoreError, click.UsageError):
+        return []
+    try:
+        return sorted(kind for kind in store.facet(project.index.collection, "type") if kind != SUMMARY)
+    except StoreError:
+        return []
+    finally:
+        store.close()
+
+
+@click.command(cls=_WithKinds)
 @click.argument("question", required=False)
 @click.option("--type", "kind", default="", metavar="TYPE", help="Material of a type alone: exercise, definition, …")
 @click.option("--context", type=click.Choice(["passages", "outline", "text"]), help="What the model is shown.")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import unquote
 
 import genanki
 from markdown_it import MarkdownIt
@@ -109,9 +110,10 @@ def to_html(text: str, images: _Images | None = None, folder: str = "") -> str:
     tokens = markdown.parse(text, environment)
     for before, token in zip([None, *tokens], tokens, strict=False):
         children = token.children or []
-        _settle(children, images, folder)
+        _settle(children)
         if before is not None and before.type == "heading_open" and children:
             children[-1].content = _LAST_ATTRIBUTES.sub("", children[-1].content)
+        token.children = _with_captions(children, images, folder)
     rendered = cast(str, markdown.renderer.render(tokens, markdown.options, environment))
     return _ANKI_COMMAND.sub("&#91;", rendered).strip()
 
@@ -133,9 +135,8 @@ def _formula(text: str, options: dict[str, Any]) -> str:
     return f"{start}{html.escape(text)}{end}"
 
 
-def _settle(tokens: list[Token], images: _Images | None, folder: str) -> None:
-    """Links of a paragraph that lead nowhere from Anki become text, images what comes along;
-    attributes go."""
+def _settle(tokens: list[Token]) -> None:
+    """Links of a paragraph that lead nowhere from Anki become text; attributes go."""
     dead = False
     for before, token in zip(["text", *(token.type for token in tokens)], tokens, strict=False):
         if before != "text" and token.type == "text":
@@ -144,15 +145,27 @@ def _settle(tokens: list[Token], images: _Images | None, folder: str) -> None:
             dead = not str(token.attrGet("href")).startswith(("http://", "https://"))
         if token.type in ("link_open", "link_close") and dead:
             token.type, token.tag, token.content = "text", "", ""
-        elif token.type == "image":
-            _settle_image(token, images, folder)
 
 
-def _settle_image(token: Token, images: _Images | None, folder: str) -> None:
-    from urllib.parse import unquote
+def _with_captions(tokens: list[Token], images: _Images | None, folder: str) -> list[Token]:
+    """The tokens with the description of each image below it; alone, where the image does not
+    come along."""
+    shown: list[Token] = []
+    for token in tokens:
+        if token.type != "image":
+            shown.append(token)
+            continue
+        name = images.add(unquote(str(token.attrGet("src"))), folder) if images else ""
+        caption, token.children = token.children or [], []
+        _settle(caption)
+        caption = _with_captions(caption, images, folder)
+        if name:
+            token.attrs = {"src": name, "alt": ""}
+            shown += [token, *([Token("hardbreak", "br", 0)] if caption else []), *caption]
+        else:
+            shown += [_text("[image: "), *caption, _text("]")]
+    return shown
 
-    name = images.add(unquote(str(token.attrGet("src"))), folder) if images else ""
-    if name:
-        token.attrs = {"src": name, "alt": ""}  # filled in with the description
-    else:
-        token.type, token.content = "text", f"[image: {token.content}]"
+
+def _text(text: str) -> Token:
+    return Token("text", "", 0, content=text)

@@ -191,7 +191,7 @@ def test_images_come_along_and_nothing_else():
     stolen = replace(card, id="1" * 20, back="![a](../../secret.png) ![b](/etc/passwd) ![c](http://x.org/c.png)")
     notes, _, images = package([card, stolen], "book")
     ((name, data),) = images.items()
-    assert data == b"<svg/>" and f'<img src="{name}" alt="A die." />' in notes[card.id][0][1]
+    assert data == b"<svg/>" and f'<img src="{name}" alt="" /><br />\nA die.</p>' in notes[card.id][0][1]
     assert notes[stolen.id][0][1] == "<p>[image: a] [image: b] [image: c]</p>"
 
 
@@ -203,6 +203,7 @@ def test_images_come_along_and_nothing_else():
         "<svg onload=alert(1)>",
         "[x](javascript:alert(1))",
         "[x](JaVaScRiPt&colon;alert(1))",
+        "![![x](http://x.org/x.png) [y](javascript&#58;alert(1))](y.png)",
         '![x](x.png "a\\" onerror=\\"alert(1)")',
         "```<script>\n</code><script>alert(1)</script>\n```",
         "$</span><script>alert(1)</script>$",
