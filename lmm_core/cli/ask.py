@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +14,12 @@ from ..models.sources import ModelError
 from ..project import Project
 from ..store.chunks import SUMMARY
 from .find import relative, searched_project
-from .shared import Told, json_option, leave, print_json, printable, run, warn
+from .shared import Told, json_option, leave, print_json, printable, warn, with_library
 
 if TYPE_CHECKING:
     from ..retrieve.answer import Answer, Conversation
     from ..retrieve.context import Source
+    from ..retrieve.library import Library
 
 PROMPT = "? "
 
@@ -69,6 +69,9 @@ def ask(
     """Answer a question from the notes, with the sources; without a question, a session.
 
     *exercise* in a question asks for exercises, likewise any type of material in the notes."""
+    from ..ask import conversation
+    from ..retrieve.tools import Tools
+
     if question is not None and not question.strip():
         raise click.UsageError("an empty question: say what you want to know")
     project = searched_project()
@@ -77,41 +80,16 @@ def ask(
     project = replace(project, ask=asked)
     models, logger = Models(model, warn=warn), Told()
 
-    async def work() -> None:
-        async with _open(project, models, not no_model) as talk:
-            reader = _Reader(project, talk, kind, no_model, as_json)
-            if question is not None:
-                await reader.answer(question)
-            else:
-                await _session(reader, talk, logger)
+    async def work(library: Library) -> None:
+        talk = conversation(project, models, library, not no_model, Tools(library))
+        reader = _Reader(project, talk, kind, no_model, as_json)
+        if question is not None:
+            await reader.answer(question)
+        else:
+            await _session(reader, talk, logger)
 
-    _told(work, logger)
+    with_library(project, models, work, logger)
     leave(logger)
-
-
-@asynccontextmanager
-async def _open(project: Project, models: Models, with_model: bool) -> AsyncIterator[Conversation]:
-    """A conversation about the project's index."""
-    from ..ask import conversation, open_library
-    from ..retrieve.tools import Tools
-
-    library = await open_library(project, models)
-    try:
-        yield conversation(project, models, library, with_model, Tools(library))
-    finally:
-        await models.close()
-        library.store.close()
-
-
-def _told(work: Callable[[], Any], logger: Told) -> None:
-    """Do some work; what keeps it from being done is told in a sentence."""
-    from ..retrieve.library import RetrieveError
-    from ..store.vector_store import StoreError
-
-    try:
-        run(work())
-    except (StoreError, ModelError, RetrieveError) as error:
-        logger.error(str(error))
 
 
 async def _session(reader: _Reader, talk: Conversation, logger: Told) -> None:

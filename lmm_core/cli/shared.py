@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -19,7 +19,11 @@ from ..markdown.blocks import MarkdownError, serialize_blocks
 from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
 from ..markdown_files import Work, work_on
 from ..model_pool import Models
-from ..project import ConfigError
+from ..models.sources import ModelError
+from ..project import ConfigError, Project
+
+if TYPE_CHECKING:
+    from ..retrieve.library import Library
 
 Result = TypeVar("Result")
 FILES_AT_ONCE = 16
@@ -237,6 +241,31 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     except KeyboardInterrupt:
         click.echo("stopped: what was answered is kept; run again to go on", err=True)
         sys.exit(130)
+
+
+def with_library(
+    project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: Told
+) -> Result | None:
+    """What comes of work on the project's index; None where it cannot be done, which is told."""
+    from ..ask import open_library
+    from ..retrieve.library import RetrieveError
+    from ..store.vector_store import StoreError
+
+    async def opened() -> Result:
+        try:
+            library = await open_library(project, models)
+            try:
+                return await work(library)
+            finally:
+                library.store.close()
+        finally:
+            await models.close()
+
+    try:
+        return run(opened())
+    except (StoreError, ModelError, RetrieveError) as error:
+        logger.error(str(error))
+        return None
 
 
 def cost(models: Models | None, began: float) -> str:

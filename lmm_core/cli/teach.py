@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..markdown.blocks import MarkdownError
 from ..markdown.files import save_markdown
 from ..model_pool import Models
-from ..models.sources import STAND_IN, ModelError
+from ..models.sources import STAND_IN
 from ..project import ConfigError, Project, load_project
 from .find import searched_project
-from .shared import Told, checked, find, json_option, leave, print_json, printable, run, tell, warn
+from .shared import Told, checked, find, json_option, leave, print_json, printable, tell, warn, with_library
 
 if TYPE_CHECKING:
     from ..retrieve.cards import Card
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from ..retrieve.passages import Material
     from ..retrieve.plan import Plan
 
-Result = TypeVar("Result")
 WIDEST = 100  # characters
 
 
@@ -47,7 +45,7 @@ def toc(wish: str | None, level: int | None, summaries: bool, model: str, as_jso
         else:
             _outline(await library.material(), level or 0, summaries, as_json)
 
-    _with_library(project, models, work, logger)
+    with_library(project, models, work, logger)
     leave(logger)
 
 
@@ -82,31 +80,6 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
 def _width() -> int:
     """Of the screen, in characters; a file is written as for a screen of a common width."""
     return min(shutil.get_terminal_size((88, 24)).columns, WIDEST) if sys.stdout.isatty() else 88
-
-
-def _with_library(
-    project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: Told
-) -> Result | None:
-    """What comes of work on the project's index; None where it cannot be done, which is told."""
-    from ..ask import open_library
-    from ..retrieve.library import RetrieveError
-    from ..store.vector_store import StoreError
-
-    async def opened() -> Result:
-        try:
-            library = await open_library(project, models)
-            try:
-                return await work(library)
-            finally:
-                library.store.close()
-        finally:
-            await models.close()
-
-    try:
-        return run(opened())
-    except (StoreError, ModelError, RetrieveError) as error:
-        logger.error(str(error))
-        return None
 
 
 # Cards
@@ -177,7 +150,7 @@ def _indexed(project: Project, logger: Told) -> Material | None:
     async def work(library: Library) -> Material:
         return await library.material()
 
-    return _with_library(project, Models(warn=warn), work, logger)
+    return with_library(project, Models(warn=warn), work, logger)
 
 
 def _write(made: list[Card], form: str, name: str, output: Path | None, root: Path, logger: Told) -> None:

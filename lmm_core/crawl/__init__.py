@@ -1,0 +1,1 @@
+"""Any folder of markdown, prepared by nobody: found, cut into snippets, indexed, searched."""
