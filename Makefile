@@ -46,6 +46,7 @@ bench: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/tokens.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/retrieval.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/indexing.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/ask.py
 
 # Write what the commands give now into the golden cases; review with git diff.
 update-golden: $(VENV)/.installed-test
