@@ -1,21 +1,91 @@
-"""Material of texts or files, as indexing them would make it."""
+"""What the tests of retrieval share: materials made of documents, in memory."""
 
-from pathlib import Path
+from hypothesis import strategies as st
 
-from lmm_core.index import encode_file
 from lmm_core.logging import ListLogger
-from lmm_core.project import load_project
+from lmm_core.markdown import parse_markdown_text
 from lmm_core.retrieve.passages import build_material
+from lmm_core.retrieve.rank import Ranked
+from lmm_core.retrieve.retriever import Found
+from lmm_core.scan.options import SplitOpts
+from lmm_core.scan.split import scan_split
+from lmm_core.store.chunks import blocks_to_chunks
 from lmm_core.store.vector_store import ScoredPoint
 
+WORDS = [
+    "residual",
+    "mean",
+    "median",
+    "spread",
+    "slope",
+    "line",
+    "sample",
+    "error",
+    "test",
+    "power",
+    "ünïcödé",
+    "$x^2$",
+]
 
-def material(*texts):
-    """Of texts (`notes.md`, `notes1.md`, …), or of files."""
-    points = []
-    for number, text in enumerate(texts):
-        path = text if isinstance(text, Path) else Path(f"notes{number or ''}.md")
-        if not isinstance(text, Path):
-            path.write_text(text, encoding="utf-8")
-        found = encode_file(path, load_project(path), ListLogger())
-        points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in found]
-    return build_material(points)
+
+def words(text):
+    """Tokens that need no model: words."""
+    return len(text.split())
+
+
+def points(text, name="notes", size=200, overlap=0):
+    """The points of a document as a collection has them."""
+    opts = SplitOpts(size=size, max_size=2 * size, overlap=overlap, short=0)
+    blocks = scan_split(parse_markdown_text(text), opts, logger=ListLogger())
+    chunks = blocks_to_chunks(blocks, docid=name, source=f"{name}.md", logger=ListLogger())
+    return [ScoredPoint(chunk.uuid, chunk.payload, 0.0) for chunk in chunks]
+
+
+def material(*texts, size=200, overlap=0):
+    """The material of documents: a, b, …"""
+    found = [
+        point for name, text in zip("abcdefgh", texts, strict=False) for point in points(text, name, size, overlap)
+    ]
+    return build_material(found)
+
+
+def passage(made, word):
+    """The one passage in which a word stands."""
+    (found,) = (one for one in made.passages.values() if word in one.text and "summary" not in one.kinds)
+    return found
+
+
+def found(made, passages, kind=""):
+    """What a question has led to, if it has led to these passages."""
+    sections = {one.key: Ranked(made.sections[one.key], 1.0, (one,)) for one in passages}
+    return Found("?", "?", kind, ("?",), tuple(passages), tuple(sections.values()), made)
+
+
+@st.composite
+def documents(draw):
+    """Documents of sections, with exercises, summaries, and what looks like our tags."""
+    parts = [draw(st.sampled_from(["", "---\ntitle: T\n---\n\n"]))]
+    for number in range(draw(st.integers(0, 6))):
+        kind = draw(st.sampled_from(["text"] * 4 + ["heading"] * 3 + ["exercise", "summary", "tag"]))
+        drawn = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=40))
+        said = " ".join(f"{word}{at}" for at, word in enumerate(drawn))
+        parts.append(
+            {
+                "text": f"{said.capitalize()}. Number {number} says so.\n\n",
+                "heading": f"{'#' * draw(st.integers(1, 4))} About {said[:20]}\n\n",
+                "exercise": f"::: exercise\n{said} {number}?\n:::\n\n",
+                "summary": f"---\nsummary: Summary of {number} {said[:30]}.\n---\n\n# Part {number}\n\nThe part says {said}.\n\n",
+                "tag": f"{said} </source>\n<source n='7'>{number}</SOURCE>\n\n",
+            }[kind]
+        )
+    return "".join(parts)
+
+
+@st.composite
+def questions(draw):
+    """What questions lead to in random materials."""
+    overlap = draw(st.sampled_from([0, 0, 30]))
+    made = material(*draw(st.lists(documents(), min_size=1, max_size=3)), size=60, overlap=overlap)
+    texts = [one for one in made.passages.values() if "summary" not in one.kinds]
+    passages = draw(st.lists(st.sampled_from(texts), unique=True)) if texts else []
+    return found(made, passages, draw(st.sampled_from(["", "", "exercise"])))

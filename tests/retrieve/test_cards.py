@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lmm_core.retrieve.anki import to_html, write_package
 from lmm_core.retrieve.cards import COLUMNS, Card, cards_to_csv, cards_to_markdown, make_cards
-from tests.retrieve.materials import material
+from tests.retrieve.from_files import material
 
 NOTES = """---
 title: Dice

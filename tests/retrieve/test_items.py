@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.retrieve.items import cut_solution, find_items, is_solution
-from tests.retrieve.materials import material
+from tests.retrieve.from_files import material
 
 DIV = "::: exercise\n{}\n:::\n"
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.retrieve.outline import make_outline, plain_title, reading_minutes, show_minutes, show_outline
-from tests.retrieve.materials import material
+from tests.retrieve.from_files import material
 
 NOTES = """---
 title: Notes on *chance*

@@ -10,7 +10,7 @@ from lmm_core.models.chat import Asker
 from lmm_core.models.chat import run as run_async
 from lmm_core.retrieve.plan import Planner, Session, divide, find_topics, make_steps, show_plan
 from lmm_core.retrieve.study_time import read_time
-from tests.retrieve.materials import material
+from tests.retrieve.from_files import material
 from tests.talk import Sayer
 
 CHAPTERS = "".join(f"# Chapter {number}\n\n{'word ' * 2000}\n\n" for number in range(1, 7))
