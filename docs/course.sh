@@ -44,11 +44,12 @@ else
     for file in *.md *.qmd; do
         case $file in README.md | "*.md" | "*.qmd") continue ;; esac
         page "$file"
-        set -- "$@" "$file"
+        set -- "$@" "$html"
     done
     if [ -d figures ]; then cp -R figures "$output/"; fi
-    say "Refresh the index (lmm index --prune FILES):"
-    lmm index --prune "$@"
+    say "Refresh the index and the ask box, look for leaks (lmm quarto post-render):"
+    QUARTO_PROJECT_OUTPUT_FILES=$(printf '%s\n' "$@") QUARTO_PROJECT_OUTPUT_DIR=$output \
+        QUARTO_PROJECT_RENDER_ALL=1 lmm quarto post-render
 fi
 
 # Once more, whatever the render did: what is published is what was looked into.

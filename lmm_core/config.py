@@ -19,6 +19,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal, get_origin
 from urllib.parse import urlsplit
@@ -176,6 +177,57 @@ class AskSettings(_Section):
     tool_calls: int = Field(default=4, ge=0, description="times that the model may look further into the notes")
 
 
+class ServeSettings(_Section):
+    """`[serve]`: who may ask the server of `lmm serve`, and how much."""
+
+    origins: list[str] = Field(
+        default=[], description='sites whose pages may ask, beside its own: "https://course.example.org"'
+    )
+    hosts: list[str] = Field(default=[], description='names by which it is reached: "ask.example.org"')
+    proxies: list[str] = Field(
+        default=["127.0.0.1", "::1"], description="addresses of reverse proxies, which say who asks"
+    )
+    rate: int = Field(default=20, ge=1, description="questions a minute from one address")
+    concurrency: int = Field(default=50, ge=1, description="answers, and requests to a model, at the same time")
+    max_question: int = Field(default=2000, ge=1, le=10_000, description="characters that a question may have")
+    timeout: float = Field(default=120.0, gt=0, allow_inf_nan=False, description="seconds for an answer")
+    idle_timeout: float = Field(
+        default=45.0, gt=0, allow_inf_nan=False, description="seconds in which nothing of an answer may come"
+    )
+
+    @field_validator("origins")
+    @classmethod
+    def _are_origins(cls, origins: list[str]) -> list[str]:
+        return [_checked_origin(origin.strip().rstrip("/")) for origin in origins]
+
+    @field_validator("hosts")
+    @classmethod
+    def _are_hosts(cls, hosts: list[str]) -> list[str]:
+        for host in hosts:
+            if not re.fullmatch(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", host):
+                raise ValueError(f"should be names without scheme, port and path, not {host!r:.60}")
+        return hosts
+
+    @field_validator("proxies")
+    @classmethod
+    def _are_addresses(cls, proxies: list[str]) -> list[str]:
+        for proxy in proxies:
+            try:
+                ip_network(proxy)
+            except ValueError:
+                raise ValueError(f"should be addresses like 10.0.0.7 or 10.0.0.0/24, not {proxy!r:.60}") from None
+        return proxies
+
+
+def _checked_origin(origin: str) -> str:
+    """Scheme, host and port as a browser sends them; `null` for pages opened as files."""
+    if origin == "null":
+        return origin
+    if not _is_url(origin) or urlsplit(origin).path:
+        raise ValueError(f"should be sites like https://course.example.org (or null), without a path, not {origin:.60}")
+    return origin.lower()
+
+
 def _checked_url(url: str) -> str:
     try:
         parts = urlsplit(url)
@@ -244,6 +296,7 @@ class ConfigSettings(Settings):
     database: DatabaseSettings = Field(default=DatabaseSettings(), description="the collections of the index")
     split: SplitSettings = Field(default=SplitSettings(), description="how texts are cut into chunks")
     ask: AskSettings = Field(default=AskSettings(), description="how questions are answered")
+    serve: ServeSettings = Field(default=ServeSettings(), description="who may ask the server, and how much")
 
 
 def read_settings(file: Path) -> ConfigSettings:

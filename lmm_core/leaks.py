@@ -30,6 +30,7 @@ from .markdown.parse import parse_markdown_text
 from .markdown.tree import blocks_to_tree
 from .markdown.unfold import unfold_edits
 from .project import Project
+from .quarto import ASK_FOLDER, AskOptions
 from .scan.knit import KnitRules, div_verdict, header_rules, knit, node_block, properties_verdict, verdicts
 from .site_text import find_files, read_text, strings
 
@@ -39,6 +40,7 @@ LONG, SHORT = 16, 8  # letters that a run, and such a part, have to have
 # Values that are said in every page's navigation, or are no prose.
 _NOT_LOOKED_FOR = frozenset({"title", "titles", "docid", "annotator", "hash", "txthash", "type"})
 
+_DATA = re.compile(r"data\.js|part-\d+\.js")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _MARKUP = re.compile(
@@ -81,24 +83,28 @@ def look_for_leaks(
     project: Project,
     logger: LoggerBase | None = None,
     also_shown: Sequence[Path] = (),
+    ask: AskOptions | None = None,
 ) -> Findings:
     """The leaks of some sources in an output, a folder or a file, with what was looked
     for. What the notes of `also_shown` say is no leak either: in a partial render, those
-    of the other pages. Files that cannot be read are reported as errors, those that cannot
-    be looked into as warnings."""
+    of the other pages. ask: of the site's ask box, whose data may hold the types that it
+    includes, and the questions and summaries of what is shown. Files that cannot
+    be read are reported as errors, those that cannot be looked into as warnings."""
     logger = logger or ConsoleLogger()
     secrets, kept = _read_sources(sources, project, logger)
     kept += _read_sources([path for path in also_shown if path not in sources], project, logger)[1]
     index = _Index(secrets)
     for text in kept:
         index.forget(_Stream(words_of_markdown(text)))
+    data_index = _data_index(secrets, kept, [*sources, *also_shown], project, ask) if ask else index
     found = Findings(parts=len(index.looked_for()))
     found.passed_over = len(secrets) - found.parts
     for file in find_files(output):
         content = _load(file, logger)
         if content is not None:
             found.files += 1
-            found.leaks += [_leak(file, secrets[at]) for at in index.find(_Stream(words_of(content)))]
+            own = data_index if _is_data(file) else index
+            found.leaks += [_leak(file, secrets[at]) for at in own.find(_Stream(words_of(content)))]
     return found
 
 
@@ -113,6 +119,49 @@ def _load(file: Path, logger: LoggerBase) -> str | None:
 def _leak(file: Path, secret: _Secret) -> Leak:
     words = _MARKUP.sub(" ", secret.text).replace("#", " ").split()
     return Leak(file, secret.source, secret.line, " ".join(words[:8]))
+
+
+# The data of an ask box
+
+
+def _is_data(file: Path) -> bool:
+    return file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
+
+
+def _data_index(
+    secrets: list[_Secret], kept: Sequence[str], sources: Iterable[Path], project: Project, ask: AskOptions
+) -> _Index:
+    """What is looked for in the data: all that is neither in the notes, nor of a type that
+    is included, nor a question or summary of these."""
+    index = _Index(secrets)
+    for text in (*kept, *_of_data(dict.fromkeys(sources), project, ask.include)):
+        index.forget(_Stream(words_of_markdown(text)))
+    return index
+
+
+def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str]) -> Iterator[str]:
+    """The texts that only the data may hold. What cannot be read was reported before."""
+    for path in sources:
+        try:
+            blocks = parse_markdown_text(load_markdown(path).text)
+        except (OSError, MarkdownError):
+            continue
+        header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+        rules = header_rules(header, project.rules)
+        rules = KnitRules(rules.div_types, rules.keep | include)
+        yield from _stays_in(blocks, rules)
+        yield from _annotations(blocks, rules)
+
+
+def _annotations(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
+    """The questions and summaries of what stays in."""
+    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    if tree is None:
+        return
+    document = [] if tree.get("knit") is False else [tree]
+    for node in [*document, *(node for node, is_out in verdicts(tree, rules) if not is_out)]:
+        for key in ("questions", "summary"):
+            yield from strings(node.get(key))
 
 
 # What is left out, and what stays in

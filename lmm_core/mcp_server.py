@@ -17,6 +17,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from . import __version__
+from .crawl.tools import CHANGING
 from .retrieve.tools import ToolError, Tools
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ NAME = "lmm"
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 READ_ONLY = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+CHANGES = types.ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)  # fmt: skip
 
 
 def make_server(tools: Tools, instructions: str) -> Server[Any]:
@@ -47,7 +51,7 @@ def _offered(schema: dict[str, Any]) -> types.Tool:
         name=schema["name"],
         description=schema["description"],
         input_schema=schema["parameters"],
-        annotations=READ_ONLY,
+        annotations=CHANGES if schema["name"] in CHANGING else READ_ONLY,
     )
 
 

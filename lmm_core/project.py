@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .config import ConfigSettings
 
 CONFIG_NAME = "config.toml"
+TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # what who asks the server has to know; where it is not set, nothing
 # How a Qdrant server is spoken to, and what new collections on it are like.
 _SERVER: dict[str, Any] = {
     "timeout": 30.0,
@@ -71,6 +72,20 @@ class AskOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Who may ask the server, and how much: `[serve]` of the configuration."""
+
+    origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    rate: int = 20
+    concurrency: int = 50
+    max_question: int = 2000
+    timeout: float = 120.0
+    idle_timeout: float = 45.0
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """What the passes take from the configuration.
 
@@ -90,6 +105,7 @@ class Project:
     system: str = ""
     index: IndexOptions = field(default_factory=IndexOptions)
     ask: AskOptions = field(default_factory=AskOptions)
+    serve: ServeOptions = field(default_factory=ServeOptions)
 
 
 # Reading
@@ -108,9 +124,10 @@ def load_project(path: Path | None) -> Project:
 
 def is_setting(variable: str) -> bool:
     """Whether an environment variable has to be a setting of ours; `LMM_INNER` is a
-    filter's word to itself, `LMM_TEST_…` are for the tests."""
+    filter's word to itself, `LMM_SERVE_TOKEN` a secret, which is no setting, and
+    `LMM_TEST_…` are for the tests."""
     name = variable.upper()
-    return name.startswith("LMM_") and name != "LMM_INNER" and not name.startswith("LMM_TEST_")
+    return name.startswith("LMM_") and name not in ("LMM_INNER", TOKEN_VARIABLE) and not name.startswith("LMM_TEST_")
 
 
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
@@ -130,7 +147,13 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         {name: source.as_source(name) for name, source in settings.sources.items()},
         index=_index_options(settings),
         ask=AskOptions(**settings.ask.model_dump()),
+        serve=_serve_options(settings),
     )
+
+
+def _serve_options(settings: ConfigSettings) -> ServeOptions:
+    given = settings.serve.model_dump()
+    return ServeOptions(**given | {key: tuple(given[key]) for key in ("origins", "hosts", "proxies")})
 
 
 def _index_options(settings: ConfigSettings) -> IndexOptions:

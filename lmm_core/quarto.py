@@ -22,12 +22,13 @@ from .markdown.files import find_markdown, load_markdown
 from .markdown.metadata import parse_metadata
 from .markdown.parse import parse_markdown_text
 from .project import Project
-from .scan.knit import header_rules
+from .scan.knit import header_rules, words_of
 
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 EXTENSION = "lmm"
 # Options under `lmm:`, and what each has to be.
 WORDS, SWITCH, WORD = "a word or a list of words", "true or false", "a word"
+ASK = "true, false, or a mapping of server, include"
 OPTIONS = {
     "keep": WORDS,
     "div-types": WORDS,
@@ -35,7 +36,9 @@ OPTIONS = {
     "index": SWITCH,
     "collection": WORD,
     "on-native": "error or convert",
+    "ask": ASK,
 }
+ASK_FOLDER = "lmm-ask"  # of a site: the ask box and its data
 _NEW_PROJECT = """\
 project:
   type: website
@@ -51,6 +54,7 @@ filters:
 lmm:
   annotate: false   # true: questions and summaries are made before each render
   index: true       # the search index is refreshed after each render
+  # ask: true       # a box on every page in which students search, and practise cards
 """
 _INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
 _IGNORED = ("/.lmm/", "/.quarto/", "/_site/", "/_book/")
@@ -64,6 +68,15 @@ class Finding:
     ok: bool
     found: str
     paste: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """What `ask:` says: the address of `lmm serve`, "" for none, and the types that students
+    may read in the box although they are left out of the notes."""
+
+    server: str = ""
+    include: frozenset[str] = frozenset()
 
 
 class QuartoError(Exception):
@@ -296,12 +309,40 @@ def option_problem(key: str, value: Any) -> str:
     kind = OPTIONS.get(key.replace("_", "-"))
     if kind is None:
         return f"unknown option `lmm.{key}` (known: {', '.join(OPTIONS)})"
+    if kind == ASK:
+        return _ask_problem(value)
     fits = {
         SWITCH: isinstance(value, bool),
         WORD: isinstance(value, str),
         WORDS: isinstance(value, str | list | None),
     }.get(kind, value in ("error", "convert"))
     return "" if fits else f"`lmm.{key}`: should be {kind}, not {value!r:.60}"
+
+
+def _ask_problem(value: Any) -> str:
+    if not isinstance(value, dict):
+        return "" if isinstance(value, bool) else f"`lmm.ask`: should be {ASK}, not {value!r:.60}"
+    known = ("server", "include")
+    if unknown := [key for key in value if key not in known]:
+        return f"unknown option `lmm.ask.{unknown[0]}` (known: {', '.join(known)})"
+    server, include = value.get("server"), value.get("include")
+    if server is not None and not (isinstance(server, str) and server.startswith(("http://", "https://", "/"))):
+        return f"`lmm.ask.server`: should be an address (https://…), not {server!r:.60}"
+    if not isinstance(include, str | list | None):
+        return f"`lmm.ask.include`: should be {WORDS}, not {include!r:.60}"
+    return ""
+
+
+def ask_options(value: Any) -> AskOptions | None:
+    """What `ask:` says; None where there is to be no box."""
+    if not isinstance(value, dict):
+        return AskOptions() if value is True else None
+    return AskOptions(str(value.get("server") or ""), frozenset(words_of(value.get("include"))))
+
+
+def read_ask(folder: Path) -> AskOptions | None:
+    """What a project's `_quarto.yml` says of the ask box. Raises QuartoError."""
+    return ask_options(_section(read_project(folder), "lmm").get("ask"))
 
 
 def _check_spelling(folder: Path) -> Iterator[Finding]:

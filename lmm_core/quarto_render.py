@@ -24,11 +24,21 @@ from .markdown_files import RagWork, work_on
 from .model_pool import Models
 from .models.sources import ModelError
 from .project import ConfigError, Project, load_project
-from .quarto import OPTIONS, QuartoError, find_inputs, option_problem, read_project, with_included
+from .quarto import (
+    OPTIONS,
+    QuartoError,
+    ask_options,
+    find_inputs,
+    option_problem,
+    read_ask,
+    read_project,
+    with_included,
+)
 from .scan.knit import header_rules
 from .store.vector_store import StoreError
 
 if TYPE_CHECKING:
+    from .site_data import SitePage
     from .store.refresh import Counts
 
 # What the filters take from a document's header beside these options.
@@ -60,6 +70,7 @@ class RenderOptions:
     index: bool = True
     collection: str = ""
     on_native: str = "error"
+    ask: Any = False
 
 
 @dataclass
@@ -304,6 +315,7 @@ def _finish(environment: Mapping[str, str], project_dir: Path, logger: LoggerBas
     project = replace(project, rules=header_rules(read_project(project_dir), project.rules))
     output = output_dir(environment, project_dir)
     if output.is_dir():
+        _write_box(output, _indexed(project, base, project_dir), project_dir, logger)
         _look_for_leaks(output, pages, project, project_dir, logger)
     return not logger.errors
 
@@ -337,6 +349,36 @@ def _report_counts(counts: Counts, logger: LoggerBase) -> None:
     logger.info(f"index: {counts.written} chunks written, {counts.removed} removed, {counts.unchanged} unchanged")
 
 
+def _write_box(output: Path, project: Project, project_dir: Path, logger: LoggerBase) -> None:
+    """Bring the ask box of the whole site to the state of its pages, in a partial render, too."""
+    from .site_data import remove_box, write_box
+
+    ask = read_ask(project_dir)
+    if ask is None:
+        remove_box(output)
+        return
+    settings = read_project(project_dir)
+    language = str(settings.get("lang") or "en")
+    written = write_box(output, list(_site_pages(project_dir)), project, ask, language, logger)
+    logger.info(f"ask box: {written.sections} sections of {written.documents} documents")
+
+
+def _site_pages(project_dir: Path) -> Iterator[SitePage]:
+    """The documents with their pages, each once; those included in a page after it. A
+    document may say `ask: false` for itself."""
+    from .site_data import SitePage
+
+    seen: set[Path] = set()
+    for page in _pages(find_inputs(project_dir), project_dir):
+        if page.included or ask_options(page.options.ask) is None:
+            continue
+        name = PurePath(_shown(page.file.path, project_dir)).with_suffix(".html").as_posix()
+        for path in with_included([page.file.path], project_dir):
+            if path.resolve() not in seen:
+                seen.add(path.resolve())
+                yield SitePage(path, name)
+
+
 def _look_for_leaks(
     output: Path, pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
 ) -> None:
@@ -345,7 +387,7 @@ def _look_for_leaks(
 
     rendered = [page.file.path for page in pages]
     shown = with_included(find_inputs(project_dir), project_dir)
-    for leak in look_for_leaks(output, rendered, project, logger, shown).leaks:
+    for leak in look_for_leaks(output, rendered, project, logger, shown, read_ask(project_dir)).leaks:
         located = in_file(logger, _shown(leak.source, project_dir))
         file = PurePath(_shown(leak.file, project_dir))
         located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)

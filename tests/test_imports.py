@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "scan": {"markdown", "models"},
     "store": {"markdown", "models", "scan"},
     "retrieve": {"markdown", "models", "scan", "store"},
+    "llmd": {"markdown", "models", "scan"},
     "crawl": {"markdown", "models", "scan", "store", "retrieve"},
 }
 HEAVY = ["openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic"]

@@ -28,6 +28,7 @@ CALLS = {
     "mentions": {"term": "birch"},
     "exercises": {"topic": "oak", "kind": "exercise"},
 }
+MARKDOWN = {"markdown_search", "index_markdown_docs"}  # tests/test_md_commands.py calls these
 EXERCISE = "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden, and what do they say?\n:::\n"
 
 
@@ -77,6 +78,8 @@ async def asked(client, name, **arguments):
 async def check_tools(client):
     """Every tool is there with our schema, can be called, and says what is wrong."""
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(listed) >= MARKDOWN
+    listed = {name: tool for name, tool in listed.items() if name not in MARKDOWN}
     schemas = {schema["name"]: schema for schema in Tools(None).schemas()}
     assert {name: tool.input_schema for name, tool in listed.items()} == {
         name: schema["parameters"] for name, schema in schemas.items()

@@ -13,9 +13,11 @@ from .. import __version__
 from .ask import ask
 from .bench import bench
 from .find import chunks, index, search, split
+from .md import md_index, md_search
 from .models import models
 from .publish import convert, knit
 from .quarto import leak_check, quarto
+from .serve import serve
 from .setup import cache, config, doctor
 from .talk import accept, chat, clear, edit, reject, watch
 from .teach import cards, toc
@@ -25,8 +27,8 @@ from .write import own_pass, rag, scan
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Write": (scan, rag, own_pass),
     "Talk to the model": (chat, edit, watch, accept, reject, clear),
-    "Find": (index, search, chunks, split),
-    "Ask": (ask, toc, cards, bench, mcp),
+    "Find": (index, search, chunks, split, md_index, md_search),
+    "Ask": (ask, toc, cards, bench, mcp, serve),
     "Publish": (knit, convert, leak_check, quarto),
     "Set up": (doctor, models, config, cache),
 }

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from ..retrieve.answer import Answer, Conversation
     from ..retrieve.context import Source
     from ..retrieve.library import Library
+    from ..retrieve.tools import Tools
 
 PROMPT = "? "
 
@@ -81,15 +86,32 @@ def ask(
     models, logger = Models(model, warn=warn), Told()
 
     async def work(library: Library) -> None:
-        talk = conversation(project, models, library, not no_model, Tools(library))
-        reader = _Reader(project, talk, kind, no_model, as_json)
-        if question is not None:
-            await reader.answer(question)
-        else:
-            await _session(reader, talk, logger)
+        tools = Tools(library)
+        async with _markdown_folders(tools, project, models):
+            talk = conversation(project, models, library, not no_model, tools)
+            reader = _Reader(project, talk, kind, no_model, as_json)
+            if question is not None:
+                await reader.answer(question)
+            else:
+                await _session(reader, talk, logger)
 
     with_library(project, models, work, logger)
     leave(logger)
+
+
+@asynccontextmanager
+async def _markdown_folders(tools: Tools, project: Project, models: Models) -> AsyncIterator[None]:
+    """Within the block, the model can search in what `lmm md-index` has made here, too."""
+    from ..md_index import FOLDER, add_tools
+
+    if not Path(FOLDER).is_dir():
+        yield
+        return
+    indexes = add_tools(tools, project, models, Path.cwd(), indexing=False)
+    try:
+        yield
+    finally:
+        await indexes.close()
 
 
 async def _session(reader: _Reader, talk: Conversation, logger: Told) -> None:
@@ -103,21 +125,39 @@ async def _session(reader: _Reader, talk: Conversation, logger: Told) -> None:
     while (question := _next_question()) is not None:
         if question.strip():
             try:
-                await reader.answer(question)
-                click.echo()
+                stopped = await _until_ctrl_c(reader.answer(question))
+                click.echo("\n(stopped)" if stopped else "")
             except ModelError as error:
                 logger.error(str(error))
 
 
+async def _until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
+    """Do some work, which Ctrl-C stops, and nothing else; returns whether it did."""
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(task.cancel) and None)
+    try:
+        await asyncio.wait([task])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return task.cancelled() or task.result() is not None
+
+
 def _kinds_to_ask_for(kinds: Sequence[str]) -> str:
-    return f"types of material to ask for: {' '.join(f'*{kind}*' for kind in kinds)}"
+    return printable(f"types of material to ask for: {' '.join(f'*{kind}*' for kind in kinds)}")
 
 
 def _next_question() -> str | None:
-    """A line of standard input; None at its end."""
+    """A line of standard input; None at its end, and where Ctrl-C ends the waiting for it."""
     if sys.stdin.isatty():
         click.echo(click.style(PROMPT, bold=True), err=True, nl=False)
-    line = sys.stdin.readline()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's would wait for the line
+    try:
+        line = sys.stdin.readline()
+    except KeyboardInterrupt:
+        line = ""
+    finally:
+        signal.signal(signal.SIGINT, before)
     return line.strip() if line else None
 
 
@@ -129,8 +169,9 @@ class _Reader:
         self.no_model, self.as_json = no_model, as_json
 
     async def answer(self, question: str) -> None:
-        """Answer one question."""
-        from ..retrieve.answer import MOST_CHARACTERS
+        """Answer one question. Raises as `Conversation.ask`; of an answer that broke off, the
+        sources are shown before."""
+        from ..retrieve.answer import MOST_CHARACTERS, BrokenAnswer
 
         if len(question) > MOST_CHARACTERS:
             warn(f"the question is long: its first {MOST_CHARACTERS:,} characters are asked")
@@ -138,7 +179,15 @@ class _Reader:
             await self._look(question)
             return
         show = None if self.as_json else lambda part: click.echo(printable(part), nl=False)
-        answer = await self.talk.ask(question, show, self.kind)
+        try:
+            answer = await self.talk.ask(question, show, self.kind)
+        except BrokenAnswer as error:
+            if self.as_json:
+                print_json(answer_as_json(replace(error.answer, notes=(*error.answer.notes, str(error)))))
+            else:
+                click.echo("\n")
+                self._list_sources(error.answer)
+            raise
         if self.as_json:
             print_json(answer_as_json(answer))
         else:
@@ -152,34 +201,39 @@ class _Reader:
             print_json({"question": question, "queries": found.queries, "context": context.text,
                         "tokens": context.tokens, "sources": sources})  # fmt: skip
         else:
-            click.echo(context.text or "(nothing was found)")
+            click.echo(printable(context.text) or "(nothing was found)")
 
     def _close(self, answer: Answer) -> None:
         """What stands below an answer."""
         click.echo("\n" if answer.text else "", nl=bool(answer.text))
         if not answer.answered:
             self._say_unanswered(answer)
-        for source in answer.sources:
-            if source.number in answer.cited:
-                click.echo(f"[{source.number}] {' > '.join(source.titles)}  {self._place(source)}")
+        self._list_sources(answer)
         if answer.by.startswith("extractive/"):
             click.echo(f"({answer.by}: sentences of the notes, chosen by their words; no model was asked)", err=True)
         for note in answer.notes:
-            warn(note)
+            warn(printable(note))
+
+    def _list_sources(self, answer: Answer) -> None:
+        for source in answer.sources:
+            if source.number in answer.cited:
+                click.echo(f"[{source.number}] {self._shown(source)}")
 
     def _say_unanswered(self, answer: Answer) -> None:
         said = "The notes do not answer this." if not answer.cited else "The notes answer this in part at most."
         click.echo(said + (" Nearest:" if answer.nearest else ""))
         for ranked in answer.nearest:
-            click.echo(f"  {' > '.join(ranked.section.titles) or ranked.section.source}  {self._place(ranked.section)}")
+            click.echo(f"  {self._shown(ranked.section)}")
         if answer.kinds:
             click.echo(_kinds_to_ask_for(answer.kinds), err=True)
 
-    def _place(self, there: Any) -> str:
-        """`file:line-line`, from the working folder, and the heading's anchor."""
+    def _shown(self, there: Any) -> str:
+        """The titles that lead to a source or a section, `file:line-line` from the working
+        folder, and the heading's anchor."""
         path = relative(self.project.root / there.source)
         lines = there.place.rpartition(":")[2]
-        return f"{path}:{lines}" + (f" (#{there.anchor})" if there.anchor else "")
+        place = f"{path}:{lines}" + (f" (#{there.anchor})" if there.anchor else "")
+        return printable("  ".join(filter(None, [" > ".join(there.titles), place])))
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from .shared import Told, checked, find, json_option, leave, print_json
 
 if TYPE_CHECKING:
     from ..leaks import Findings
-    from ..quarto import Finding
+    from ..quarto import AskOptions, Finding
 
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 
@@ -37,7 +37,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
     logger = Told()
     project = _project(sources[0] if sources else output, keep)
     files = find(sources) if sources else _inputs(project, output)
-    found = look_for_leaks(output, files, project, logger)
+    found = look_for_leaks(output, files, project, logger, ask=_ask(project))
     if as_json:
         print_json({**asdict(found), "leaks": [_as_text(asdict(leak)) for leak in found.leaks]})
     else:
@@ -74,6 +74,15 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
     except QuartoError as error:
         raise click.UsageError(str(error)) from None
     return replace(project, rules=replace(project.rules, keep=project.rules.keep | set(keep)))
+
+
+def _ask(project: Project) -> AskOptions | None:
+    from ..quarto import QuartoError, read_ask
+
+    try:
+        return read_ask(project.root)
+    except QuartoError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _inputs(project: Project, output: Path) -> list[Path]:

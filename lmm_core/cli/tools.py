@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import click
@@ -20,23 +21,29 @@ from .shared import warn
 def mcp(port: int | None, host: str) -> None:
     """Give agents tools to search and read the notes: a server of the Model Context Protocol.
 
-    It speaks on standard input and output with the agent that starts it. The tools only read."""
+    It speaks on standard input and output with the agent that starts it. The tools change none
+    of your files; one of them makes search indexes of folders, in .md_index."""
     from ..ask import SharedLibrary
+    from ..md_index import add_tools
     from ..retrieve.tools import Tools
 
     server = _server()
-    library = SharedLibrary(searched_project(), Models(warn=warn))
+    project, models = searched_project(), Models(warn=warn)
+    library = SharedLibrary(project, models)
     if port is not None and host not in ("127.0.0.1", "localhost", "::1"):
-        warn(f"who can reach {host} can read the notes: there is no password")
+        warn(f"who can reach {host} can read the notes and have folders indexed: there is no password")
 
     async def serve() -> None:
+        tools = Tools(library)
+        indexes = add_tools(tools, project, models, Path.cwd())
         try:
             if port is None:
                 signal.signal(signal.SIGINT, signal.SIG_DFL)  # what reads the input cannot be interrupted otherwise
-                await server.serve_stdio(Tools(library))
+                await server.serve_stdio(tools)
             else:
-                await server.serve_http(Tools(library), host, port, lambda url: click.echo(f"tools at {url}", err=True))
+                await server.serve_http(tools, host, port, lambda url: click.echo(f"tools at {url}", err=True))
         finally:
+            await indexes.close()
             await library.close()
 
     try:

@@ -6,18 +6,42 @@ longer is cut by the splitter of the passes, what is shorter joined with its nei
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import hashlib
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from os.path import commonprefix
 
+from ..markdown.blocks import Block, ErrorBlock, TextBlock, blank, trim_blank_lines
+from ..markdown.divs import cut
+from ..markdown.parse import parse_markdown_text
+from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..markdown.unfold import unfold_edits
 from ..models.tokens import count_tokens
+from ..scan.pack import Piece, cut_text, shown
+from ..scan.seams import NO_FRAME, Frame, Limits, Seams
+from ..scan.split import Source
+from ..store.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
+from .walk import CrawlError
+
+Count = Callable[[str], int]
+
+LEAST, MOST = 64, 320  # tokens of a snippet
+SIZE = 240  # what is aimed at where a section is cut
+OVERLAP = SIZE // 5
+SMALL = LEAST // 2  # the units of what is cut again
+_ANNOTATIONS = AnnotationModel(("questions",), ("questions", "summary"))
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
     """A part of a file. `body` is its text as it stands on the lines from `line_start` to
-    `line_end` (from 1, inclusive); `header` is put before it for embedding only: the
-    titles around it and what annotations say of it. `id`: 32 hexadecimal digits, the hash
-    of all the rest."""
+    `line_end` (from 1, inclusive), within a table's header or a fence where only a part
+    of that is there. `header` is put before it for embedding only: the titles around it
+    and what annotations say of it. `id`: 32 hexadecimal digits, the hash of all the rest."""
 
     id: str
     index: str
@@ -39,17 +63,231 @@ class Snippet:
         return f"{self.doc_path}#L{self.line_start}-L{self.line_end}"
 
 
-def slice_text(text: str, doc_path: str, index: str, count: Callable[[str], int] = count_tokens) -> list[Snippet]:
-    """The snippets of a text, in their order. doc_path: its file, relative to the index's
-    root; count: the tokens of a text."""
-    raise NotImplementedError
+def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens) -> list[Snippet]:
+    """The snippets of a text, in their order. Only where a text as a whole has less than
+    64 tokens has a snippet less. Metadata and parts with `skip: true` are in none. Of an
+    edit that is not decided, the old text counts.
+
+    doc_path: the text's file, relative to the index's root; count: the tokens of a text, which has about as many as its parts together."""
+    blocks = parse_markdown_text(text)
+    tree = blocks_to_tree(unfold_edits(blocks).blocks if "{#lmm-" in text else blocks)
+    if tree is None:
+        return []
+    title = _title(tree)
+    made: list[Snippet] = []
+    ids: set[str] = set()
+    for group in _groups(_sections(tree, count)):
+        for first, last, body, header in _Group(group, count).snippets():
+            ident = _ident([index, doc_path, title, f"{first}-{last}", header, body], ids)
+            made.append(Snippet(ident, index, doc_path, title, first, last, body, header))
+    return made
+
+
+def _title(tree: HeadingNode) -> str:
+    """The header's title, else that of the first heading of level 1 or 2."""
+    own = tree.get("title")
+    if own is not None:
+        return str(own)
+    return next((node.title for node in traverse(tree) if isinstance(node, HeadingNode) and 1 <= node.level <= 2), "")
+
+
+def _ident(values: list[str], ids: set[str]) -> str:
+    """A hash of what a snippet is that is not in `ids`: pieces of one long line may be the
+    same."""
+    data = "\0".join(values).encode("utf-8", "surrogatepass")
+    while (ident := hashlib.blake2b(data, digest_size=16).hexdigest()) in ids:
+        data += b"\0"
+    ids.add(ident)
+    return ident
+
+
+# Sections
+
+
+@dataclass(slots=True)
+class _Section:
+    """A section without its subsections: its heading and its texts, each with its node,
+    and how many tokens they have. titles: the path to it."""
+
+    node: HeadingNode
+    titles: list[str]
+    parts: list[tuple[Node, Block]]
+    size: int
+
+
+def _sections(tree: HeadingNode, count: Count) -> Iterator[_Section]:
+    titles = titles_paths(tree)
+    for node in traverse(tree):
+        if isinstance(node, HeadingNode):
+            is_out = is_skipped(node)
+            parts: list[tuple[Node, Block]] = [] if is_out or node.heading is None else [(node, node.heading)]
+            for text in node.children:
+                if isinstance(text, TextNode) and not (is_skipped(text) if text.metadata else is_out):
+                    parts += _texts(text)
+            if parts:
+                yield _Section(node, titles[id(node)], parts, _size([block.source for _, block in parts], count))
+
+
+def _size(sources: list[str], count: Count) -> int:
+    """The tokens of a text; where its beginning is too long for a snippet, of that."""
+    text = trim_blank_lines("".join(sources))
+    begun = count(text[: 12 * MOST]) if len(text) > 16 * MOST else 0
+    return begun if begun > MOST else count(text)
+
+
+def _texts(node: TextNode) -> list[tuple[Node, Block]]:
+    """The text of a node, without metadata blocks in it."""
+    block = node.block
+    if block is None or isinstance(block, ErrorBlock) or blank(block.source):
+        return []
+    if ":::" not in block.source and "\n---" not in block.source:
+        return [(node, block)]
+    cuts = list(cut(block.source, lambda part: None))
+    if not cuts:
+        return [(node, block)]
+    ends = [0, *(at for part in cuts for at in part), len(block.source)]
+    return [
+        (node, _part(block, *ends[at : at + 2]))
+        for at in range(0, len(ends), 2)
+        if not blank(block.source[slice(*ends[at : at + 2])])
+    ]
+
+
+def _part(block: Block, start: int, end: int) -> Block:
+    source = block.source[start:end]
+    lead = len(source) - len(source.lstrip(" \t\r\n"))
+    before = block.source[: start + lead].lstrip(" \t\r\n\ufeff")
+    return TextBlock(source, block.line + before.count("\n"))
+
+
+def _groups(sections: Iterator[_Section]) -> list[list[_Section]]:
+    """The sections, small ones joined: with those before where they are the last below a
+    heading and fit, else with those after them."""
+    groups: list[list[_Section]] = []
+    sizes: list[int] = []
+    for section in sections:
+        if groups and sizes[-1] < LEAST:
+            ends = section.node.level < groups[-1][0].node.level
+            if ends and len(groups) > 1 and sizes[-2] + sizes[-1] <= MOST:
+                groups[-2] += groups.pop()
+                sizes[-2] += sizes.pop()
+            else:
+                groups[-1].append(section)
+                sizes[-1] += section.size
+                continue
+        groups.append([section])
+        sizes.append(section.size)
+    if len(groups) > 1 and sizes[-1] < LEAST:
+        groups[-2] += groups.pop()
+    return groups
+
+
+# Snippets of a group of sections
+
+
+class _Group:
+    """Some sections that are cut together."""
+
+    def __init__(self, sections: list[_Section], count: Count) -> None:
+        parts = [part for section in sections for part in section.parts]
+        self.sections = [section for section in sections for _ in section.parts]  # of each part
+        self.nodes = [node for node, _ in parts]
+        self.source = Source([block for _, block in parts])
+        self.limits = Limits(SIZE, MOST, count, additive=True)
+        self.whole = sections[0].size if len(sections) == 1 else self.limits.of(self.source.text)
+        is_plain = len(sections) == 1 and not any(map(_is_annotated, {sections[0].node, *self.nodes}))
+        self.header = " - ".join(sections[0].titles) if is_plain else None  # of all pieces
+
+    def snippets(self) -> Iterator[tuple[int, int, str, str]]:
+        """Of each snippet its first and last line, its body and its header."""
+        for piece in self._pieces():
+            body = trim_blank_lines(shown(self.source.text[piece.overlap : piece.end], piece.frame))
+            yield *self.source.lines(piece.overlap, piece.end), body, self._header(piece)
+
+    def _pieces(self) -> list[Piece]:
+        text = self.source.text
+        if self.whole <= MOST:
+            return [Piece(0, len(text), NO_FRAME, 0, self.whole)]
+        pieces: list[Piece] = []
+        for piece in cut_text(text, self.source.starts, self.limits, OVERLAP):
+            if piece.size < LEAST + LEAST // 4:  # a sum, perhaps
+                piece = replace(piece, size=self._piece(piece.start, piece.end, piece.frame).size)
+            if pieces and (piece.size < LEAST or pieces[-1].size < LEAST):
+                pieces[-1:] = self._join(pieces[-1], piece)
+            else:
+                pieces.append(piece)
+        return pieces
+
+    def _join(self, one: Piece, other: Piece) -> list[Piece]:
+        """Two pieces as one; where that is too long, cut again into two."""
+        joined = self._piece(one.start, other.end, Frame(one.frame.before, other.frame.after))
+        if joined.size <= MOST:
+            return [joined]
+        text = self.source.text[one.start : other.end]
+        inside = [start - one.start for start in self.source.starts if one.start < start < other.end]
+        units = Seams(text, Limits(SMALL, SMALL, self.limits.count)).units([0, *inside])
+        best: tuple[float, list[Piece]] | None = None
+        for before, after in pairwise(units):
+            at = one.start + after.start
+            pair = [
+                self._piece(one.start, at, Frame(one.frame.before, before.frame.after)),
+                self._piece(at, other.end, Frame(after.frame.before, other.frame.after)),
+            ]
+            sizes = [piece.size for piece in pair]
+            out = sum(max(0, LEAST - size, size - MOST) for size in sizes)
+            cost = out + before.cost + abs(sizes[0] - sizes[1]) / sum(sizes)
+            if best is None or cost < best[0]:
+                best = cost, pair
+        return best[1] if best else [one, other]
+
+    def _piece(self, start: int, end: int, frame: Frame) -> Piece:
+        return Piece(start, end, frame, start, self.limits.of(shown(self.source.text[start:end], frame)))
+
+    def _header(self, piece: Piece) -> str:
+        """The titles that all of a piece stands under, and what annotations say of its
+        sections and texts."""
+        if self.header is not None:
+            return self.header
+        starts = self.source.starts
+        parts = slice(bisect_right(starts, piece.start) - 1, bisect_left(starts, piece.end))
+        sections = {id(section): section for section in self.sections[parts]}.values()
+        nodes = {id(node): node for node in (*(section.node for section in sections), *self.nodes[parts])}.values()
+        titles = commonprefix([section.titles for section in sections])
+        notes = [annotations_of(node, (), _ANNOTATIONS) for node in nodes if _is_annotated(node)]
+        return "\n".join(dict.fromkeys(filter(None, [" - ".join(titles), *notes])))
+
+
+def _is_annotated(node: Node) -> bool:
+    """Whether metadata speaks of a section or the sections around it, or of a text."""
+    if isinstance(node, TextNode):
+        return bool(node.metadata)
+    return bool(node.metadata) or (node.parent is not None and _is_annotated(node.parent))
+
+
+# Files
+
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable to JSON, and not to YAML
+_KEYS = ("id", "index", "doc_path", "title", "line_start", "line_end", "header")
 
 
 def snippet_file(snippet: Snippet) -> str:
-    """The text of a snippet's file."""
-    raise NotImplementedError
+    """The text of a snippet's file: what is known of it as YAML, a blank line, the body as
+    it is. (To be written without changing line ends.)"""
+    lines = [f"{key}: {_quoted(getattr(snippet, key))}" for key in _KEYS]
+    return "\n".join(["---", *lines, "---", "", snippet.body, ""])
+
+
+def _quoted(value: str | int) -> str:
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def read_snippet_file(text: str) -> Snippet:
-    """The snippet of a file's text: the opposite of `snippet_file`. Raises CrawlError."""
-    raise NotImplementedError
+    """The snippet of a file's text: the opposite of `snippet_file`. Raises CrawlError where
+    the text is not what that writes."""
+    head, _, body = text.partition("\n---\n\n")
+    try:
+        values = [json.loads(line.split(": ", 1)[1]) for line in head.split("\n")[1:]]
+        ident, index, doc_path, title, first, last, header = values
+    except (ValueError, IndexError):
+        raise CrawlError("not the file of a snippet: index the folder anew") from None
+    return Snippet(ident, index, doc_path, title, first, last, body.removesuffix("\n"), header)

@@ -97,7 +97,7 @@ class OpenAIChat:
             options["tools"] = [dict(tool) for tool in request.tools]
         options["messages"] = [_message(message) for message in request.messages]
         try:
-            completion: Any = await _stream(create, options, show) if show else None
+            completion: Any = await _stream(create, options, show, self.name) if show else None
             completion = completion or await create(**options)
         except (ValueError, RecursionError) as error:  # a body that is no JSON
             raise ModelError(f"{self.name}: not a reply of the OpenAI protocol ({type(error).__name__})") from None
@@ -150,7 +150,7 @@ class OpenAIChat:
         return without_key(text, self._key)
 
 
-async def _stream(create: Any, options: dict[str, Any], show: Show) -> Any:
+async def _stream(create: Any, options: dict[str, Any], show: Show, name: str) -> Any:
     """A completion put together from its parts, which are shown as they come; None where
     the server sends none, or does not say that the last one is the last."""
     texts: list[str] = []
@@ -169,7 +169,8 @@ async def _stream(create: Any, options: dict[str, Any], show: Show) -> Any:
                 show(texts[-1])
                 ended = getattr(choice, "finish_reason", None) or ended
     except _transport_errors() as error:
-        raise ModelError(f"the connection broke off in the middle of the answer ({type(error).__name__})") from None
+        why = f"the connection broke off in the middle of the answer ({type(error).__name__})"
+        raise ModelError(f"{name}: {why}") from None
     called = [calls[at] for at in sorted(calls)]
     message = SimpleNamespace(content="".join(texts), refusal="".join(refusals), tool_calls=called)
     choice = SimpleNamespace(message=message, finish_reason=ended)

@@ -11,22 +11,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..models.bm25 import Bm25Encoder
-from ..models.chat import Asker, Message, Reply, Request, Show
+from ..models.chat import Asker, Call, Message, Reply, Request, Show
 from ..models.extractive import plain_text, split_sentences
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
-from ..models.sources import STAND_IN_NAME
+from ..models.sources import STAND_IN_NAME, ModelError
 from ..models.tokens import count_tokens
-from .citations import CitedText
+from .citations import NO_ANSWER, CitedText
 from .context import Context, Source, build_context, outline_context
 from .rank import Ranked
 from .retriever import Found, Retriever
-from .tools import ToolError, Tools
+from .tools import Result, ToolError, Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
 NEAREST = 3  # sections that are named where there is no answer
 BEST = 3  # passages that the stand-in answers with
 SENTENCES = 2  # of each
+AGAIN = "(This broke off. The answer again:)"
+NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
+NO_ROOM = "There is no room for what this gives back: answer from what you have, or ask for less of it."
 _FENCES = re.compile(r"^[ \t]*:::.*\n?", re.M)  # of divs
+# A block whose last line takes no number: code, a formula, a table, its caption.
+_CLOSED = re.compile(r"(?:`{3,}|~{3,}|\$\$|\||^[ \t]*:.*|^ {4}.*)[ \t]*\Z", re.M)
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,20 @@ class Answer:
     kinds: tuple[str, ...] = ()
 
 
+class BrokenAnswer(ModelError):
+    """An answer that broke off when some of it had been shown already: `answer` is this."""
+
+    def __init__(self, error: ModelError, answer: Answer) -> None:
+        super().__init__(str(error), error.stop)
+        self.answer = answer
+
+
 @dataclass
 class Conversation:
     """Questions and answers, each in the light of those before. asker: the model, None for
-    the stand-in; tools: that it may use, `tool_calls` times for one answer; context: what it is
-    shown, passages of at most `budget` tokens, or headings (or the text under them) down to
-    `level`; tokens: that a request may have."""
+    the stand-in; tools: that it may use, with `tool_calls` calls for one answer; context: what
+    it is shown, passages of at most `budget` tokens, or headings (or the text under them) down
+    to `level`; tokens: that a request may have."""
 
     retriever: Retriever
     asker: Asker | None = None
@@ -77,7 +90,8 @@ class Conversation:
 
     async def ask(self, question: str, show: Show | None = None, kind: str = "") -> Answer:
         """The answer to a question; `show` is told its parts as they come. kind: a type of
-        material that is asked for. Raises StoreError, ModelError and RetrieveError."""
+        material that is asked for. Raises StoreError, RetrieveError and ModelError: a
+        BrokenAnswer where some of the answer has been shown."""
         show = show or (lambda part: None)
         found, context = await self.look(question, kind)
         if self.asker is None:
@@ -108,7 +122,8 @@ class Conversation:
             spent += count_tokens(asked + answered)
             if spent > self.tokens:
                 break
-            kept = [Message("user", asked[:MOST_CHARACTERS]), Message("assistant", answered), *kept]
+            said = Message("assistant", answered or NO_ANSWER)  # servers refuse an empty one
+            kept = [Message("user", asked[:MOST_CHARACTERS]), said, *kept]
         return kept
 
 
@@ -121,14 +136,26 @@ class _Turn:
     found: Found
     context: Context
     show: Show
-    sources: dict[int, Source] = field(default_factory=dict)
+    sources: dict[int, Source] = field(default_factory=dict, init=False)
+    cited: CitedText = field(init=False)
 
     async def answer(self, question: str) -> Answer:
+        """See `Conversation.ask`."""
         self.sources = {source.number: source for source in self.context.sources}
-        cited = CitedText(self.sources, self._knows)
-        request = self.talk.request(question, self.found, self.context)
-        await self._converse(request, lambda part: self.show(cited.feed(part)))
-        self.show(cited.finish())
+        self.cited = CitedText(self.sources, self._knows)
+        broken: ModelError | None = None
+        try:
+            await self._converse(self.talk.request(question, self.found, self.context))
+        except ModelError as error:
+            broken = error
+        self.show(self.cited.finish())
+        answer = self._answer(question)
+        if broken:
+            raise BrokenAnswer(broken, answer) if answer.text else broken
+        return answer
+
+    def _answer(self, question: str) -> Answer:
+        cited = self.cited
         answered = bool(cited.cited) and not cited.refused
         return Answer(
             question, cited.text.strip(), tuple(self.sources.values()), tuple(cited.cited), answered,
@@ -136,43 +163,55 @@ class _Turn:
             _kinds(self.found),
         )  # fmt: skip
 
-    async def _converse(self, request: Request, show: Show) -> None:
+    async def _converse(self, request: Request) -> None:
         """The model's turns, with the tools that it calls between them."""
         tools = self.talk.tools
-        for left in range(self.talk.tool_calls if tools else 0, -1, -1):
-            offered = tuple(tools.openai()) if tools and left else ()
-            reply = await self._turn(Request(request.messages, tools=offered), show)
+        left = self.talk.tool_calls if tools else 0
+        while True:
+            offered = tuple(tools.openai()) if tools and left > 0 else ()
+            reply = await self._turn(Request(request.messages, tools=offered))
             if not (reply.calls and offered and tools):
                 return
+            results = await asyncio.gather(*(_use(tools, call) for call in reply.calls[:left]))
             said = Message("assistant", reply.text, reply.calls)
-            results = await asyncio.gather(*(self._use(tools, call.name, call.arguments) for call in reply.calls))
-            answers = (Message("tool", text, answers=call.id) for call, text in zip(reply.calls, results, strict=True))
-            request = Request((*request.messages, said, *answers))
+            request = Request((*request.messages, said, *self._told(reply.calls, results, request)))
+            left -= len(results)
 
-    async def _turn(self, request: Request, show: Show) -> Reply:
-        """One reply. A model whose parts do not come one by one is shown whole."""
-        shown = 0
+    def _told(self, calls: Sequence[Call], results: Sequence[Result | str], request: Request) -> list[Message]:
+        """What a model is told of its calls, as long as the request has room: its texts
+        numbered."""
+        room = self.talk.tokens - count_tokens(request.text)
+        told = []
+        for at, call in enumerate(calls):
+            result = results[at] if at < len(results) else NO_MORE_CALLS
+            size = count_tokens(_as_text(result))
+            if size > room:
+                result, size = NO_ROOM, 0
+            self._number(result)
+            room -= size
+            told.append(Message("tool", _as_text(result), answers=call.id))
+        return told
 
-        def count(part: str) -> None:
-            nonlocal shown
-            shown += len(part)
-            show(part)
+    async def _turn(self, request: Request) -> Reply:
+        """One reply. A model whose parts do not come one by one is shown whole; so is one
+        whose parts broke off, and that then answered in another way."""
+        parts: list[str] = []
 
-        reply = await self.asker.turn(request, count)
-        if not shown:
-            show(reply.text)
+        def hear(part: str) -> None:
+            parts.append(part)
+            self.show(self.cited.feed(part))
+
+        reply = await self.asker.turn(request, hear)
+        heard = "".join(parts).encode("utf-8", "replace").decode("utf-8")
+        if heard.strip() == reply.text.strip():
+            return reply
+        if reply.text.startswith(heard):
+            hear(reply.text[len(heard) :])
+        else:
+            self.show(f"{self.cited.finish()}\n\n{AGAIN}\n\n")
+            self.cited = CitedText(self.sources, self._knows)
+            hear(reply.text)
         return reply
-
-    async def _use(self, tools: Tools, name: str, arguments: str) -> str:
-        """What a tool gives back as JSON, its texts numbered; what it could not do."""
-        try:
-            result = await tools.call(name, json.loads(arguments or "{}"))
-        except ToolError as error:
-            return str(error)
-        except (ValueError, RecursionError):
-            return f"{name}: the arguments are not JSON"
-        self._number(result)
-        return json.dumps(result, ensure_ascii=False)
 
     def _number(self, result: Any) -> None:
         """Give each text in a tool's result the number by which it is cited."""
@@ -204,8 +243,25 @@ class _Turn:
         """Whether a link stands in what the model was shown."""
         if not address or address.isspace():
             return False
-        sources = self.sources.values()
-        return any(address in source.text or address in (f"#{source.anchor}", source.source) for source in sources)
+        written = re.compile(rf"(?<!\w){re.escape(address)}(?![\w\-/%~?&=#+@]|[.:]\w)")
+        return any(
+            written.search(source.text) or address in (f"#{source.anchor}", source.source)
+            for source in self.sources.values()
+        )
+
+
+async def _use(tools: Tools, call: Call) -> Result | str:
+    """What a tool gives back; what it could not do."""
+    try:
+        return await tools.call(call.name, json.loads(call.arguments or "{}"))
+    except ToolError as error:
+        return str(error)
+    except (ValueError, RecursionError):
+        return f"{call.name}: the arguments are not JSON"
+
+
+def _as_text(result: Result | str) -> str:
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
 def _dropped(dropped: Sequence[str]) -> tuple[str, ...]:
@@ -254,7 +310,15 @@ def _common(text: str, asked: set[int], encoder: Bm25Encoder) -> int:
 def _excerpt(source: Source, asked: set[int], encoder: Bm25Encoder, whole: bool) -> str:
     """The best sentences of a source in their order, or its text, with its number."""
     if whole:
-        return f"{_FENCES.sub('', source.text).strip()} [{source.number}]"
-    sentences = split_sentences(plain_text(source.text)) or [" ".join(source.text.split())]
+        return _numbered(_FENCES.sub("", source.text).strip(), source.number)
+    sentences = split_sentences(plain_text(source.text))
+    if not sentences:  # code, a table
+        return _numbered(source.text.strip(), source.number)
     order = sorted(range(len(sentences)), key=lambda at: (-_common(sentences[at], asked, encoder), at))
-    return " ".join(sentences[at] for at in sorted(order[:SENTENCES])) + f" [{source.number}]"
+    return _numbered(" ".join(sentences[at] for at in sorted(order[:SENTENCES])), source.number)
+
+
+def _numbered(text: str, number: int) -> str:
+    """A text with its source's number; that of code, a formula or a table stands below."""
+    between = "\n\n" if _CLOSED.search(text) else " "
+    return f"{text}{between}[{number}]"

@@ -1,7 +1,7 @@
 """What a model says, as it comes, with citations and links that are there alone.
 
 A number in brackets that is no source's, and a link that stands in no source, were
-made up: they are dropped, and told. Code is left as it is.
+made up: they are dropped, and told. Code and formulas are left as they are.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from dataclasses import dataclass, field
 
 NO_ANSWER = "NO_ANSWER"  # what a model says first where the sources do not answer
 _HELD = 600  # characters that are waited for what a bracket begins
-_SPECIAL = re.compile(r"!?\[|<|`+|https?:")
-_BEGUN = re.compile(r"(?: (?:!|https?|h|ht|htt)?|!|https?|h|ht|htt)\Z")  # what may become special, or go with it
+_AT_ONCE = 4_000  # characters that are looked at together
+_SPECIAL = re.compile(r"!?\[|<|`+|\\\$|\${1,2}|https?:|www\.", re.I)
+_BEGIN = r"!|\\|https?|htt?|h|www?|w"
+_BEGUN = re.compile(rf"(?: (?:{_BEGIN})?|{_BEGIN})\Z", re.I)  # what may become special, or go with it
 _LINK = re.compile(
     r"(!?)\[([^\[\]]*)\]\(\s*<?([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 )
 _CITATION = re.compile(r"\[\^?(\d{1,4}(?:\s*[,;–-]\s*\^?\d{1,4})*)\]")
-_AUTOLINK = re.compile(r"<((?:https?|mailto|file|data|javascript):[^<>\s]*)>")
-_ADDRESS = re.compile(r"https?:[^\s<>\"'`\])}]+")
+_AUTOLINK = re.compile(r"<((?:https?|mailto|file|data|javascript):[^<>\s]*)>", re.I)
+_ADDRESS = re.compile(r"(?:https?:|www\.)[^\s<>\"'`\])}]+", re.I)
+# As Pandoc has them: no blank inside the dollars, no digit after a single one.
+_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$|\$(?![\s$])(?:[^$\n\\]|\\.)*?(?<!\s)\$(?![\d$])")
+_INTERVAL = re.compile(r"0\s*[,;–-]")  # no source has the number 0
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 
 
@@ -43,8 +48,11 @@ class CitedText:
 
     def feed(self, part: str) -> str:
         """What can be shown after a further part."""
-        self._buffer += part
-        return self._take(final=False)
+        taken = ""
+        for at in range(0, len(part), _AT_ONCE):
+            self._buffer += part[at : at + _AT_ONCE]
+            taken += self._take(final=False)
+        return taken
 
     def finish(self) -> str:
         """What is left, at the end of the text."""
@@ -117,10 +125,14 @@ class CitedText:
         return text or None
 
     def _special(self, sign: str, final: bool) -> str | None:
-        """What begins with a bracket, a `<`, a backtick or an address."""
+        """What begins with a bracket, a `<`, a backtick, a dollar or an address."""
         buffer = self._buffer
+        if sign[0] == "\\":  # a dollar that is escaped
+            return self._literally(len(sign))
         if sign[0] == "`":
             return self._code(sign, final)
+        if sign[0] == "$":
+            return self._formula(sign, final)
         for pattern, read in ((_LINK, self._link), (_CITATION, self._cite), (_AUTOLINK, self._address),
                               (_ADDRESS, self._address)):  # fmt: skip
             found = pattern.match(buffer)
@@ -159,7 +171,19 @@ class CitedText:
             return None
         return self._literally(len(ticks))
 
+    def _formula(self, dollars: str, final: bool) -> str | None:
+        """A formula, whole; else dollars."""
+        found = _FORMULA.match(self._buffer)
+        if found and (final or found.end() < len(self._buffer)):
+            return self._literally(found.end())
+        goes_on = "\n\n" if dollars == "$$" else "\n"
+        if not final and len(self._buffer) < _HELD and goes_on not in self._buffer:
+            return None
+        return self._literally(len(dollars))
+
     def _cite(self, found: re.Match[str]) -> str:
+        if _INTERVAL.match(found[1]):
+            return found[0]
         numbers = [int(number) for number in re.findall(r"\d+", found[1])]
         if (
             re.search(r"\d\s*[–-]\s*\^?\d", found[1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..models.sources import ModelError
 from ..store.collection import understand
-from .library import Library
+from .library import Library, RetrieveError
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
 from .rank import Ranked, fuse, rank_sections
@@ -44,10 +44,10 @@ class Retriever:
     async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Found:
         """What fits a question. kind: a type of material that is asked for, as a keyword in
         the question (`*exercise*`) does: no other is found then; earlier: what was asked before
-        it. Raises StoreError, ModelError and RetrieveError."""
+        it. Raises StoreError, ModelError, and RetrieveError, also where there is no such type."""
         material = await self.library.material()
         asked = understand(question, list(material.kinds))
-        kind = kind or asked.type
+        kind = known_kind(kind, material) or asked.type
         queries = await self._expand(asked.text, earlier)
         found = await self.library.search(queries, HITS, kind, only=bool(kind))
         best = fuse(found, material)
@@ -69,3 +69,17 @@ class Retriever:
         except ModelError as error:
             self.warn(f"not reranked: {error}")
             return list(passages)
+
+
+def known_kind(kind: str, material: Material) -> str:
+    """A type of material as the collection spells it, "" for none. Raises RetrieveError."""
+    spelled = {known.casefold(): known for known in material.kinds}
+    if kind.strip() and kind.strip().casefold() not in spelled:
+        raise RetrieveError(f"there is no material of the type {kind!r}; {kinds_there(material)}")
+    return spelled.get(kind.strip().casefold(), "")
+
+
+def kinds_there(material: Material) -> str:
+    """Which types of material there are, as messages say it."""
+    kinds = ", ".join(sorted(material.kinds))
+    return f"types of material in the collection: {kinds}" if kinds else "no material in the collection has a type"

@@ -25,7 +25,7 @@ from ..store.vector_store import StoreError
 from .context import merge, repeated
 from .library import Library, RetrieveError
 from .passages import Material, Passage, Section
-from .retriever import Retriever
+from .retriever import Retriever, kinds_there
 
 Result = dict[str, Any]
 Schema = dict[str, Any]
@@ -77,13 +77,12 @@ async def search(library: Library, query: Query, kind: Kind = "", limit: Limit =
     material between asterisks in the query (`*exercise*`) does what `kind` does."""
     material = await library.material()
     _check_filled("query", query)
-    kind = _known_kind(kind, material)
     found = await Retriever(library).retrieve(query, kind)
     return {
         "query": found.text,
         **({"kind": found.kind} if found.kind else {}),
         **_listed("passages", [_shown(passage) for passage in found.passages[:limit]]),
-        **({} if found.passages else {"note": f"nothing was found; {_kinds_there(material)}"}),
+        **({} if found.passages else {"note": f"nothing was found; {kinds_there(material)}"}),
     }
 
 
@@ -175,7 +174,7 @@ def greeting(material: Material) -> str:
     more = len(material.documents) - len(names)
     return (
         f"The tools read the notes in {len(material.documents)} documents: {'; '.join(names)}"
-        f"{f'; and {more} more' if more else ''}. {_kinds_there(material).capitalize()}. {DATA}"
+        f"{f'; and {more} more' if more else ''}. {kinds_there(material).capitalize()}. {DATA}"
     )
 
 
@@ -341,7 +340,7 @@ def _section(name: str, material: Material) -> Section:
         return found
     if "#" not in name:
         return _document(name, material)
-    raise ToolError(f"there is no section {name!r}. {_near(name, named.values())} {_kinds_there(material)}")
+    raise ToolError(f"there is no section {name!r}. {_near(name, named.values())} {kinds_there(material)}")
 
 
 def _document(name: str, material: Material) -> Section:
@@ -350,7 +349,7 @@ def _document(name: str, material: Material) -> Section:
         if name.strip() in (document.docid, document.source):
             return document
     raise ToolError(
-        f"there is no document {name!r} in the collection. {_near(name, material.walk())} {_kinds_there(material)}"
+        f"there is no document {name!r} in the collection. {_near(name, material.walk())} {kinds_there(material)}"
     )
 
 
@@ -365,19 +364,6 @@ def _near(name: str, sections: Iterable[Section]) -> str:
     if not found:
         return "outline lists what there is;"
     return f"Was one of these meant: {', '.join(f'{near} ({title})' for near, title in found.items())}?"
-
-
-def _known_kind(kind: str, material: Material) -> str:
-    """A type of material as the collection spells it, "" for none. Raises ToolError."""
-    spelled = {known.casefold(): known for known in material.kinds}
-    if kind.strip() and kind.strip().casefold() not in spelled:
-        raise ToolError(f"there is no material of the type {kind!r}; {_kinds_there(material)}")
-    return spelled.get(kind.strip().casefold(), "")
-
-
-def _kinds_there(material: Material) -> str:
-    kinds = ", ".join(sorted(material.kinds))
-    return f"types of material in the collection: {kinds}" if kinds else "no material in the collection has a type"
 
 
 # Neighbours

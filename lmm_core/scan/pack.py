@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from .seams import GOOD, NO_FRAME, Frame, Limits, Seams, Unit, sentence_ends
@@ -16,12 +17,14 @@ SMALLEST = 16  # of the size: smaller units are joined before the best packing i
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A part of a text, `text[start:end]`, with what is repeated: `frame`, and the text
-    from `overlap` to the start (`overlap` is the start where there is none)."""
+    from `overlap` to the start (`overlap` is the start where there is none). `size`: of
+    the part in its frame."""
 
     start: int
     end: int
     frame: Frame
     overlap: int
+    size: int = 0
 
 
 def cut_text(text: str, starts: Sequence[int], limits: Limits, overlap: int = 0) -> list[Piece]:
@@ -63,7 +66,7 @@ class _Packer:
         self.size = max(1, limits.size - overlap)
         self.sizes = [unit.size for unit in units]
         self.full = [limits.full(unit) for unit in units]
-        self.before = [limits.count(unit.frame.before) for unit in units]
+        self.before = [limits.count(unit.frame.before) if unit.frame.before else 0 for unit in units]
         self.after = [limits.count(unit.frame.after) + 1 if unit.frame.after else 0 for unit in units]
 
     def pieces(self) -> Iterator[Piece]:
@@ -83,54 +86,52 @@ class _Packer:
         return self.units[at].start if at < stop else None
 
     def _best(self) -> list[tuple[int, int]]:
-        """The first unit of each piece, and the one after its last."""
-        count = len(self.units)
+        """The first unit of each piece, and the one after its last. (The inner loop runs
+        some ten times for each unit, and so without calls.)"""
+        count, wanted, most = len(self.units), self.size, self.limits.max_size
+        sizes, full, afters = self.sizes, self.full, self.after
+        enough, spare = wanted + wanted // TOLERANCE, wanted // TOLERANCE
+        cuts = [*(unit.cost for unit in self.units[:-1]), 0.0]
         costs = [0.0] + [inf] * count
         came = [0] * (count + 1)
-        cuts = [*(unit.cost for unit in self.units[:-1]), 0.0]
         for first in range(count):
-            for at, cost in self._candidates(first):
-                total = costs[first] + cost + cuts[at]
-                if total < costs[at + 1]:
-                    costs[at + 1], came[at + 1] = total, first
+            total, biggest, before = self.before[first], 0, costs[first]
+            for at in range(first, count):
+                own, after = sizes[at], afters[at]
+                if own > biggest:
+                    biggest = own
+                size = total + (full[at] + after if after else own)
+                if at == first or (size <= most and (size <= enough or size - biggest <= spare)):
+                    off = (size - wanted) / wanted
+                    cost = before + (off * off if off < 0 else min(4 * off * off, 0.06)) + cuts[at]
+                    if cost < costs[at + 1]:
+                        costs[at + 1], came[at + 1] = cost, first
+                elif total + own > enough:
+                    break
+                total += full[at]
         packed: list[tuple[int, int]] = []
         while count:
             packed.append((came[count], count))
             count = came[count]
         return packed[::-1]
 
-    def _candidates(self, first: int) -> Iterator[tuple[int, float]]:
-        """Pieces that can begin with a unit: the last unit, and the cost. (This is done
-        some ten times for each unit, and so without calls.)"""
-        wanted = self.size
-        spare = wanted // TOLERANCE
-        total, biggest = self.before[first], 0
-        for at in range(first, len(self.units)):
-            own, after = self.sizes[at], self.after[at]
-            if own > biggest:
-                biggest = own
-            size = total + (self.full[at] + after if after else own)
-            if at == first or (size <= self.limits.max_size and (size <= wanted + spare or size - biggest <= spare)):
-                off = (size - wanted) / wanted
-                yield at, off * off if off < 0 else min(4 * off * off, 0.06)
-            elif total + own > wanted + spare:
-                return
-            total += self.full[at]
-
     def _sure(self, first: int, stop: int) -> Iterator[Piece]:
         """The piece of some units, or several: a tokenizer may find more in a text than
         in its parts."""
         one, other = self.units[first], self.units[stop - 1]
         frame = Frame(one.frame.before, other.frame.after)
-        if self.limits.fits(shown(self.text[one.start : other.end], frame)):
-            yield Piece(one.start, other.end, frame, one.start)
+        size = sum(self.full[first:stop]) + self.before[first] + self.after[stop - 1]
+        if not self._is_sure(size):
+            size = self.limits.of(shown(self.text[one.start : other.end], frame))
+        if size <= self.limits.max_size:
+            yield Piece(one.start, other.end, frame, one.start, size)
         elif stop - first > 1:
             middle = (first + stop) // 2
             yield from self._sure(first, middle)
             yield from self._sure(middle, stop)
         else:
             for unit in Seams(self.text, self.limits).cut(one.start, one.end):
-                yield Piece(unit.start, unit.end, NO_FRAME, unit.start)
+                yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:
         """The piece with the last sentences of the one before it, whose prose starts at
@@ -138,15 +139,25 @@ class _Packer:
         if piece.frame.before:
             return piece
         low = max(start, piece.start - 12 * self.overlap - 200)
-        own = self.text[piece.start : piece.end]
         ends = [low + end for end in sentence_ends(self.text[low : piece.start])]
-        for at in [low, *ends] if low == start else ends:
-            repeated = self.text[at : piece.start]
-            if not repeated.strip() or self.limits.of(repeated) > self.overlap:
+        starts = [low, *ends] if low == start else ends
+        for at in starts[bisect_left(starts, True, key=lambda at: self._repeated(at, piece) <= self.overlap) :]:
+            size = self._repeated(at, piece)
+            if not size or size > self.overlap:
                 continue
-            if self.limits.fits(shown(repeated + own, piece.frame)):
-                return Piece(piece.start, piece.end, piece.frame, at)
+            if self._is_sure(size + piece.size) or self._fits_with(at, piece):
+                return replace(piece, overlap=at)
         return piece
+
+    def _repeated(self, at: int, piece: Piece) -> int:
+        return self.limits.of(self.text[at : piece.start])
+
+    def _fits_with(self, at: int, piece: Piece) -> bool:
+        return self.limits.fits(shown(self.text[at : piece.end], piece.frame))
+
+    def _is_sure(self, size: int) -> bool:
+        """Whether a sum of sizes is so far from the limit that the whole is not counted."""
+        return self.limits.additive and size <= self.limits.max_size - self.limits.max_size // 8
 
 
 def shown(text: str, frame: Frame) -> str:

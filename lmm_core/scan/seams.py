@@ -27,11 +27,13 @@ BLOCK, GOOD, PART, CLOSE, LINE, WORD, ANYWHERE = 0.0, 0.02, 0.03, 0.1, 0.4, 0.5,
 @dataclass(frozen=True, slots=True)
 class Limits:
     """size: what a chunk should have, max_size: what it may have, in the unit that
-    `count` counts a text in."""
+    `count` counts a text in; additive: a text has about as much as its parts together, so
+    that not everything has to be counted twice."""
 
     size: int
     max_size: int
     count: Callable[[str], int]
+    additive: bool = False
 
     def of(self, text: str) -> int:
         """The size of a text, without the blank lines around it."""
@@ -95,11 +97,12 @@ class Line(NamedTuple):
 _LINE_ENDS = re.compile(r"\n(?:[ \t]*\r?\n)*")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
 _BLANKS = re.compile(r"[ \t\r\n]+")
-_SENTENCE = re.compile(
-    r"(?<![.!?…])(?P<stop>[.!?…]++)[\"'”’»)\]*_`]*+"
+_SENTENCE = re.compile(  # one set of characters first: so it is searched for much faster
+    r"[.!?…。！？\n](?:"
+    r"(?<=[.!?…])(?<![.!?…].)(?P<more>[.!?…]*+)[\"'”’»)\]*_`]*+"
     r"(?:[ \t]*+\r?\n(?=[ ]{0,3}>)|[ \t\r\n]++(?=[^\Wa-z_]|[^\w\s.,;:!?)\]}…]))"
-    r"|[。！？]++[”’」』）]*+[ \t\r\n]*+"
-    r"|\n(?:[ \t]*+\r?\n)+"
+    r"|(?<=[。！？])[。！？]*+[”’」』）]*+[ \t\r\n]*+"
+    r"|(?<=\n)(?:[ \t]*+\r?\n)+)"
 )
 _ABBREVIATION = re.compile(
     r"\W*(?:(?:[^\W\d_]\.)*[^\W\d_]|Dr|Mr|Mrs|Ms|Prof|St|vs|cf|ca|approx|resp|Figs?|Eqs?|Sec|Ch|Nos?|Vol|pp|eds?"
@@ -127,9 +130,10 @@ _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 _FENCE_MARKS = re.compile(r"[^`~\n]*(?:`{3,}|~{3,})")
 _HTML_CONTAINER = re.compile(r"[ ]{0,3}<(?!/|!|\?|pre\b|script\b|style\b|textarea\b|table\b)[A-Za-z]", re.I)
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
-_NOT_PROSE = re.compile(r"^(?:[ \t>]*(?:`{3}|~{3}|:{3}|\$\$|\\begin\{|<[A-Za-z!/]|[|+]|-{3,}[ -]*$|[ ]{4}|\t))", re.M)
+_NOT_PROSE = r"[ \t>]*(?:`{3}|~{3}|:{3}|\$\$|\\begin\{|<[A-Za-z!/]|[|+]|-{3,}[ -]*$|[ ]{4}|\t)"
+_NOT_PROSE_HERE, _NOT_PROSE_BELOW = re.compile(_NOT_PROSE, re.M), re.compile("\n" + _NOT_PROSE, re.M)
 _RULE = re.compile(r"[ ]*-+(?:[ ]+-+)+[ \t\r]*")
-_INTRODUCES = re.compile(r"[:,][*_]*\s*\Z")
+_HEADING = re.compile(r"#{1,6}[ \t]")
 _CONTINUES = re.compile(r"[a-zß-ÿ]|\$\$|\\begin\{|\\\[")
 
 
@@ -141,13 +145,15 @@ def sentence_ends(text: str) -> Iterator[int]:
 def _matches(level: _Level, text: str) -> Iterator[re.Match[str]]:
     if not level.sentences:
         return level.pattern.finditer(text)
-    masked = _VERBATIM.sub(lambda found: "x" * len(found[0]), text)
+    masked = text
+    if "`" in text or "$" in text or "](" in text:
+        masked = _VERBATIM.sub(lambda found: "x" * len(found[0]), text)
     return (found for found in level.pattern.finditer(masked) if not _is_abbreviation(masked, found))
 
 
 def _is_abbreviation(text: str, found: re.Match[str]) -> bool:
     """Whether a full stop ends an abbreviation, or a number at the start of a line."""
-    if found["stop"] != ".":
+    if found["more"] != "" or text[found.start()] != ".":
         return False
     before = text[max(0, found.start() - 20) : found.start()]
     word = before.split()[-1] if before[-1:].strip() else ""
@@ -168,17 +174,21 @@ class Seams:
         found: list[Unit] = []
         for start, end in zip(starts, [*starts[1:], len(self.text)], strict=True):
             found += self._fit(start, end, NO_FRAME) or self._inside(self._lines(start, end), NO_FRAME, 0)
-            found[-1].cost = self._block_cost(found[-1], end)
+            is_heading = _HEADING.match(self.text, start)  # which belongs to what comes after it
+            found[-1].cost = CLOSE if is_heading else self._block_cost(found[-1], end)
+            found[-1].prose = found[-1].prose and not is_heading
         return [unit for one in found for unit in self._ensured(one)]
 
     def _block_cost(self, unit: Unit, end: int) -> float:
         """A text that introduces the next one, or is continued by it, should not be cut
         off from it."""
-        before, after = self.text[max(unit.start, end - 50) : end], self.text[end : end + 10]
-        return CLOSE if _INTRODUCES.search(before) or _CONTINUES.match(after) else BLOCK
+        before = self.text[max(unit.start, end - 50) : end].rstrip().rstrip("*_")
+        return CLOSE if before.endswith((":", ",")) or _CONTINUES.match(self.text, end) else BLOCK
 
     def _ensured(self, unit: Unit) -> list[Unit]:
         frame = unit.frame
+        if frame is NO_FRAME and unit.size <= self.limits.max_size:
+            return [unit]
         size = (self.limits.full(unit) if frame.after else unit.size) + self._length(frame)
         if size <= self.limits.max_size:
             return [unit]
@@ -196,7 +206,8 @@ class Seams:
         unit = Unit(start, end, frame, BLOCK, True if kind is None else kind, self.limits.of(text))
         if (self.limits.full(unit) if frame.after else unit.size) > self._room(frame):
             return []
-        unit.prose = not _NOT_PROSE.search(text) if kind is None else kind
+        if kind is None:
+            unit.prose = not (_NOT_PROSE_HERE.match(text) or _NOT_PROSE_BELOW.search(text))
         return [unit]
 
     def _room(self, frame: Frame) -> int:

@@ -8,7 +8,7 @@ own text, or parts of it) are what a search gives back; chunks are what is searc
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -33,6 +33,7 @@ from ..markdown.metadata import DELETED, MESSAGE_KEYS
 from ..markdown.spelling import edit_block
 from ..markdown.tree import TextNode, blocks_to_tree, sections, titles_path
 from ..markdown.unfold import unfold_edits
+from ..models.tokens import estimate_tokens
 from .knit import header_rules, properties_verdict
 from .options import SplitOpts
 from .pack import Piece, cut_text, shown
@@ -135,11 +136,7 @@ def transform(
 def _counter(opts: SplitOpts, count: Count | None) -> Count:
     if opts.unit == "characters":
         return len
-    if count is not None:
-        return count
-    from ..models.tokens import estimate_tokens
-
-    return estimate_tokens
+    return count or estimate_tokens
 
 
 # Chunks
@@ -148,7 +145,7 @@ def _counter(opts: SplitOpts, count: Count | None) -> Count:
 def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
     """The blocks with texts put together, and cut, to chunks. Texts with metadata of
     their own stay by themselves, and no chunk goes over the end of a document."""
-    limits = Limits(opts.size, opts.max_size, count)
+    limits = Limits(opts.size, opts.max_size, count, count is estimate_tokens)
     seams = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
     chunks: list[Block] = []
     for part in runs(blocks, opts.rules):
@@ -156,7 +153,7 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
             chunks.append(part)
             continue
         for texts in _cut_at(part.texts, seams):
-            source = _Source(texts)
+            source = Source(texts)
             pieces = cut_text(source.text, source.starts, limits, opts.overlap)
             chunks += _with_metadata([source.chunk(piece) for piece in pieces], part.metadata)
     return chunks
@@ -184,7 +181,7 @@ def whole_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
     for part in runs(blocks, opts.rules):
         for block in part.texts if isinstance(part, Run) else [part]:
             if isinstance(part, Run) and isinstance(block, TextBlock):
-                source = _Source([block])
+                source = Source([block])
                 block = source.chunk(Piece(0, len(source.text), NO_FRAME, 0))
             chunks.append(block)
     return chunks
@@ -196,24 +193,28 @@ def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]
     return (texts[one:other] for one, other in pairwise(starts))
 
 
-class _Source:
+class Source:
     """The text of some blocks, and where each character of it stands in the file.
     `starts` are the positions where the blocks start."""
 
-    def __init__(self, texts: Sequence[TextBlock]) -> None:
+    def __init__(self, texts: Sequence[Block]) -> None:
         sources = [_bare(text) for text in texts]
         for at, source in enumerate(sources[:-1]):
-            if not ends_blank(source) and not _follows(texts[at], texts[at + 1]):
-                sources[at] += "\n" if source.endswith("\n") else "\n\n"
+            if source.endswith("\n\n") or ends_blank(source) or _follows(texts[at], texts[at + 1]):
+                continue
+            sources[at] += "\n" if source.endswith("\n") else "\n\n"
         self.text = "".join(sources)
         self.starts = list(accumulate(map(len, sources[:-1]), initial=0))
-        self._lines = [text.line for text in texts]
-        self._ends = [found.start() for found in re.finditer("\n", self.text)]
+        ends = accumulate((source.count("\n") for source in sources[:-1]), initial=0)
+        self._lines = [text.line - before for text, before in zip(texts, ends, strict=True)]
+        self._last = (0, 0)  # a position, and how many lines end before it
 
     def line(self, pos: int) -> int:
         """The line in the file of the character at `pos`."""
-        at = bisect_right(self.starts, pos) - 1
-        return self._lines[at] + bisect_left(self._ends, pos) - bisect_left(self._ends, self.starts[at])
+        last, ends = self._last
+        ends += self.text.count("\n", last, pos) if last <= pos else -self.text.count("\n", pos, last)
+        self._last = pos, ends
+        return self._lines[bisect_right(self.starts, pos) - 1] + ends
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """The first and the last line of a part, without the blank lines around it."""
@@ -232,9 +233,14 @@ class _Source:
         return ChunkBlock(source, first, last, len(repeated), closing)
 
 
-def _bare(block: TextBlock) -> str:
+_LEADS = frozenset({"", BOM, " ", "\t", "\r", "\n"})
+
+
+def _bare(block: Block) -> str:
     """A block's source without the byte-order mark and the blank lines before it."""
     source = block.source
+    if source[:1] not in _LEADS:
+        return source  # as most are
     if source.startswith(BOM) and block.line == 1 + count_lead(source):
         lead = len(source) - len(source.lstrip(BOM + " \t\r\n"))
         source = source[:lead].replace(BOM, "") + source[lead:]
@@ -242,7 +248,7 @@ def _bare(block: TextBlock) -> str:
     return source[source.rfind("\n", 0, blanks) + 1 :]
 
 
-def _follows(one: TextBlock, other: TextBlock) -> bool:
+def _follows(one: Block, other: Block) -> bool:
     return first_line(one) + one.source.count("\n") == other.line
 
 
@@ -311,7 +317,7 @@ def _stands_alone(node: TextNode, opts: SplitOpts) -> bool:
 def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitOpts) -> Iterator[Document]:
     if not texts:
         return
-    source = _Source(texts)
+    source = Source(texts)
     pieces = [Piece(0, len(source.text), NO_FRAME, 0)]
     if 0 < opts.documents < len(trim_blank_lines(source.text)):
         pieces = cut_text(source.text, source.starts, Limits(opts.documents, opts.documents, len))

@@ -17,7 +17,7 @@ from typing import Any
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
 from ..markdown.metadata import MESSAGE_KEYS
-from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, titles_path, traverse
+from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
 from ..scan.knit import KnitRules, slug, strip_divs, types_of
 from ..scan.pool import div_type
@@ -106,7 +106,7 @@ def blocks_to_chunks(
         for content, own in _contents(node, rules or KnitRules()):
             place = places[id(node if isinstance(node, HeadingNode) else node.parent)]
             payload = base | _properties(node) | own | _where(place, node, len(made), base["docid"])
-            annotations = _annotations(node, place, model)
+            annotations = annotations_of(node, place.titles, model)
             made.append(_chunk(content, annotations, payload, encoding_model, counts))
             if encoding_model is EncodingModel.SPARSE and not annotations:
                 logger.warning("a text without annotations: the encoding `sparse` finds it by nothing", _line(node))
@@ -130,7 +130,7 @@ def _chunk(
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:
     """The texts that a node gives, each with what is said of it alone."""
-    if _skipped(node):
+    if is_skipped(node):
         return
     if isinstance(node, HeadingNode):
         summary = node.get("summary")
@@ -143,12 +143,13 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
             yield content, {"type": kind} if kind else {}
 
 
-def _skipped(node: Node) -> bool:
-    """By the nearest `skip` that is a truth value."""
-    for part in (node, *reversed(node.ancestors)):
-        value = part.get("skip")
-        if isinstance(value, bool):
+def is_skipped(node: Node) -> bool:
+    """Whether a node is left out, by the nearest `skip` that is a truth value."""
+    part: Node | None = node
+    while part is not None:
+        if part.metadata and isinstance(value := part.get("skip"), bool):
             return value
+        part = part.parent
     return False
 
 
@@ -172,11 +173,11 @@ def _properties(node: Node) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _annotations(node: Node, place: _Place, model: AnnotationModel) -> str:
-    """The metadata that is encoded, as a text: a line each."""
+def annotations_of(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
+    """The metadata that is encoded, as a text: a line each. titles: the path to the node."""
     parts = []
     for name in dict.fromkeys([*model.inherited_properties, *model.own_properties]):
-        value = " - ".join(place.titles) if name == "titles" else _value(node, name, model)
+        value = " - ".join(titles) if name == "titles" else _value(node, name, model)
         parts.append(_text(value))
     return "\n".join(filter(None, parts))
 
@@ -206,6 +207,7 @@ def _places(tree: HeadingNode) -> dict[int, _Place]:
     places: dict[int, _Place] = {}
     counts: dict[int, int] = {}
     anchors: Counter[str] = Counter()
+    titles = titles_paths(tree)
     for node in traverse(tree):
         if not isinstance(node, HeadingNode):
             continue
@@ -216,8 +218,18 @@ def _places(tree: HeadingNode) -> dict[int, _Place]:
             number = str(counts[id(node.parent)])
             around = [*around, f"{around[-1]}.{number}" if around else number]
             names = [*names, _anchor(node.heading, anchors)]
-        places[id(node)] = _Place(titles_path(node), around, names, node.level)
+        places[id(node)] = _Place(titles[id(node)], around, names, node.level)
     return places
+
+
+def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
+    """What `titles_path` gives for each section, by the node's `id`."""
+    paths: dict[int, list[str]] = {}
+    for node in traverse(tree):
+        if isinstance(node, HeadingNode):
+            above, title = paths.get(id(node.parent), []), node.title
+            paths[id(node)] = [*above, title] if title and title not in above[-1:] else above
+    return paths
 
 
 def _anchor(heading: HeadingBlock, anchors: Counter[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .chunks import Chunk
@@ -120,12 +120,15 @@ async def write_changes(
 @dataclass(frozen=True, slots=True)
 class FileRecord:
     """What a file's chunks were made from: `fingerprint` of its bytes and of the settings;
-    `count` how many there are."""
+    `count` how many there are. size in bytes, and time in nanoseconds, as the file system
+    says, -1 where they were not asked for."""
 
     source: str
     docid: str
     fingerprint: str
     count: int
+    size: int = -1
+    mtime_ns: int = -1
 
 
 def read_records(store: VectorStore, collection: str) -> dict[str, FileRecord]:
@@ -142,18 +145,14 @@ def _record(point: ScoredPoint) -> FileRecord:
         str(payload.get("docid")),
         str(payload.get("fingerprint")),
         int(payload.get("count", 0)),
+        int(payload.get("size", -1)),
+        int(payload.get("mtime_ns", -1)),
     )
 
 
-def write_record(store: VectorStore, collection: str, record: FileRecord) -> None:
-    """Remember a file. Raises StoreError."""
-    payload = {
-        "source": record.source,
-        "docid": record.docid,
-        "fingerprint": record.fingerprint,
-        "count": record.count,
-    }
-    store.upsert(collection + FILES, [Point(_record_id(record.source), {}, payload)])
+def write_record(store: VectorStore, collection: str, *records: FileRecord) -> None:
+    """Remember files. Raises StoreError."""
+    store.upsert(collection + FILES, [Point(_record_id(record.source), {}, asdict(record)) for record in records])
 
 
 def remove_file(store: VectorStore, collection: str, record: FileRecord, companion: str = "") -> int:

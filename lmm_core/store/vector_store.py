@@ -64,7 +64,7 @@ class Search:
     """A query. vectors: by the name of the vector that each is compared with; several are
     fused by reciprocal ranks (Qdrant's RRF with its own k), each with `prefetch`
     candidates. boost: payload key and value to what is added to the score where they
-    fit (after fusion, by a formula query)."""
+    fit, after fusion (what Qdrant's formula query does)."""
 
     vectors: Mapping[str, Vector]
     limit: int

@@ -8,7 +8,9 @@ from lmm_core.ask import conversation, open_library
 from lmm_core.model_pool import Models
 from lmm_core.models.chat import Asker, Call, Reply
 from lmm_core.models.chat import run as run_async
+from lmm_core.models.sources import ModelError
 from lmm_core.project import load_project
+from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer
 from lmm_core.retrieve.tools import Tools
 from tests.commands import write
 from tests.indexing import lmm
@@ -147,6 +149,67 @@ def test_headings_in_place_of_passages():
     assert "vertical distance" in requests[0].messages[-1].content
 
 
+def test_a_formula_a_range_and_a_link_of_the_notes_are_left_as_they_are():
+    said = "In $[0, 1]$ [1], see [the book](https://book.example/lev)."
+    answer, _, _ = asked("What is leverage?", said)
+    assert (answer.text, answer.notes) == (said, ())
+
+
+@pytest.mark.parametrize("address", ["https://book.example", "https://book.example/le", "https://book.example/lev2"])
+def test_a_link_that_is_like_one_of_the_notes_is_made_up(address):
+    answer, _, _ = asked("What is leverage?", f"See [this]({address}) [1].")
+    assert answer.text == "See this [1]."
+
+
+def test_an_answer_without_text_is_remembered_as_none():
+    _, requests, _ = asked("And then?", "x", history=[("Who won?", "")])
+    assert requests[0].messages[2].content == "NO_ANSWER"
+
+
+class Breaking(Sayer):
+    """A model that shows some of an answer, and then says another one, or fails."""
+
+    async def reply(self, request, show=None):
+        show("It is far [")
+        if isinstance(self.says, Exception):
+            raise self.says
+        return Reply(self.says)
+
+
+def broken(says):
+    """What an asker with such a model answers, and what was shown."""
+    shown = []
+
+    async def work():
+        library = await open_library(load_project(None), Models())
+        try:
+            talk = conversation(load_project(None), Models(), library, with_model=False)
+            talk.asker = Asker(Breaking(says))
+            return await talk.ask("What is leverage?", shown.append)
+        finally:
+            library.store.close()
+
+    return run_async(work()), "".join(shown)
+
+
+def test_an_answer_that_broke_off_and_came_anew_is_shown_whole():
+    answer, shown = broken("Leverage is far [1].")
+    assert (answer.text, answer.answered) == ("Leverage is far [1].", True)
+    assert shown.startswith("It is far [\n\n(This broke off.")
+    assert shown.endswith(answer.text)
+
+
+def test_an_answer_that_goes_on_is_shown_once():
+    answer, shown = broken("It is far [1].")
+    assert shown == answer.text == "It is far [1]."
+
+
+def test_what_was_said_before_a_failure_is_kept():
+    with pytest.raises(BrokenAnswer, match="cut short") as failed:
+        broken(ModelError("test/sayer: the reply was cut short"))
+    assert failed.value.answer.text == "It is far ["
+
+
 # With tools
 
 
@@ -171,6 +234,22 @@ def test_calls_are_bounded():
     answer, requests, _ = asked("leverage", *said, tools=True, tool_calls=3)
     assert answer.answered
     assert [bool(request.tools) for request in requests] == [True, True, True, False]
+
+
+def test_calls_in_one_reply_are_bounded_too():
+    many = Reply("", calls=tuple(Call(f"c{number}", "outline", "{}") for number in range(9)))
+    answer, requests, _ = asked("leverage", many, "Done [1].", tools=True, tool_calls=2)
+    told = [message.content for message in requests[1].messages if message.role == "tool"]
+    assert (len(told), sum(text.startswith("{") for text in told)) == (9, 2)
+    assert told[2:] == [NO_MORE_CALLS] * 7
+    assert not requests[1].tools
+    assert answer.answered
+
+
+def test_what_tools_give_back_has_the_room_of_the_request():
+    answer, requests, _ = asked("leverage", call("read_section", section="r"), "Done [1].", tools=True, tokens=500)
+    assert requests[1].messages[-1].content == NO_ROOM
+    assert len(answer.sources) == len(answer.context.sources)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +281,17 @@ def test_material_of_a_type_is_given_whole():
     answer, _, _ = asked("an *exercise* on leverage")
     assert answer.text.startswith("Compute the leverage")
     assert ":::" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "end"),
+    [("```r\nmean(x) # zebra\n```", "\n```\n\n[1]"), ("| zebra | b |\n|---|---|\n| 1 | 2 |", "\n| 1 | 2 |\n\n[1]")],
+)
+def test_code_and_tables_come_as_they_are(body, end):
+    write("notes.md", f"# Code\n\n{body}\n")
+    lmm("index -q notes.md")
+    answer, _, _ = asked("zebra")
+    assert answer.text.endswith(end)
 
 
 @pytest.mark.parametrize("question", ["What is the capital of France?", "Was kostet das?", "?", "y " * 5000])
