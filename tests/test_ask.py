@@ -15,6 +15,7 @@ from lmm_core.cli import cli
 from tests.commands import BIN, write
 from tests.indexing import lmm
 from tests.model_server import ModelServer
+from tests.test_conversation import Terminal, wait_for
 from tests.test_readme import ROOT, fits, transcript
 
 
@@ -152,3 +153,50 @@ def test_no_chat_key_is_needed_and_no_time_is_lost(indexed):
     began = time.monotonic()
     ask("'What is a residual?'")
     assert time.monotonic() - began < 2
+
+
+def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed, monkeypatch):
+    write("config.toml", "[ask]\nqueries = 'keywords'\n")
+    with ModelServer(reply="One two three four five six seven [1].", pause=0.2) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        terminal = Terminal("lmm ask")
+        wait_for(lambda: "? " in terminal.read())
+        os.write(terminal.screen, b"What is a residual?\r")
+        wait_for(lambda: "two" in terminal.read())
+        terminal.press_ctrl_c()
+        wait_for(lambda: "(stopped)" in terminal.read())
+        server.pause = 0
+        os.write(terminal.screen, b"And the mean?\r")
+        wait_for(lambda: "\n[1] " in terminal.read())
+        terminal.press_ctrl_c()
+        assert terminal.end() == 0, terminal.seen
+    assert terminal.seen.count("seven") == 1
+
+
+def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed, monkeypatch):
+    choice = {"index": 0, "delta": {"content": "Far [2] away"}, "finish_reason": "length"}
+    part = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]}
+    monkeypatch.setattr("tests.model_server.parts_of", lambda body, text: [json.dumps(part).encode(), b"[DONE]"])
+    write("config.toml", "[ask]\nqueries = 'keywords'\n")
+    with ModelServer() as server:
+        out, said = ask("'When does the mean mislead?'", server, status=1)
+        told = json.loads(ask("--json 'When does the mean mislead?'", server, status=1)[0])
+    assert out.startswith("Far [2] away\n\n[2] Describing distributions")
+    assert "openai/gpt-4o-mini: the reply was cut short (length)" in said
+    assert (told["answer"], told["notes"]) == ("Far [2] away", [said.splitlines()[-1]])
+
+
+def test_a_type_that_is_not_there_is_told(indexed):
+    assert (
+        "of the type 'riddle'; types of material in the collection: definition" in ask("--type riddle x", status=1)[1]
+    )
+    assert json.loads(ask("--type Exercise --no-model --json mean")[0])["sources"]
+
+
+def test_titles_and_files_cannot_steer_the_terminal():
+    write("a.md", "Only text, and it is about zebras.\n")
+    write("b.md", "# A \x1b[31mred title\n\nHere it is about walruses.\n")
+    lmm("index -q .")
+    assert "[1] a.md:1\n" in ask("zebras")[0]
+    assert "\x1b" not in ask("walruses")[0] + ask("--no-model walruses")[0] + ask("'A red elephant of mine?'")[0]

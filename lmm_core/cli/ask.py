@@ -135,12 +135,14 @@ async def _until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
     """Do some work, which Ctrl-C stops, and nothing else; returns whether it did."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
-    before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(task.cancel) and None)
+    before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(task.cancel))
     try:
         await asyncio.wait([task])
     finally:
         signal.signal(signal.SIGINT, before)
-    return task.cancelled() or task.result() is not None
+    if not task.cancelled():
+        task.result()  # raises what went wrong
+    return task.cancelled()
 
 
 def _kinds_to_ask_for(kinds: Sequence[str]) -> str:

@@ -71,7 +71,9 @@ def test_text_is_shown_as_soon_as_it_is_sure():
 
 
 PIECES = st.lists(
-    st.sampled_from([*"ab [](){}<>`!~\n.,:$\\w", "http", "https://x.y", "[1]", "[99]", "```", "NO_ANSWER", "#sec-a", "é"])
+    st.sampled_from(
+        [*"ab [](){}<>`!~\n.,:$\\w", "http", "https://x.y", "[1]", "[99]", "```", "NO_ANSWER", "#sec-a", "é"]
+    )
 ).map("".join)
 
 

@@ -1,0 +1,396 @@
+"""LLMD documents: from a text to its parts.
+
+    # Project: NAME
+    ## Meta: LLMD (Large Language Model Markdown Format)
+    ### Instructions
+    ### Tools
+    ## Mission
+    ## Code Context
+    ### path            (with one code fence)
+    ## Changelog        (a list)
+    ## Conversation Thread
+    ### Entry 1
+    **Human:** …
+    **Assistant:** …
+
+All that follows `## Conversation Thread` belongs to it: there, only `### Entry N` and
+the two marks count, and every other heading is somebody's text. Before it, headings
+that are none of these belong to the part they stand in.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+
+from ..markdown.blocks import Block, HeadingBlock, MarkdownError, Problem, TextBlock, blank, newline_of
+from ..markdown.parse import parse_markdown_text
+from ..markdown.regions import Regions
+from .stored import MARK, lines_before, read_spoken
+
+PROJECT = "Project:"
+META = "Meta: LLMD (Large Language Model Markdown Format)"
+INSTRUCTIONS = "Instructions"
+TOOLS = "Tools"
+MISSION = "Mission"
+CODE = "Code Context"
+CHANGELOG = "Changelog"
+THREAD = "Conversation Thread"
+SECTIONS = (META, MISSION, CODE, CHANGELOG, THREAD)
+
+FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\r?\n")
+_ENTRY = re.compile(r"Entry(?:[ \t]+([0-9]{1,9}))?[.:]?", re.I)
+_BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
+
+
+class LlmdError(MarkdownError):
+    """Something in an LLMD document, or in a reply, that cannot be done as asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of the document: its text (LF line ends) without the blank lines around
+    it, the line it begins in (from 1), and where it stands (offsets in characters)."""
+
+    text: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFile:
+    """A file of the code context. `content` has LF line ends and, unless it is empty, one at
+    its end (see `as_shown`); `line` is that of its heading, `start` to `end` the fence
+    with its marks, `section` to `section_end` heading and all (offsets)."""
+
+    path: str
+    language: str
+    content: str
+    line: int
+    start: int
+    end: int
+    section: int
+    section_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of the changelog, without its bullet and indentation; offsets with them."""
+
+    text: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the thread: its number (0 where it has none), what the human wrote, and
+    the reply (decoded), None while there is none. `line` is that of the heading,
+    `reply_line` that in which the reply's first line stands (0 without one); `start`,
+    `reply_at` and `end` are offsets: heading, where a reply (with its mark) stands or
+    would stand, its end."""
+
+    number: int
+    human: str
+    assistant: str | None
+    line: int
+    reply_line: int
+    start: int
+    reply_at: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Llmd:
+    """A parsed document; `str(llmd)` is its text, byte for byte. A part that is not there
+    is None or empty; `problems` says what is not as it should be."""
+
+    text: str
+    name: str
+    meta: Part | None
+    instructions: Part | None
+    tools: Part | None
+    mission: Part | None
+    code: Part | None
+    log: Part | None
+    thread: Part | None
+    files: Mapping[str, CodeFile]
+    changelog: tuple[Item, ...]
+    entries: tuple[Entry, ...]
+    problems: tuple[Problem, ...] = field(default=())
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_llmd(text: str) -> Llmd:
+    """The parts of a document. Never fails: see `Llmd.problems`."""
+    return _Reader(text).read()
+
+
+def unanswered(llmd: Llmd) -> Entry | None:
+    """The last entry that says something and has no reply."""
+    waiting = [entry for entry in llmd.entries if entry.assistant is None and not blank(entry.human)]
+    return waiting[-1] if waiting else None
+
+
+def as_shown(content: str) -> str:
+    """A file's text as the code context shows it: LF line ends, one at the end. To be
+    compared with `CodeFile.content`."""
+    text = re.sub(r"\r+(?=\n|\Z)", "", content)
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def top_lines(source: str) -> Iterator[tuple[int, int, bool]]:
+    """The lines of a text block that stand in no code, comment, HTML or div: start, end,
+    and False; and where one of these opens, its start, its end, and True."""
+    regions = Regions(source)
+    pos = 0
+    while pos < len(source):
+        end = regions.line_end(pos)
+        found = regions.first(pos, end)
+        after = regions.line_end(found[1] - 1) if found else end
+        yield pos, after, found is not None
+        pos = after
+
+
+Span = tuple[int, int]
+
+
+class _Reader:
+    """Reads one document. Spans are indices of blocks: first, and the one behind."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.problems: list[Problem] = []
+        self.blocks = parse_markdown_text(text, self.problems)
+        self.offsets = list(accumulate((len(block.source) for block in self.blocks), initial=0))
+
+    def read(self) -> Llmd:
+        name = self._name()
+        found = self._sections()
+        meta, instructions, tools = self._meta(found.get(META))
+        parts = {title: self._part(*span) for title, span in found.items()}
+        files = self._files(found[CODE]) if CODE in found else {}
+        changelog = self._items(found[CHANGELOG]) if CHANGELOG in found else ()
+        entries = self._entries(found[THREAD]) if THREAD in found else ()
+        return Llmd(
+            self.text, name, meta, instructions, tools, parts.get(MISSION), parts.get(CODE), parts.get(CHANGELOG),
+            parts.get(THREAD), files, changelog, entries, tuple(sorted(self.problems, key=lambda one: one.line)),
+        )  # fmt: skip
+
+    # Sections
+
+    def _name(self) -> str:
+        first = self.blocks[0] if self.blocks else Block("")
+        title = first.title if isinstance(first, HeadingBlock) and first.level == 1 else ""
+        if title.startswith(PROJECT) and first.line == 1:
+            return title.removeprefix(PROJECT).strip()
+        self._problem(1, "the first line has to be `# Project: NAME`")
+        return title.removeprefix(PROJECT).strip()
+
+    def _sections(self) -> dict[str, Span]:
+        """The blocks of each section, without its heading."""
+        heads = list(self._section_heads())
+        self._check_order(heads)
+        found: dict[str, Span] = {}
+        for (title, at), (_, end) in pairwise([*heads, ("", len(self.blocks))]):
+            if title in found:
+                self._problem(self.blocks[at].line, f"a second section `## {title}`: the first one counts")
+            found.setdefault(title, (at + 1, end))
+        return found
+
+    def _section_heads(self) -> Iterator[tuple[str, int]]:
+        for at, block in enumerate(self.blocks):
+            if isinstance(block, HeadingBlock) and block.level == 2 and (title := _section(block.title)):
+                yield title, at
+                if title == THREAD:
+                    return
+
+    def _check_order(self, heads: Sequence[tuple[str, int]]) -> None:
+        for (before, _), (title, at) in pairwise(heads):
+            if SECTIONS.index(title) < SECTIONS.index(before):
+                self._problem(self.blocks[at].line, f"`## {title}` has to stand before `## {before}`")
+        for title in SECTIONS:
+            if all(title != name for name, _ in heads):
+                self._missing("##", title)
+
+    def _missing(self, marks: str, title: str) -> None:
+        """Reports that a heading is not there, and the line that may be meant."""
+        name = "Meta" if title == META else title
+        found = re.compile(rf"^[ \t]*{marks}[ \t]*{name}\b", re.M | re.I).search(self.text)
+        line = self.text.count("\n", 0, found.start()) + 1 if found else 1
+        hint = f": line {line} is none (it needs a blank line before it, and comes before the thread)" if found else ""
+        self._problem(line, f"there is no heading `{marks} {title}`{hint}")
+
+    def _meta(self, span: Span | None) -> tuple[Part | None, Part | None, Part | None]:
+        if span is None:
+            return None, None, None
+        heads = [at for at in range(*span) if self._third(at) in (INSTRUCTIONS, TOOLS)]
+        found: dict[str, Part] = {}
+        for at, end in pairwise([*heads, span[1]]):
+            found.setdefault(self._third(at), self._part(at + 1, end))
+        for title in (INSTRUCTIONS, TOOLS):
+            if title not in found:
+                self._missing("###", title)
+        about = self._part(span[0], heads[0] if heads else span[1])
+        return about, found.get(INSTRUCTIONS), found.get(TOOLS)
+
+    def _third(self, at: int) -> str:
+        """The title of a heading of the third level, "" for all else."""
+        block = self.blocks[at]
+        return block.title if isinstance(block, HeadingBlock) and block.level == 3 else ""
+
+    def _part(self, first: int, end: int) -> Part:
+        start = self.offsets[first]
+        text = self.text[start : self.offsets[end]].rstrip(" \t\r\n")
+        line = self.blocks[first].line if first < end else self.blocks[first - 1].line
+        return Part(text.replace("\r\n", "\n"), line, start, start + len(text))
+
+    # Code
+
+    def _files(self, span: Span) -> dict[str, CodeFile]:
+        heads = [at for at in range(*span) if self._is_third(at)]
+        files: dict[str, CodeFile] = {}
+        for at, end in pairwise([*heads, span[1]]):
+            path = _path(self._third(at))
+            file = self._file(path, at, end)
+            if not path:
+                self._problem(self.blocks[at].line, "a file without a name")
+            elif path in files:
+                self._problem(self.blocks[at].line, f"a second `### {path}`: the first one counts")
+            elif file:
+                files[path] = file
+        return files
+
+    def _is_third(self, at: int) -> bool:
+        block = self.blocks[at]
+        return isinstance(block, HeadingBlock) and block.level == 3
+
+    def _file(self, path: str, at: int, end: int) -> CodeFile | None:
+        fences = [span for span in self._regions(at + 1, end) if FENCE.match(self.text, span[0])]
+        line = self.blocks[at].line
+        if not fences:
+            self._problem(line, f"`### {path}` has no code fence, or one that is not closed")
+            return None
+        if len(fences) > 1:
+            self._problem(line, f"`### {path}` has more than one code fence: the first one counts")
+        start, stop = fences[0]
+        language, content = read_fence(self.text[start:stop])
+        source = self.text[start:stop].rstrip("\r\n")
+        return CodeFile(
+            path, language, content, line, start, start + len(source), self.offsets[at], self.offsets[end]
+        )  # fmt: skip
+
+    def _regions(self, first: int, end: int) -> Iterator[Span]:
+        """Where code, comments, HTML and divs stand in the text blocks of a span."""
+        for at in range(first, end):
+            if isinstance(self.blocks[at], TextBlock):
+                base = self.offsets[at]
+                yield from ((base + a, base + b) for a, b, region in top_lines(self.blocks[at].source) if region)
+
+    # Changelog
+
+    def _items(self, span: Span) -> tuple[Item, ...]:
+        starts = [start for start, _ in self._lines(*span) if _BULLET.match(self.text, start)]
+        first, end = self.offsets[span[0]], self.offsets[span[1]]
+        if not blank(self.text[first : starts[0] if starts else end]):
+            self._problem(self.blocks[span[0]].line, "the changelog begins with something that is no list item")
+        return tuple(self._item(start, stop) for start, stop in pairwise([*starts, end]))
+
+    def _item(self, start: int, stop: int) -> Item:
+        source = self.text[start:stop].rstrip(" \t\r\n")
+        bullet = _BULLET.match(source)
+        body = source[bullet.end() if bullet else 0 :].replace("\r\n", "\n")
+        return Item(re.sub(r"\n[ ]{1,2}", "\n", body), self._line_at(start), start, start + len(source))
+
+    def _lines(self, first: int, end: int) -> Iterator[Span]:
+        """The lines of the text blocks of a span that stand outside code and the like, or
+        in which it opens."""
+        for at in range(first, end):
+            if isinstance(self.blocks[at], TextBlock):
+                base = self.offsets[at]
+                yield from ((base + a, base + b) for a, b, _ in top_lines(self.blocks[at].source))
+
+    # Thread
+
+    def _entries(self, span: Span) -> tuple[Entry, ...]:
+        heads = [at for at in range(*span) if _ENTRY.fullmatch(self._third(at))]
+        before = self.text[self.offsets[span[0]] : self.offsets[heads[0] if heads else span[1]]]
+        if not blank(before):
+            self._problem(self.blocks[span[0]].line, "a text that belongs to no entry: begin with `### Entry 1`")
+        entries = tuple(self._entry(at, end) for at, end in pairwise([*heads, span[1]]))
+        self._check_numbers(entries)
+        return entries
+
+    def _entry(self, at: int, end: int) -> Entry:
+        found = _ENTRY.fullmatch(self._third(at))
+        number = int(found[1]) if found and found[1] else 0
+        start, body, stop = self.offsets[at], self.offsets[at + 1], self.offsets[end]
+        marks = [mark for line, _ in self._lines(at + 1, end) if (mark := MARK.match(self.text, line))]
+        human = next((mark for mark in marks if mark["human"]), None)
+        reply = next((mark for mark in marks if not mark["human"]), None)
+        behind = [mark.start() for mark in marks if reply and mark.start() > reply.start()]
+        self._check_marks(number, self.blocks[at].line, marks)
+        reply_at = reply.start() if reply else stop
+        close = behind[0] if behind else stop
+        said = read_spoken(self.text[human.end() if human else body : reply_at], newline_of(self.text))
+        assistant = read_spoken(self.text[reply.end() : close], newline_of(self.text), reply) if reply else None
+        line = self._line_at(reply_at) + lines_before(self.text[reply.end() : close]) if reply else 0
+        return Entry(number, said or "", assistant, self.blocks[at].line, line, start, reply_at, close)
+
+    def _check_marks(self, number: int, line: int, marks: Sequence[re.Match[str]]) -> None:
+        kinds = ["Human" if mark["human"] else "Assistant" for mark in marks]
+        if kinds not in (["Human"], ["Human", "Assistant"]):
+            has = ", ".join(f"`**{kind}:**`" for kind in kinds) or "neither"
+            self._problem(line, f"entry {number}: one `**Human:**` and then at most one `**Assistant:**`; here: {has}")
+
+    def _check_numbers(self, entries: Sequence[Entry]) -> None:
+        last = 0
+        for entry in entries:
+            if not entry.number:
+                self._problem(entry.line, f"an entry without a number: `### Entry {last + 1}`")
+            elif entry.number <= last:
+                self._problem(entry.line, f"entry {entry.number} comes after entry {last}: numbers have to rise")
+            last = max(last, entry.number)
+
+    # Places
+
+    def _line_at(self, offset: int) -> int:
+        at = bisect_left(self.offsets, offset + 1) - 1
+        lead = self.text.count("\n", self.offsets[at], offset)
+        return (self.blocks[at].line if at else 1) + lead
+
+    def _problem(self, line: int, message: str) -> None:
+        self.problems.append(Problem(line, message))
+
+
+def _section(title: str) -> str:
+    """The section that a title names, "" for any other title."""
+    plain = " ".join(title.split()).casefold()
+    if plain == "meta" or plain.startswith("meta:"):
+        return META
+    return next((name for name in SECTIONS if name.casefold() == plain), "")
+
+
+def _path(title: str) -> str:
+    """The path of a file's heading, which may stand in backticks."""
+    inner = title.strip("`")
+    ticks = (len(title) - len(inner)) // 2
+    return inner.strip() if ticks and title == "`" * ticks + inner + "`" * ticks else title
+
+
+def read_fence(source: str) -> tuple[str, str]:
+    """Language and content (LF line ends) of a code fence."""
+    opened = FENCE.match(source)
+    if not opened:
+        raise LlmdError("not a code fence")
+    text = source.rstrip("\r\n")
+    content = text[opened.end() : text.rfind("\n") + 1]
+    word = (opened["info"].strip("{}").split() or [""])[0]
+    return word.lstrip("."), as_shown(content)

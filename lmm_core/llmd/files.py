@@ -1,0 +1,149 @@
+"""Files of a project: which of them a reply may touch."""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .document import LlmdError
+
+_PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(10))
+_DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$", "clock$", *_PORTS})
+OWN = {".git": "git's own", "git~1": "git's own", ".lmm": "kept by lmm", "lmm~1": "kept by lmm"}
+
+
+def name_problem(path: str) -> str:
+    """Why a path cannot be that of a project's file, by its name alone, on whatever
+    system; "" where it can."""
+    if not path.strip():
+        return "no path"
+    if odd := [sign for sign in path if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]:
+        return f"a path with a sign that is not seen (U+{ord(odd[0]):04X})"
+    if path.startswith("/") or path[1:2] == ":":
+        return "an absolute path"
+    if "\\" in path or ":" in path:
+        return "a path with `\\` or `:`: folders are parted by `/`"
+    parts = path.split("/")
+    if ".." in parts:
+        return "leads out of the project (`..`)"
+    if "" in parts or "." in parts:
+        return "not a plain path: without `.`, and with single `/`"
+    return next((problem for part in parts if (problem := _part_problem(part))), "")
+
+
+def _part_problem(part: str) -> str:
+    plain = unicodedata.normalize("NFKC", part).casefold().rstrip(". ")
+    if plain in OWN:
+        return f"`{part}` is {OWN[plain]}"
+    if part.endswith((".", " ")):
+        return "a name that ends in a dot or a blank"
+    if plain.split(".")[0].rstrip() in _DEVICES:
+        return f"`{part}` is a device on Windows"
+    if len(part.encode("utf-8")) > 200:
+        return "a name of more than 200 bytes"
+    return ""
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a project that a document is about.
+
+    root: the project's folder, resolved; known: the paths in the document's code context;
+    allow: patterns of more paths, as in .gitignore; is_ignored: whether git ignores a path."""
+
+    root: Path
+    known: Collection[str]
+    is_ignored: Callable[[str], bool]
+    allow: Sequence[str] = ()
+
+    def locate(self, path: str) -> Path:
+        """Where the file is, or would be, links followed. Raises LlmdError for one that must not
+        be touched, and says why."""
+        if problem := name_problem(path):
+            raise LlmdError(f"{shown_path(path)}: {problem}")
+        place = Path(os.path.realpath(self.root / path))
+        if problem := self._problem(path, place):
+            raise LlmdError(f"{path}: {problem}")
+        return place
+
+    def _problem(self, path: str, place: Path) -> str:
+        if not place.is_relative_to(self.root):
+            return f"a link that leads out of the project, to {place}"
+        real = place.relative_to(self.root).as_posix()
+        if real != path and (problem := name_problem(real)):
+            return f"a link to {real}: {problem}"
+        return self._rule_problem(path, real) or _kind_problem(self.root / path, place)
+
+    def _rule_problem(self, path: str, real: str) -> str:
+        if path not in self.known and not self._is_allowed(path):
+            return f"not in the document's code context (--allow '{path}' would allow it)"
+        try:
+            return "ignored by git" if self.is_ignored(path) or self.is_ignored(real) else ""
+        except OSError as error:
+            return f"a .gitignore cannot be read: {error.strerror}"
+
+    def _is_allowed(self, path: str) -> bool:
+        from pathspec import GitIgnoreSpec
+
+        return bool(self.allow) and GitIgnoreSpec.from_lines(self.allow).match_file(path)
+
+    def read(self, path: str) -> str | None:
+        """A file's text, line ends and byte-order mark kept; None where there is no such
+        file. Raises LlmdError."""
+        data = read_bytes(self.locate(path))
+        return None if data is None else as_text(path, data)
+
+
+def _kind_problem(place: Path, real: Path) -> str:
+    """What the file is (links followed: `real`) that it should not be."""
+    try:
+        mode = real.lstat().st_mode
+    except FileNotFoundError:
+        return "a link that leads nowhere" if place.is_symlink() else ""
+    except OSError as error:
+        return error.strerror or str(error)
+    if stat.S_ISLNK(mode):  # resolving has come to no end
+        return "a link that leads in a circle"
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "" if stat.S_ISREG(mode) else "no regular file"
+
+
+def shown_path(path: str) -> str:
+    """A path on one line, whatever is in it."""
+    return ascii(path)[1:-1] if any(not sign.isprintable() for sign in path) else path
+
+
+def read_bytes(place: Path) -> bytes | None:
+    """A file's bytes, None where there is none. Raises LlmdError."""
+    try:
+        return place.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LlmdError(f"{place}: {error.strerror or error}") from None
+
+
+def as_text(path: str, data: bytes) -> str:
+    """Bytes as text. Raises LlmdError where they are none."""
+    if b"\0" in data:
+        raise LlmdError(f"{path}: a binary file")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise LlmdError(f"{path}: not UTF-8 (line {line}): save it as UTF-8") from None
+
+
+def as_data(path: str, text: str) -> bytes:
+    """A text as bytes. Raises LlmdError for one that would not come back as text."""
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise LlmdError(f"{path}: its new text is not UTF-8") from None
+    as_text(path, data)
+    return data

@@ -1,0 +1,279 @@
+"""The journal: changes of several files that are made all or none, whenever the process is
+killed, and that can be taken back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from .document import LlmdError
+from .files import OWN, read_bytes
+
+JOURNAL = ".lmm/llmd"
+KEPT = 20  # applications that can be taken back
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file before and after, None for none. path: from the root, without links; mode: the
+    permissions before; folders: those that have to be made for it, outermost first."""
+
+    path: str
+    old: bytes | None
+    new: bytes | None
+    mode: int | None = None
+    folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Changes in the journal: the folder that holds them, the document that asked for them,
+    and its entry (0: none) with a fingerprint of the reply."""
+
+    folder: Path
+    document: str
+    entry: int
+    reply: str
+    changes: tuple[Change, ...]
+
+
+def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> Change:
+    """The change of one file. Raises LlmdError for a file that may not be written."""
+    path = place.relative_to(root).as_posix()
+    mode = stat.S_IMODE(place.stat().st_mode) if old is not None else None
+    if mode is not None and not mode & 0o222:
+        raise LlmdError(f"{path}: read-only")
+    missing = [folder for folder in place.parents if folder.is_relative_to(root) and not folder.exists()]
+    return Change(path, old, new, mode, tuple(folder.relative_to(root).as_posix() for folder in reversed(missing)))
+
+
+class Journal:
+    """Changes of files under a root, on their way and done. Each has a folder, which is
+    renamed as a whole, so that it is always one of these:
+
+    N.making   not written yet: thrown away by the next run, nothing has changed
+    N.open     on its way: made complete by the next run
+    N.back     on its way back: taken back completely by the next run
+    N.done     made; `undo` takes it back
+    N.left     could not be taken back completely: holds the old texts
+    N.gone     thrown away
+
+    Whoever changes something here has to keep others from doing so."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.folder = root / JOURNAL
+
+    def prepare(self) -> None:
+        """Make the folder. Raises LlmdError where it is a link to somewhere else, and OSError."""
+        if Path(os.path.realpath(self.folder)) != self.folder:
+            raise LlmdError(f"{self.folder}: a link; the journal has to be in the project")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        ignore = self.folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+
+    @property
+    def unfinished(self) -> list[Path]:
+        """The folders of what a run that was killed has left."""
+        return [folder for folder in self._folders() if folder.suffix in (".making", ".open", ".back", ".gone")]
+
+    def _folders(self) -> list[Path]:
+        """All folders by their numbers."""
+        if Path(os.path.realpath(self.folder)) != self.folder or not self.folder.is_dir():
+            return []
+        found = [folder for folder in self.folder.iterdir() if folder.stem.isdigit() and folder.is_dir()]
+        return sorted(found, key=lambda folder: int(folder.stem))
+
+    def apply(self, changes: Sequence[Change], document: str, entry: int = 0, reply: str = "") -> None:
+        """Make all changes or, where one cannot be made, none. Raises LlmdError where a file is
+        not what it was before, and OSError."""
+        self.prepare()
+        for one in changes:
+            if read_bytes(self._place(one.path)) != one.old:
+                raise LlmdError(f"{one.path}: changed on disk meanwhile; nothing was applied: run again")
+        number = max((int(folder.stem) for folder in self._folders()), default=0) + 1
+        making = self.folder / f"{number:04}.making"
+        try:
+            self._write(Applied(making, document, entry, reply, tuple(changes)))
+        except OSError:
+            shutil.rmtree(making, ignore_errors=True)
+            raise
+        try:
+            problem = self._finish(self._rename(making, "open"))
+        except (OSError, LlmdError):
+            self._take_back(self._rename(making.with_suffix(".open"), "back"))
+            raise
+        if problem:
+            raise LlmdError(problem)
+        for folder in [one for one in self._folders() if one.suffix == ".done"][:-KEPT]:
+            self._discard(folder)
+
+    def recover(self) -> list[str]:
+        """Finish what a run that was killed has left, and say what was done. Raises LlmdError and
+        OSError."""
+        said = []
+        for folder in self.unfinished:
+            if folder.suffix == ".open":
+                said.append(self._finish(folder) or "a run was stopped on its way: its changes are made now")
+            elif folder.suffix == ".back":
+                said.append(self._take_back(folder) or "a run was stopped on its way back: all is as before it")
+            else:
+                self._discard(folder)
+        return said
+
+    def last(self, document: str) -> Applied | None:
+        """What was applied last for a document. Raises LlmdError."""
+        done = (self._read(folder) for folder in reversed(self._folders()) if folder.suffix == ".done")
+        return next((one for one in done if one.document == document), None)
+
+    def changed_since(self, applied: Applied) -> list[tuple[str, bytes | None, bytes | None]]:
+        """The files that are not as they were left: path, bytes then and now."""
+        now = [(one.path, one.new, read_bytes(self._place(one.path))) for one in applied.changes]
+        return [(path, new, found) for path, new, found in now if new != found]
+
+    def undo(self, applied: Applied) -> None:
+        """Put everything back as it was. Raises LlmdError where a file has changed since, and
+        OSError; the next run then goes on."""
+        if changed := self.changed_since(applied):
+            raise LlmdError(f"{changed[0][0]}: changed since; nothing was undone")
+        self._take_back(self._rename(applied.folder, "back"))
+
+    # Steps
+
+    def _finish(self, folder: Path) -> str:
+        """Make the changes that are not made yet. Where a file is neither as before nor as
+        after, all others are taken back: what is left is said, else ""."""
+        applied = self._read(folder)
+        if any(self._found(one) == "other" for one in applied.changes):
+            return self._take_back(self._rename(folder, "back"))
+        for one in applied.changes:
+            if self._found(one) == "old":
+                self._put(one, one.new)
+            self._temporary(one.path).unlink(missing_ok=True)
+        self._rename(folder, "done")
+        return ""
+
+    def _take_back(self, folder: Path) -> str:
+        """Put back what is as the changes have made it. What somebody has changed since stays,
+        and the old texts stay in the journal, which is said."""
+        applied = self._read(folder)
+        left = [one.path for one in applied.changes if self._found(one) == "other"]
+        for one in reversed(applied.changes):
+            if self._found(one) == "new":
+                self._put(one, one.old)
+            self._temporary(one.path).unlink(missing_ok=True)
+            self._remove_folders(one)
+        if not left:
+            self._discard(folder)
+            return ""
+        kept = self._rename(folder, "left")
+        return f"not applied: {', '.join(left)} changed meanwhile (what was there before is kept in {kept})"
+
+    def _found(self, one: Change) -> Literal["old", "new", "other"]:
+        place = self._place(one.path)
+        try:
+            data = read_bytes(place)
+        except LlmdError:
+            return "other"
+        return "old" if data == one.old else "new" if data == one.new else "other"
+
+    def _put(self, one: Change, data: bytes | None) -> None:
+        """Replace a file as a whole."""
+        place, temporary = self._place(one.path), self._temporary(one.path)
+        if data is None:
+            place.unlink(missing_ok=True)
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            temporary.unlink(missing_ok=True)
+            write_synced(temporary, data, one.mode)
+            os.replace(temporary, place)
+        _sync(place.parent)
+
+    def _remove_folders(self, one: Change) -> None:
+        """Remove the folders that were made, where nothing is in them."""
+        for name in reversed(one.folders if one.old is None else ()):
+            folder = self._place(name)
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+    def _place(self, path: str) -> Path:
+        """A path of the journal: the journal itself may be somebody else's. Raises LlmdError."""
+        place = self.root / path
+        parts = Path(path).parts
+        own = any(part.casefold().rstrip(". ") in OWN for part in parts)
+        if not parts or Path(path).is_absolute() or ".." in parts or own or Path(os.path.realpath(place)) != place:
+            raise LlmdError(f"{path}: not to be touched (it leads elsewhere, or has become a link); see {self.folder}")
+        return place
+
+    def _temporary(self, path: str) -> Path:
+        """Beside the file, so that it can be renamed; always the same, so that none is left."""
+        place = self._place(path)
+        return place.with_name(f".{place.name[:40]}.llmd.tmp")
+
+    # The journal's own files
+
+    def _write(self, applied: Applied) -> None:
+        folder = applied.folder
+        folder.mkdir()
+        for number, one in enumerate(applied.changes):
+            for name in ("old", "new"):
+                if (data := getattr(one, name)) is not None:
+                    write_synced(folder / f"{number}.{name}", data, 0o600)
+        changes = [{**asdict(one), "old": one.old is not None, "new": one.new is not None} for one in applied.changes]
+        said = {"document": applied.document, "entry": applied.entry, "reply": applied.reply, "changes": changes}
+        write_synced(folder / "journal.json", json.dumps(said, indent=1).encode(), 0o600)
+        _sync(folder)
+
+    def _read(self, folder: Path) -> Applied:
+        try:
+            said: dict[str, Any] = json.loads((folder / "journal.json").read_bytes())
+            changes = tuple(_read_changes(folder, said["changes"]))
+            return Applied(folder, str(said["document"]), int(said["entry"]), str(said["reply"]), changes)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise LlmdError(f"{folder}: cannot be read ({error}): move it away to go on without it") from None
+
+    def _rename(self, folder: Path, state: str) -> Path:
+        made = folder.with_suffix(f".{state}")
+        folder.rename(made)
+        _sync(self.folder)
+        return made
+
+    def _discard(self, folder: Path) -> None:
+        shutil.rmtree(folder if folder.suffix == ".gone" else self._rename(folder, "gone"))
+
+
+def _read_changes(folder: Path, said: list[dict[str, Any]]) -> Iterator[Change]:
+    for number, one in enumerate(said):
+        old, new = (
+            (folder / f"{number}.{name}").read_bytes() if one[name] else None for name in ("old", "new")
+        )  # fmt: skip
+        mode = None if one["mode"] is None else int(one["mode"]) & 0o7777
+        yield Change(str(one["path"]), old, new, mode, tuple(map(str, one["folders"])))
+
+
+def write_synced(place: Path, data: bytes, mode: int | None) -> None:
+    """Write a file that is not there yet, down to the disk. Raises OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(place, flags, 0o666), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if mode is not None:
+        os.chmod(place, mode)
+
+
+def _sync(folder: Path) -> None:
+    """Down to the disk: which names a folder has. It may have gone meanwhile."""
+    if os.name == "posix" and folder.is_dir():
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

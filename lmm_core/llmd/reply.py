@@ -1,0 +1,212 @@
+"""Replies: the changes that a model asks for, read from what it said.
+
+    src/billing.py
+    <<<<<< SEARCH
+    the lines as they are
+    =======
+    the lines as they shall be
+    >>>>>> REPLACE
+
+Likewise `SEARCH_MISSION` … `REPLACE_MISSION` (without a path), and `CHANGELOG` …
+`CHANGELOG` around the text of one change. Marks have 5 to 9 signs and stand at the
+start of a line; lines count whole. The path stands in the line before, also in backticks
+or bold, with a colon behind it; where a code fence is put around the block, also before
+the fence or in its first line.
+
+What looks like a mark inside a block: it ends with the first end mark of as many signs
+as it began with, else with the first of any number. Of several lines that could divide
+it, that of the same number of signs does, and for the six of the specification that of
+seven, unless there is one of six, too; else the block is malformed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..markdown.blocks import Problem
+
+_NAMES = "SEARCH_MISSION|REPLACE_MISSION|SEARCH|REPLACE|CHANGELOG"
+_MARK = re.compile(rf"(?P<signs><{{5,9}}|>{{5,9}}) (?P<name>{_NAMES})[ \t]*")
+_ALMOST = re.compile(rf"[ ]{{0,3}}(?:<{{3,}}|>{{3,}})[ \t]*(?:{_NAMES})[ \t]*", re.I)
+_DIVIDER = re.compile(r"={5,9}[ \t]*")
+_FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)")
+_DECORATED = re.compile(r"(?:\*\*)?(?P<ticks>`+)(?P<path>[^`]+)(?P=ticks)(?:\*\*)?|\*\*(?P<bold>[^*`]+)\*\*")
+_ENDS = {"SEARCH": "REPLACE", "SEARCH_MISSION": "REPLACE_MISSION", "CHANGELOG": "CHANGELOG"}
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Lines to search for, and those to put in their place (without line ends). `path` is as
+    written but for `./`, not yet checked; "" for the mission. `line` is that of the
+    SEARCH mark in the reply, from 1."""
+
+    path: str
+    search: tuple[str, ...]
+    replace: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangelogText:
+    """One change, described."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a reply asks for, in its order. Where there are `problems` (line in the reply,
+    from 1), nothing of it may be applied."""
+
+    files: tuple[Replacement, ...] = ()
+    missions: tuple[Replacement, ...] = ()
+    changelog: tuple[ChangelogText, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths named, each once."""
+        return list(dict.fromkeys(one.path for one in self.files))
+
+
+class _Malformed(Exception):
+    """A block that cannot be read: the index of a line, and what is wrong with it."""
+
+    def __init__(self, at: int, message: str) -> None:
+        super().__init__(message)
+        self.problem = Problem(at + 1, message)
+
+
+def parse_reply(text: str) -> Reply:
+    """The blocks of a reply. Never fails: what is malformed is in `problems`."""
+    return _Reader([line.removesuffix("\r") for line in text.split("\n")]).read()
+
+
+class _Reader:
+    """Reads one reply; lines are counted from 0 here."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.done = 0  # the line behind the last block
+        self.fence = ""  # that is open, and its line
+        self.opened = -1
+        self.files: list[Replacement] = []
+        self.missions: list[Replacement] = []
+        self.changelog: list[ChangelogText] = []
+        self.problems: list[Problem] = []
+
+    def read(self) -> Reply:
+        at = 0
+        while at < len(self.lines):
+            at = self._line(at)
+        return Reply(tuple(self.files), tuple(self.missions), tuple(self.changelog), tuple(self.problems))
+
+    def _line(self, at: int) -> int:
+        """Takes in the line at `at`, with the block that it opens; the line behind."""
+        line = self.lines[at].rstrip()
+        mark, behind = _MARK.fullmatch(line), at + 1
+        try:
+            if mark and mark["signs"][0] == "<" and mark["name"] in _ENDS:
+                behind = self._end(at, mark) + 1
+                self._block(at, behind - 1, mark)
+            elif mark:
+                raise _Malformed(at, f"`{line}` ends no block")
+            elif _ALMOST.fullmatch(line):
+                how = "a mark has 5 to 9 signs, a blank and its name in capitals, at the start of a line"
+                raise _Malformed(at, f"`{line.strip()}`: {how}")
+            elif fence := _FENCE.fullmatch(line):
+                self._count_fence(at, fence)
+        except _Malformed as error:
+            self.problems.append(error.problem)
+        self.done = behind if mark else self.done
+        return behind
+
+    def _count_fence(self, at: int, fence: re.Match[str]) -> None:
+        """A fence opens code, or closes it where it is long enough and says nothing."""
+        if not self.fence:
+            self.fence, self.opened = fence["fence"], at
+        elif fence["fence"].startswith(self.fence) and not fence["info"]:
+            self.fence, self.opened = "", -1
+
+    def _end(self, at: int, mark: re.Match[str]) -> int:
+        """The line of the end mark of the block that a mark at `at` opens."""
+        signs, name = len(mark["signs"]), _ENDS[mark["name"]]
+        found: list[int] = []
+        for line in range(at + 1, len(self.lines)):
+            other = _MARK.fullmatch(self.lines[line])
+            if other and other["signs"][0] == ">" and other["name"] == name:
+                if len(other["signs"]) == signs:
+                    return line
+                found.append(line)
+            elif other and other["signs"] == mark["signs"]:
+                break
+        if not found:
+            raise _Malformed(at, f"`{mark[0].strip()}` is not closed by a line `>>>>>> {name}`")
+        return found[0]
+
+    def _block(self, at: int, end: int, mark: re.Match[str]) -> None:
+        if mark["name"] == "CHANGELOG":
+            text = "\n".join(self.lines[at + 1 : end]).strip()
+            if not text:
+                raise _Malformed(at, "a CHANGELOG block without a text")
+            self.changelog.append(ChangelogText(text, at + 1))
+            return
+        divider = self._divider(at, end, len(mark["signs"]))
+        search, new = tuple(self.lines[at + 1 : divider]), tuple(self.lines[divider + 1 : end])
+        if mark["name"] == "SEARCH":
+            self.files.append(Replacement(self._path(at), search, new, at + 1))
+        else:
+            self.missions.append(Replacement("", search, new, at + 1))
+
+    def _divider(self, at: int, end: int, signs: int) -> int:
+        found = [line for line in range(at + 1, end) if _DIVIDER.fullmatch(self.lines[line])]
+        if not found:
+            raise _Malformed(at, "the block has no line `=======` between what is searched and what replaces it")
+        lengths = [len(self.lines[line].rstrip()) for line in found]
+        wanted = 7 if signs == 6 else signs
+        if len(found) == 1:
+            return found[0]
+        if lengths.count(wanted) == 1 and not (signs == 6 and 6 in lengths):
+            return found[lengths.index(wanted)]
+        numbers = ", ".join(str(line + 1) for line in found)
+        raise _Malformed(at, f"which of the lines {numbers} divides the block? Write its three marks with another "
+                             "number of signs (the same for all, 5 to 9) than any in the text has")  # fmt: skip
+
+    # Paths
+
+    def _path(self, at: int) -> str:
+        """The path that stands before the SEARCH mark at `at`."""
+        before, path = self._before(at), ""
+        if before is not None and before == self.opened:
+            words = self.lines[before].strip().lstrip("`~").split()
+            path = words[-1] if words and re.search(r"[./]", words[-1]) and words[-1][0] not in "{." else ""
+            before = self._before(before)
+        path = _plain(path) or (_read_path(self.lines[before]) if before is not None else "")
+        if not path:
+            has = f": `{self.lines[before].strip()[:60]}` is none" if before is not None else ""
+            raise _Malformed(at, f"no path of a file in the line before the block{has} (one with blanks in backticks)")
+        return path
+
+    def _before(self, at: int) -> int | None:
+        """The line before another that is not blank and belongs to no block."""
+        return next((line for line in range(at - 1, self.done - 1, -1) if self.lines[line].strip()), None)
+
+
+def _read_path(line: str) -> str:
+    """The path that a line is, "" where it is none."""
+    line = line.strip().removesuffix(":").rstrip()
+    found = _DECORATED.fullmatch(line)
+    if found and found["path"]:
+        return _plain(found["path"].strip())
+    path = found["bold"].strip().removesuffix(":") if found else line
+    return "" if re.search(r"\s|`|\*\*", path) or path.startswith(("<", ">", "#", "=", "~~~")) else _plain(path)
+
+
+def _plain(path: str) -> str:
+    """The path without the parts that say nothing (`./`); everything else stays, to be
+    refused by name."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    return ("/" if path.startswith("/") else "") + "/".join(parts)

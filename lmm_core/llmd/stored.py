@@ -1,0 +1,132 @@
+"""How a reply is stored in an entry, so that any string can be, and comes back.
+
+As it is, where it is closed in itself and says nothing that the thread would be read
+by; else whole in a code fence `reply`; and where even that would be read otherwise
+(because of something left open before it), with all signs as character references,
+behind `**Assistant (escaped):**`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+from ..markdown.blocks import HeadingBlock, Problem, blank, trim_blank_lines
+from ..markdown.parse import parse_markdown_text
+
+MARK = re.compile(r"\*\*(?:(?P<human>Human)|Assistant(?P<escaped> \(escaped\))?):\*\*")
+_FENCED = re.compile(r"(`{3,})reply\r?")
+_REFERENCE = re.compile(r"&#([0-9]{1,7});")
+_INLINE = re.compile(r"(?!(?:[0-9]+|[A-Za-z])[.)]\s)[\w\"'(][^\n]*(?:\n[ \t]*(?:\n|\Z)|\Z)")
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+_TAG = re.compile(r"<([A-Za-z]+)")
+_BEGIN = re.compile(r"\\begin\{([A-Za-z]+\*?)\}")
+_PROBE = "### Entry 1\n\n**Human:** text\n\n"
+
+
+def spellings(reply: str, newline: str) -> Iterator[str]:
+    """The ways to store a reply, mark and all, best first: whoever writes one has to see
+    whether the document says the same with it, and take the next where it does not."""
+    written = reply.replace("\n", newline)
+    if not _UNWRITABLE.search(reply):
+        if stands_alone(reply):
+            yield "**Assistant:**" + (" " if _INLINE.match(reply) else newline * 2) + written
+        fence = fence_for(reply)
+        yield f"**Assistant:**{newline * 2}{fence}reply{newline}{written}{newline}{fence}"
+    yield "**Assistant (escaped):** " + escape(reply, newline)
+
+
+def read_spoken(source: str, newline: str, mark: re.Match[str] | None = None) -> str | None:
+    """What was said, from the text behind its mark; None for nothing."""
+    text = source.rstrip(" \t\r\n")
+    if newline == "\r\n":
+        text = text.replace("\r\n", "\n")
+    if mark and mark["escaped"]:
+        return unescape(text.removeprefix(" "))
+    if not text:
+        return None
+    text = trim_blank_lines(text) if blank(text.split("\n", 1)[0]) else text.removeprefix(" ")
+    fenced = _fenced(text) if mark else None
+    return text if fenced is None else fenced
+
+
+def _fenced(text: str) -> str | None:
+    """What stands in a code fence `reply`, None where the text is none."""
+    first, _, rest = text.partition("\n")
+    opened = _FENCED.fullmatch(first)
+    if not opened or not rest.endswith(opened[1]):
+        return None
+    return rest[: -len(opened[1])].removesuffix("\n")
+
+
+def lines_before(source: str) -> int:
+    """How many lines behind its mark (its own is 0) a reply begins."""
+    text = source.lstrip(" \t\r\n")
+    count = source[: len(source) - len(text)].count("\n")
+    return count + (0 if _fenced(text.rstrip(" \t\r\n")) is None else 1)
+
+
+def fence_for(text: str, sign: str = "`") -> str:
+    """A code fence that a text does not close."""
+    runs = re.findall(f"{re.escape(sign)}{{3,}}", text)
+    return sign * max([3, *(len(run) + 1 for run in runs)])
+
+
+def escape(text: str, newline: str) -> str:
+    """The text with everything but letters, digits and blanks as character references;
+    its line ends, too, each with one of the document's behind it."""
+    lines = [re.sub(r"\A | \Z|[^\w ]|_", _reference, line) for line in text.split("\n")]
+    return f"&#10;{newline}".join(lines)
+
+
+def _reference(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"
+
+
+def unescape(text: str) -> str:
+    """The opposite of `escape`."""
+    return _REFERENCE.sub(_character, re.sub(r"\r?\n", "", text))
+
+
+def _character(found: re.Match[str]) -> str:
+    number = int(found[1])
+    return chr(number) if number <= sys.maxunicode else found[0]
+
+
+def stands_alone(text: str) -> bool:
+    """Whether a text is read the same whatever stands behind it, and says nothing that
+    the thread would be read by."""
+    problems: list[Problem] = []
+    parse_markdown_text(text, problems)
+    if problems or "{#lmm-" in text:
+        return False
+    return all(_still_behind(text, closer) for closer in _closers(text))
+
+
+def _still_behind(text: str, closer: str) -> bool:
+    """Whether a heading behind the text is one, though `closer` follows it."""
+    at = len(text) + 2
+    for block in parse_markdown_text(f"{text}\n\n{_PROBE}{closer}\n"):
+        if at == 0:
+            return isinstance(block, HeadingBlock)
+        at -= len(block.source)
+    return False
+
+
+def _closers(text: str) -> Iterator[str]:
+    """What could close something that a text leaves open."""
+    yield ""
+    for opener, closer in (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">")):
+        if opener in text:
+            yield closer
+    for sign in "`~":
+        if sign * 3 in text:
+            yield fence_for(text, sign)
+    if ":::" in text:
+        yield ":::\n" * text.count(":::")
+    if "---" in text:
+        yield from ("---", "'\n---", '"\n---')
+    ends = [f"</{name}>" for name in _TAG.findall(text)] + [f"\\end{{{name}}}" for name in _BEGIN.findall(text)]
+    if ends:
+        yield "\n".join(ends)

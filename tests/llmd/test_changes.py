@@ -1,0 +1,190 @@
+"""What a reply makes of files and document: all of it, or nothing."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from lmm_core.llmd import FileChange, Replacement, Reply, as_shown, parse_llmd, parse_reply, plan
+from tests.llmd_texts import replies
+from tests.strategies import any_text
+
+TEXT = (Path(__file__).parent / "golden" / "billing.md").read_text(encoding="utf-8")
+CODE = "def total(lines):\n    return sum(lines)\n"
+LOG = "\n\n<<<<<< CHANGELOG\nSomething else.\n>>>>>> CHANGELOG\n"
+
+
+def block(path, search, new):
+    return f"{path}\n<<<<<< SEARCH\n{search}=======\n{new}>>>>>> REPLACE\n"
+
+
+def planned(reply, texts=None, document=TEXT):
+    files = {"src/billing.py": CODE, "README.md": "# Billing\n\n```\nmake bills\n```\n"} if texts is None else texts
+    return plan(parse_llmd(document), files, parse_reply(reply))
+
+
+def told(reply, texts=None):
+    made = planned(reply, texts)
+    assert made.changes == () and made.mission is None and made.changelog == () and str(made.document) == TEXT
+    return [(problem.line, problem.message) for problem in made.problems]
+
+
+def test_the_reply_in_the_document():
+    llmd = parse_llmd(TEXT)
+    new = "def total(lines):\n    # Cents.\n    return round(sum(lines), 2)\n"
+    made = planned(llmd.entries[0].assistant)
+    assert made.problems == () and made.warnings == ()
+    assert made.changes == (FileChange("src/billing.py", CODE, new),)
+    assert made.changelog == ("Totals are rounded to cents.",)
+    expected = TEXT.replace(f"```python\n{CODE}", f"```python\n{new}")
+    assert str(made.document) == expected.replace("half up.\n", "half up.\n- Totals are rounded to cents.\n")
+
+
+def test_several_replacements_in_their_order():
+    reply = block("a", "one\n", "two\n") + block("b", "", "new\n") + block("a", "two\n", "three\nfour\n")
+    made = planned(reply + LOG, {"a": "zero\none\n"})
+    assert made.changes == (FileChange("a", "zero\none\n", "zero\nthree\nfour\n"), FileChange("b", None, "new\n"))
+    assert [made.document.files[path].content for path in ("a", "b")] == ["zero\nthree\nfour\n", "new\n"]
+
+
+def test_all_or_none():
+    reply = block("a", "one\n", "two\n") + block("b", "not there\n", "")
+    assert [line for line, _ in told(reply, {"a": "one\n", "b": "x\n"})] == [8]
+    assert [line for line, _ in told(block("a", "one\n", "two\n") + ">>>>>> REPLACE", {"a": "one\n"})] == [7]
+
+
+@pytest.mark.parametrize(
+    ("old", "search", "new", "after"),
+    [
+        ("a\nb\nc\n", "b\n", "", "a\nc\n"),
+        ("a\nb\nc", "c\n", "d\n", "a\nb\nd"),
+        ("a\nb", "b\n", "c\nd\n", "a\nc\nd"),
+        ("a\nb", "b\n", "", "a\n"),
+        ("a\r\nb\r\n", "a\nb\n", "c\nd\ne\n", "c\r\nd\r\ne\r\n"),
+        ("a\r\nb\n", "a\n", "x\n", "x\r\nb\n"),
+        ("ab\na\n", "a\n", "c\n", "ab\nc\n"),
+        ("a\n\nb\n", "\n", "-\n", "a\n-\nb\n"),
+        ("\ufeffa\nb\n", "b\n", "c\n", "\ufeffa\nc\n"),
+        ("a\x0cb\u2028\nc\n", "a\x0cb\u2028\n", "c\n", "c\nc\n"),
+        ("", "", "a\n", "a\n"),
+        ("a\n", "a\n", "", None),
+        ("a\nb", "a\nb\n", "", None),
+        (None, "", "", ""),
+        (None, "\n", "a\n\nb\n", "a\n\nb\n"),
+    ],
+)
+def test_lines_are_replaced(old, search, new, after):
+    made = planned(block("f", search, new) + LOG, {} if old is None else {"f": old})
+    assert made.problems == ()
+    assert made.changes == (FileChange("f", old, after),)
+    assert after is None or made.document.files["f"].content == as_shown(after)
+
+
+def test_a_deleted_file_leaves_the_code_context():
+    made = planned(block("src/billing.py", CODE, "") + LOG)
+    assert made.changes == (FileChange("src/billing.py", CODE, None),)
+    assert list(made.document.files) == ["README.md"]
+
+
+REFUSED = [
+    ({"a": "x\ny\nx\n"}, block("a", "x\n", "z\n"), "more than once (lines 1, 3)"),
+    ({"a": "x\nx\nx\n"}, block("a", "x\nx\n", "z\n"), "more than once (lines 1, 2)"),
+    ({"a": "x\n"}, block("a", "", "z\n"), "the file is there already"),
+    ({}, block("a", "x\n", "z\n"), "there is no such file"),
+    ({"a": "x\n"}, block("a", "x\n", "z\0\n"), "no text file has"),
+    ({"a": "x\n"}, block("a", "x\n", "\ud800\n"), "no text file has"),
+    ({"a": "z\n"}, block("a", "x\n", "z\n"), "has the reply been applied before?"),
+    ({"a": "other\n"}, block("a", "\n\n", "z\n"), "nor anything like it"),
+    ({"a": "x y\n"}, block("a", "x\n", "z\n"), "not there"),
+    ({"x {.y}": "x\n"}, block("`x {.y}`", "x\n", "z\n"), "cannot stand in the code context"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "reply", "message"), REFUSED)
+def test_what_cannot_be_done_is_told(texts, reply, message):
+    found = told(reply, texts)
+    assert [line for line, _ in found] == [2]
+    assert message in found[0][1]
+
+
+def test_a_near_miss_gets_the_closest_place_and_a_diff():
+    text = "import math\n\n\ndef total(lines):\n\treturn sum(lines)\n\n\ndef other():\n    return 1\n"
+    reply = block("a.py", "def total(lines):\n    return sum(lines)\n", "x\n")
+    assert told(reply, {"a.py": text}) == [
+        (2, "a.py: the SEARCH text is not there. The closest is line 4:\n"
+            "--- what is there\n+++ what SEARCH says\n def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)")
+    ]  # fmt: skip
+    assert "The closest is line 8" in told(block("a.py", "def othr():\n", "x\n"), {"a.py": text})[0][1]
+
+
+def mission(old, new):
+    return f"<<<<<< SEARCH_MISSION\n{old}\n=======\n{new}\n>>>>>> REPLACE_MISSION\n"
+
+
+def test_the_whole_mission_is_replaced():
+    first = mission("Send each customer one bill a month.", "Send two.")
+    made = planned(first + mission("Send two.", "Send three.\n\nAnd more."))
+    assert made.problems == () and made.warnings == ()
+    assert made.mission == "Send three.\n\nAnd more."
+    assert str(made.document) == TEXT.replace("Send each customer one bill a month.", made.mission)
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (mission("Send each customer", "Send two."), "+Send each customer"),
+        (mission("Send each customer one bill a month.", ""), "the new mission is empty"),
+        (mission("Send each customer one bill a month.", "a\n\n## Changelog"), "read as more than that"),
+        (mission("Send each customer one bill a month.", "<!--"), "leaves something open"),
+    ],
+)
+def test_a_mission_that_cannot_be(reply, message):
+    found = told(reply)
+    assert [line for line, _ in found] == [1]
+    assert message in found[0][1]
+
+
+def test_code_without_a_changelog_entry_is_flagged():
+    made = planned("Hello\n\n" + block("src/billing.py", CODE, "x\n"))
+    assert [(one.line, "no CHANGELOG" in one.message) for one in made.warnings] == [(4, True)]
+    assert made.changes and made.problems == ()
+
+
+def test_a_reply_that_changes_nothing():
+    made = planned("Just words, and `<<<<<< SEARCH` among them.")
+    assert made.changes == () and made.document.text == TEXT and made.problems == () and made.warnings == ()
+
+
+often = settings(max_examples=150, deadline=None)
+lines = st.lists(st.sampled_from(["a", "b", "", "  c", "```", "# d", "}"]), max_size=8)
+
+
+@often
+@given(lines, lines, lines, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_a_replacement_changes_its_lines_alone(before, search, after, newline, final):
+    assume(search)
+    whole = newline.join([*before, *search, *after]) + (newline if final else "")
+    assume(newline in whole and (final or whole.split(newline)[-1]))
+    made = plan(parse_llmd(TEXT), {"f": whole}, Reply((Replacement("f", tuple(search), ("new", "lines"), 1),)))
+    places = [at for at in range(len(before) + len(after) + 1)
+              if [*before, *search, *after][at : at + len(search)] == search]  # fmt: skip
+    if len(places) > 1:
+        assert made.changes == () and "more than once" in made.problems[0].message
+    else:
+        expected = newline.join([*before, "new", "lines", *after]) + (newline if final else "")
+        assert made.changes == (FileChange("f", whole, expected),)
+
+
+@often
+@given(replies, any_text)
+def test_any_reply_is_planned_or_refused_whole(reply, content):
+    read = parse_reply(reply)
+    made = plan(parse_llmd(TEXT), dict.fromkeys(read.paths, content), read)
+    if made.problems:
+        assert (made.changes, made.mission, made.changelog, made.document.text) == ((), None, (), TEXT)
+    else:
+        assert made.document.entries[-1].assistant == parse_llmd(TEXT).entries[-1].assistant
+        assert [one.path for one in made.changes if one.new is not None] == [
+            path for path in read.paths if path in made.document.files
+        ]

@@ -1,0 +1,322 @@
+"""LLMD documents: read, and edited without touching anything else."""
+
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from lmm_core.llmd import (
+    LlmdError,
+    add_changelog,
+    append_entry,
+    append_reply,
+    as_shown,
+    make_llmd,
+    parse_llmd,
+    remove_file,
+    set_file,
+    set_mission,
+    unanswered,
+)
+from tests.llmd_texts import HOSTILE, documents, replies
+from tests.strategies import any_text, markdown
+
+often = settings(max_examples=120, deadline=None)
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def golden(name):
+    return (GOLDEN / name).read_bytes().decode("utf-8")
+
+
+def says(llmd):
+    """What a document says, part by part."""
+    parts = (llmd.meta, llmd.instructions, llmd.tools, llmd.mission)
+    return {
+        "name": llmd.name,
+        "parts": [part.text if part else None for part in parts],
+        "files": [(path, file.language, file.content) for path, file in llmd.files.items()],
+        "changelog": [item.text for item in llmd.changelog],
+        "entries": [(entry.number, entry.human, entry.assistant) for entry in llmd.entries],
+    }
+
+
+def told(text):
+    """Line and message of each problem of a document."""
+    return [(problem.line, problem.message) for problem in parse_llmd(text).problems]
+
+
+# Reading
+
+
+def test_a_document_has_its_parts():
+    made = parse_llmd(golden("billing.md"))
+    assert made.problems == ()
+    assert (made.name, made.mission.text, made.mission.line) == ("Billing", "Send each customer one bill a month.", 31)
+    assert "SEARCH" in made.tools.text
+    assert "mission" in made.instructions.text
+    assert [(path, file.language, file.line) for path, file in made.files.items()] == [
+        ("src/billing.py", "python", 35), ("README.md", "markdown", 42),
+    ]  # fmt: skip
+    assert made.files["src/billing.py"].content == "def total(lines):\n    return sum(lines)\n"
+    assert made.files["README.md"].content == "# Billing\n\n```\nmake bills\n```\n"
+    assert [(item.text, item.line) for item in made.changelog] == [
+        ("First version.", 54), ("Bills are rounded:\n\nhalf up.", 55),
+    ]  # fmt: skip
+    first, second = made.entries
+    assert (first.number, first.line, first.human) == (1, 61, "Please round to cents.\n\n## Not a section")
+    assert first.assistant.startswith("I round at the end.\n\nsrc/billing.py\n<<<<<< SEARCH")
+    assert made.text.splitlines()[first.reply_line - 1] == "**Assistant:** I round at the end."
+    assert (second.human, second.assistant) == ("Show me an entry.", "### Entry 7\n\n**Human:** like this")
+    assert made.text.splitlines()[second.reply_line - 1] == "### Entry 7"
+
+
+def test_the_same_document_in_other_line_ends():
+    text = golden("billing.md")
+    assert says(parse_llmd("\ufeff" + text.replace("\n", "\r\n"))) == says(parse_llmd(text))
+    assert parse_llmd(text.replace("\n", "\r\n")).problems == ()
+
+
+@often
+@given(any_text | markdown() | documents())
+def test_any_text_is_read_and_comes_back(text):
+    made = parse_llmd(text)
+    assert str(made) == text
+    last = text.count("\n") + 1
+    assert all(1 <= problem.line <= last for problem in made.problems)
+
+
+@often
+@given(documents())
+def test_everything_stands_where_it_is_said_to(text):
+    made = parse_llmd(text)
+    lines = text.split("\n")
+    for file in made.files.values():
+        assert lines[file.line - 1].startswith(f"### {file.path}")
+        assert text[file.start : file.end].replace("\r\n", "\n").endswith(file.content.split("\n")[-1] + "```")
+    for item in made.changelog:
+        assert lines[item.line - 1].startswith("- ")
+        assert text[item.start :].startswith("- ")
+    for entry in made.entries:
+        assert lines[entry.line - 1].startswith(f"### Entry {entry.number}")
+        assert text[entry.start :].startswith("### Entry")
+        assert (entry.reply_line > 0) == text[entry.reply_at :].startswith("**Assistant")
+
+
+def test_the_last_question_without_an_answer():
+    text = golden("billing.md")
+    assert unanswered(parse_llmd(text)) is None
+    assert unanswered(parse_llmd(text + "\n### Entry 3\n\n**Human:** \n")) is None
+    open_ones = text + "\n### Entry 3\n\n**Human:** One?\n\n### Entry 4\n\n**Human:** Two?\n\n**Assistant:**\n"
+    assert unanswered(parse_llmd(open_ones)).number == 4
+
+
+PROBLEMS = [
+    ("# Project: Billing", "# Billing", 1, "the first line has to be"),
+    ("# Project: Billing", "\n# Project: Billing", 1, "the first line has to be"),
+    ("## Mission\n", "## Missions\n", 1, "there is no heading `## Mission`"),
+    ("month.\n\n## Code", "month.\n## Code", 32, "there is no heading `## Code Context`: line 32"),
+    ("### Tools\n", "### Toolz\n", 1, "there is no heading `### Tools`"),
+    ("## Changelog\n", "## Mission\n\n## Changelog\n", 52, "a second section"),
+    ("## Changelog\n", "## Meta\n\n## Changelog\n", 52, "has to stand before"),
+    ("### README.md\n", "### src/billing.py\n", 42, "a second `### src/billing.py`"),
+    ("### README.md\n", "### \n", 42, "a file without a name"),
+    ("```python\ndef total(lines):\n    return sum(lines)\n```\n", "text\n", 35, "has no code fence"),
+    ("````markdown\n", "```\na\n```\n\n````markdown\n", 42, "more than one code fence"),
+    ("- First", "First", 54, "no list item"),
+    ("### Entry 1", "Hello\n\n### Entry 1", 61, "belongs to no entry"),
+    ("### Entry 1", "### Entry", 61, "an entry without a number"),
+    ("### Entry 2", "### Entry 1", 81, "entry 1 comes after entry 1"),
+    ("**Human:** Please", "Please", 61, "here: `**Assistant:**`"),
+    ("**Human:** Please", "**Human:** Hi\n\n**Human:** Please", 61, "`**Human:**`, `**Human:**`, `**Assistant:**`"),
+    ("Show me", "Show me\n\n~~~\n", 85, "a code fence starts here and is not closed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "line", "message"), PROBLEMS, ids=[case[3] for case in PROBLEMS])
+def test_what_is_not_as_it_should_be_is_told_with_its_line(old, new, line, message):
+    text = golden("billing.md")
+    assert old in text
+    found = told(text.replace(old, new, 1))
+    assert any(at == line and message in said for at, said in found), found
+
+
+# Edits
+
+
+def test_a_mission_changes_and_nothing_else():
+    text = golden("billing.md")
+    made = set_mission(parse_llmd(text), "Two bills.\n\n### Why\n\nBecause.\n")
+    assert str(made) == text.replace("Send each customer one bill a month.", "Two bills.\n\n### Why\n\nBecause.")
+
+
+@pytest.mark.parametrize("mission", ["a\n\n## Changelog\n\n- b", "```\nopen", "<!-- open", "a\n\n### x {#lmm-old-a}"])
+def test_a_mission_that_would_not_stay_in_its_place_is_refused(mission):
+    with pytest.raises(LlmdError):
+        set_mission(parse_llmd(golden("billing.md")), mission)
+
+
+def test_a_file_changes_in_its_fence():
+    text = golden("billing.md")
+    made = set_file(parse_llmd(text), "src/billing.py", "a = '''\n```\n'''")
+    old = "```python\ndef total(lines):\n    return sum(lines)\n```"
+    assert str(made) == text.replace(old, "````python\na = '''\n```\n'''\n````")
+    assert str(set_file(made, "src/billing.py", "def total(lines):\n    return sum(lines)\n")) == text.replace(
+        old, old.replace("```", "````")
+    )
+
+
+def test_a_file_comes_and_goes():
+    text = golden("billing.md")
+    made = set_file(parse_llmd(text), "src/new.rs", "fn main() {}\n")
+    assert "````\n\n### src/new.rs\n\n```rust\nfn main() {}\n```\n\n## Changelog\n" in str(made)
+    assert str(remove_file(made, "src/new.rs")) == text
+    assert list(remove_file(made, "src/billing.py").files) == ["README.md", "src/new.rs"]
+    with pytest.raises(LlmdError, match="not in the code context"):
+        remove_file(made, "src/old.rs")
+
+
+@pytest.mark.parametrize("path", ["", "a\nb", "x {.y}", "a #", "`a`"])
+def test_a_name_that_no_heading_can_hold_is_refused(path):
+    with pytest.raises(LlmdError):
+        set_file(parse_llmd(golden("billing.md")), path, "text\n")
+
+
+@often
+@given(documents(), st.sampled_from(["src/a.py", "new.js"]), replies)
+def test_any_text_of_a_file_can_be_shown(text, path, content):
+    before = parse_llmd(text)
+    made = set_file(before, path, content)
+    assert made.files[path].content == as_shown(content)
+    assert [entry[1:] for entry in says(made)["entries"]] == [entry[1:] for entry in says(before)["entries"]]
+    assert str(made).endswith(text[before.code.end :])
+
+
+@often
+@given(documents(), replies)
+def test_any_text_becomes_one_item_of_the_changelog(text, said):
+    assume(said.strip())
+    before = parse_llmd(text)
+    made = add_changelog(before, said)
+    assert len(made.changelog) == len(before.changelog) + 1
+    assert says(made) | {"changelog": []} == says(before) | {"changelog": []}
+    assert str(made).startswith(text[: before.log.end])
+    assert str(made).endswith(text[before.log.end :].lstrip())
+
+
+@often
+@given(documents(), replies)
+@example("\ufeff" + str(append_entry(make_llmd("n", "a", "b", "c"))), "### Entry 7")
+def test_any_reply_can_be_stored_and_changes_nothing_else(text, reply):
+    before = parse_llmd(text)
+    entry = before.entries[-1]
+    made = append_reply(before, entry.number, reply)
+    entries = [(one.number, one.human, one.assistant) for one in before.entries]
+    entries[-1] = (entry.number, entry.human, reply)
+    assert says(made) == says(before) | {"entries": entries}
+    assert str(made).startswith(text[: entry.reply_at])
+
+
+CLOSERS = "a\n```\n~~~\n`````````\n-->\n</div>\n</script>\n?>\n\\end{x}\n:::\n:::\n\"\n---\n'\n---\n...\n"
+
+
+@often
+@given(replies)
+def test_what_is_written_later_changes_no_reply(reply):
+    made = append_reply(append_entry(parse_llmd(golden("billing.md"))), 3, reply)
+    later = parse_llmd(str(append_entry(made)) + CLOSERS)
+    assert says(later)["entries"][:-1] == says(made)["entries"]
+    assert later.entries[-1].human == CLOSERS.strip()
+
+
+@pytest.mark.parametrize("reply", HOSTILE)
+def test_hostile_replies_in_the_midst_of_a_thread(reply):
+    text = golden("billing.md").replace(
+        "**Assistant:** I round", "**Assistant:**\n\n### Entry 9\n\n**Human:** I round", 1
+    )
+    before = parse_llmd(text)
+    made = append_reply(before, 1, reply)
+    assert made.entries[0].assistant == reply
+    assert says(made)["entries"][1:] == says(before)["entries"][1:]
+    assert [one.message for one in made.problems] == [one.message for one in before.problems]
+
+
+def test_ordinary_replies_stand_as_they_are():
+    text = str(append_entry(make_llmd("n", "a", "b", "c"))).rstrip() + " Hi."
+    for reply, stored in [
+        ("Hello.", "**Assistant:** Hello."),
+        ("Hello.\n\n- one\n- two", "**Assistant:** Hello.\n\n- one\n- two"),
+        ("# Title\n\ntext", "**Assistant:**\n\n# Title\n\ntext"),
+        ("```py\n# code\n```", "**Assistant:**\n\n```py\n# code\n```"),
+        ("a.py\n<<<<<< SEARCH\n# a\n=======\n>>>>>> REPLACE", "**Assistant:**\n\na.py\n<<<<<< SEARCH\n# a\n=======\n>>>>>> REPLACE"),
+        ("### Entry 7", "**Assistant:**\n\n```reply\n### Entry 7\n```"),
+    ]:  # fmt: skip
+        assert str(append_reply(parse_llmd(text), 1, reply)) == f"{text}\n\n{stored}"
+
+
+def test_a_reply_that_would_close_what_the_human_left_open():
+    text = str(append_entry(make_llmd("n", "a", "b", "c"))).rstrip() + " Is this right?\n\n<!-- a comment"
+    made = append_reply(parse_llmd(text), 1, "No:\n`-->` is missing.")
+    assert made.entries[0].assistant == "No:\n`-->` is missing."
+    spelled = "**Assistant (escaped):** No&#58;&#10;\n&#96;&#45;&#45;&#62;&#96; is missing&#46;"
+    assert str(made) == f"{text}\n\n{spelled}"
+
+
+@pytest.mark.parametrize(
+    "piece", ["`", "<div>\n", "```\n", "- ```\n", "**Human:**\n", "### Entry 1\n\n", "&#35;", ":::\n", "---\n", "<!--"]
+)
+def test_long_hostile_replies_are_stored_in_no_time(piece):
+    made = append_entry(parse_llmd(golden("billing.md")))
+    start = perf_counter()
+    assert append_reply(made, 3, piece * 5_000).entries[2].assistant == piece * 5_000
+    assert perf_counter() - start < 5
+
+
+STORED = [
+    ("What is a changelog?", "A list of changes:\n\n## Changelog\n\n- one"),
+    ("Show me an entry.", "### Entry 7\n\n**Human:** like this\n\n```\n"),
+    ("And a fence?", "````reply\n```\ntext\n```\n````"),
+    ("Half a comment: <!--", "-->"),
+    ("Thanks.", "```py\n### Entry 1\n```\n\nsrc/a.py\n<<<<<< SEARCH\n# a\n=======\n# b\n>>>>>> REPLACE"),
+]
+
+
+def test_how_replies_are_stored():
+    """The format on disk: what one version writes the next one has to read."""
+    made = make_llmd("Storing", "A format.", "None.", "None.", "Store replies.")
+    for number, (human, reply) in enumerate(STORED, 1):
+        made = parse_llmd(str(append_entry(made)).rstrip() + f" {human}\n")
+        made = append_reply(made, number, reply)
+    assert str(made) == golden("stored.md")
+    assert [(entry.human, entry.assistant) for entry in parse_llmd(golden("stored.md")).entries] == STORED
+
+
+def test_no_second_reply():
+    with pytest.raises(LlmdError, match="no entry 1 that waits"):
+        append_reply(parse_llmd(golden("billing.md")), 1, "again")
+    with pytest.raises(LlmdError, match="no entry 9"):
+        append_reply(parse_llmd(golden("billing.md")), 9, "again")
+
+
+def test_entries_are_numbered():
+    made = append_entry(parse_llmd(golden("billing.md")))
+    assert str(made) == golden("billing.md") + "\n### Entry 3\n\n**Human:** \n"
+    assert [entry.number for entry in append_entry(made).entries] == [1, 2, 3, 4]
+
+
+def test_a_new_document_is_well_formed_and_refuses_headings_of_the_format():
+    assert make_llmd("n", "a", "b", "c").problems == ()
+    with pytest.raises(LlmdError):
+        make_llmd("n", "a", "b", "## Mission")
+
+
+def test_edits_of_what_is_not_there():
+    nothing = parse_llmd("text\n")
+    for edit in (
+        lambda: set_mission(nothing, "m"), lambda: set_file(nothing, "a.py", ""), lambda: add_changelog(nothing, "c"),
+        lambda: append_entry(nothing),
+    ):  # fmt: skip
+        with pytest.raises(LlmdError, match="the document has no"):
+            edit()

@@ -1,0 +1,231 @@
+"""Which files a reply may touch: a table of hostile paths, and what .gitignore says."""
+
+import os
+import random
+import socket
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from lmm_core.gitignore import is_ignored
+from lmm_core.llmd import LlmdError
+from lmm_core.llmd.files import Files, as_data, name_problem
+from tests.commands import write
+
+
+def files(known=(), allow=("*",), root="."):
+    root = Path(root).resolve()
+    return Files(root, known, partial(is_ignored, root), allow)
+
+
+def refusal(path, **options):
+    """Why a path is refused; the path itself is named."""
+    with pytest.raises(LlmdError) as error:
+        files(**options).locate(path)
+    shown = path if path.isprintable() else ascii(path)[1:-1]
+    assert str(error.value).startswith(f"{shown}: ")
+    return str(error.value).removeprefix(f"{shown}: ")
+
+
+NAMES = {
+    "": "no path",
+    "  ": "no path",
+    "/etc/passwd": "absolute",
+    "//server/share/x": "absolute",
+    "C:/Windows/x": "absolute",
+    "c:x": "absolute",
+    "..": "out of the project",
+    "../x": "out of the project",
+    "src/../../x": "out of the project",
+    "src/../x": "out of the project",
+    "src/..": "out of the project",
+    "..\\x": "parted by `/`",
+    "src\\x": "parted by `/`",
+    "a.py:stream": "parted by `/`",
+    "src//x": "plain path",
+    "./x": "plain path",
+    "src/./x": "plain path",
+    "src/": "plain path",
+    ".": "plain path",
+    ".git": "git's own",
+    ".git/hooks/pre-commit": "git's own",
+    ".GIT/config": "git's own",
+    ".Git/config": "git's own",
+    "sub/.git/config": "git's own",
+    ".git./config": "git's own",
+    ".git /config": "git's own",
+    "git~1/config": "git's own",
+    "GIT~1": "git's own",
+    ".ｇｉｔ/config": "git's own",
+    ".g\u200cit/config": "not seen (U+200C)",
+    ".lmm/llmd/0001.open/journal.json": "kept by lmm",
+    ".LMM/x": "kept by lmm",
+    "a\0b": "not seen (U+0000)",
+    "a\nb": "not seen (U+000A)",
+    "a\x1b[31m": "not seen (U+001B)",
+    "\u202eyp.a": "not seen (U+202E)",
+    "\udc80": "not seen (U+DC80)",
+    "CON": "device on Windows",
+    "nul.txt": "device on Windows",
+    "src/Com1.py": "device on Windows",
+    "lpt9": "device on Windows",
+    "aux .c": "device on Windows",
+    "x. ": "ends in a dot or a blank",
+    "x./y": "ends in a dot or a blank",
+    "... /x": "ends in a dot or a blank",
+    "a" * 300: "more than 200 bytes",
+}
+
+
+@pytest.mark.parametrize(("path", "why"), NAMES.items(), ids=ascii)
+def test_refused_by_name(path, why):
+    assert why in name_problem(path)
+    assert why in refusal(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "a.py",
+        "src/a b.py",
+        "ä/é.md",
+        "日本/語.md",
+        ".github/workflows/ci.yml",
+        "console.py",
+        "..a",
+        "~/x",
+        "-rf",
+        "git/x",
+    ],
+)
+def test_not_refused_by_name(path):
+    assert name_problem(path) == ""
+    assert files().locate(path) == Path(path).absolute()
+
+
+@pytest.fixture
+def outside(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("outside") / "secret.txt", "secret\n")
+
+
+def test_links_and_what_is_no_file(outside):
+    write("src/a.py", "a\n")
+    os.symlink(outside, "out.txt")
+    os.symlink(outside.parent, "folder")
+    os.symlink("/", "top")
+    os.symlink("nowhere", "nowhere.py")
+    os.symlink("circle", "circle")
+    os.symlink("src", "link")
+    os.mkdir(".git")
+    os.symlink(".git/config", "config")
+    os.mkfifo("pipe")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("sock")
+    listener.close()
+    for path in ("out.txt", "folder/secret.txt", "folder/new/x", "top/etc/passwd"):
+        assert "a link that leads out of the project" in refusal(path)
+    assert refusal("nowhere.py") == "a link that leads nowhere"
+    assert "a link" in refusal("circle") or "symbolic" in refusal("circle")
+    assert "git's own" in refusal("config")
+    assert refusal("src") == "a folder"
+    assert refusal("pipe") == refusal("sock") == "no regular file"
+    assert "Not a directory" in refusal("src/a.py/b")
+    assert files().locate("link/a.py") == Path("src/a.py").absolute()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no such device")
+def test_devices():
+    assert "no regular file" in refusal("dev/null", root="/")
+
+
+def test_only_the_code_context_and_what_is_allowed():
+    write("a.py", "a\n")
+    assert files({"a.py"}, ()).read("a.py") == "a\n"
+    assert "not in the document's code context" in refusal("b.py", known={"a.py"}, allow=())
+    assert "not in the document's code context" in refusal("A.py", known={"a.py"}, allow=())
+    assert "not in the document's code context" in refusal("src/b.txt", allow=("src/*.py",))
+    assert files((), ("src/*.py",)).read("src/b.py") is None
+    assert files((), ("src",)).read("src/deep/b.py") is None
+    assert "git's own" in refusal(".git/config", known={".git/config"}, allow=(".git/**", "*"))
+
+
+def test_ignored_by_git():
+    write(".gitignore", "*.log\nbuild/\n/secrets.*\n!keep.log\n")
+    write("src/.gitignore", "local.py\n")
+    write("build/.gitignore", "!*\n")
+    for path in ("a.log", "src/a.log", "build/x.py", "secrets.toml", "src/local.py", "src/deep/local.py"):
+        assert refusal(path) == "ignored by git"
+    for path in ("keep.log", "src/build.py", "src/secrets.toml", "local.py"):
+        assert files().read(path) is None
+    os.symlink("secrets.toml", "plain.toml")
+    write("secrets.toml", "key\n")
+    assert refusal("plain.toml") == "ignored by git"
+
+
+def test_ignored_by_a_gitignore_above_the_root():
+    os.mkdir(".git")
+    write(".gitignore", "*.log\nproject/out\n")
+    os.mkdir("project")
+    assert refusal("x.log", root="project") == refusal("out/x", root="project") == "ignored by git"
+
+
+def test_what_git_says_is_what_is_said(tmp_path):
+    """Random rules and trees; git itself is the judge."""
+    chance = random.Random(7)
+    names = ["a", "b", "foo", "x.py", "y.log", "keep.log"]
+    patterns = [
+        "*.log",
+        "!keep.log",
+        "foo/",
+        "/foo",
+        "a/*",
+        "!a/x.py",
+        "**/foo",
+        "a/**",
+        "b",
+        "!b/",
+        "*",
+        "!*/",
+        "[xy].*",
+        "?",
+    ]
+    for number in range(25):
+        root = tmp_path / str(number)
+        paths = {"/".join(chance.choices(names, k=chance.randint(1, 3))) for _ in range(12)}
+        folders = {"", *(path.rpartition("/")[0] for path in paths)}
+        for folder in sorted(folders)[: chance.randint(1, 3)]:
+            write(root / folder / ".gitignore", "\n".join(chance.choices(patterns, k=3)) + "\n")
+        subprocess.run(["git", "init", "-q", root], check=True)
+        done = subprocess.run(["git", "-C", root, "check-ignore", "--no-index", "--stdin"], input="\n".join(paths).encode(),
+                              capture_output=True)  # fmt: skip
+        assert {path for path in paths if is_ignored(root, path)} == set(done.stdout.decode().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"PNG\0\1", "a binary file"),
+        (b"one\ntw\xf6\n", "not UTF-8 (line 2)"),
+        ("zwei\n".encode("utf-16"), "a binary file"),
+    ],
+)
+def test_what_is_no_text(data, why):
+    Path("x.dat").write_bytes(data)
+    with pytest.raises(LlmdError, match=r"x.dat: ") as error:
+        files().read("x.dat")
+    assert why in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "\ufeffa\r\n", "a\rb\x0cc\u2028", "no end"])
+def test_a_text_comes_as_it_is(text):
+    write("x.txt", text)
+    assert files().read("x.txt") == text
+    assert as_data("x.txt", text) == Path("x.txt").read_bytes()
+
+
+@pytest.mark.parametrize("text", ["a\0", "\ud800"])
+def test_what_would_be_no_text_is_not_written(text):
+    with pytest.raises(LlmdError, match=r"x.txt"):
+        as_data("x.txt", text)

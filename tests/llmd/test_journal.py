@@ -1,0 +1,317 @@
+"""The journal: all changes or none, wherever the process is killed, and back again byte for byte."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.llmd import LlmdError
+from lmm_core.llmd.journal import JOURNAL, KEPT, Journal, change
+from tests.commands import text, write
+
+ROOT = Path(__file__).parents[2]
+BEFORE = {"a.py": b"a\r\n", "src/b.py": b"\xef\xbb\xbfb", "gone.sh": b"#!\n"}
+AFTER = {"a.py": b"A\n", "src/b.py": b"", "new/deep/c.py": b"c\n"}
+
+
+def put(state):
+    for path, data in state.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(data)
+
+
+def changes(before=None, after=None):
+    before, after, root = before or BEFORE, after or AFTER, Path.cwd()
+    return [change(root, root / path, before.get(path), after.get(path)) for path in sorted({*before, *after})]
+
+
+def tree():
+    """All files with their bytes and modes, and all folders, but for the journal."""
+    paths = [path for path in Path().rglob("*") if path.parts[0] != ".lmm"]
+    return {str(path): (path.read_bytes(), path.stat().st_mode) if path.is_file() else None for path in paths}
+
+
+def contents():
+    return {path: found[0] for path, found in tree().items() if found}
+
+
+def states():
+    return sorted(path.suffix for path in Path(JOURNAL).glob("0*"))
+
+
+@pytest.fixture(autouse=True)
+def _fast(monkeypatch):
+    """A killed process loses nothing that it has written; what is synced is for the power cut."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+@pytest.fixture
+def journal():
+    put(BEFORE)
+    os.chmod("gone.sh", 0o755)
+    os.chmod("a.py", 0o640)
+    return Journal(Path.cwd())
+
+
+def test_all_are_made_and_taken_back(journal):
+    before = tree()
+    journal.apply(changes(), "P.md", 3, "x")
+    assert contents() == AFTER
+    assert os.stat("a.py").st_mode & 0o777 == 0o640
+    assert text(f"{JOURNAL}/.gitignore") == "*\n"
+    applied = journal.last("P.md")
+    assert (applied.entry, applied.reply, journal.last("Q.md")) == (3, "x", None)
+    journal.undo(applied)
+    assert tree() == before
+    assert journal.last("P.md") is None and states() == []
+
+
+def test_undo_goes_back_step_by_step(journal):
+    for number in range(1, 4):
+        journal.apply(changes({"a.py": Path("a.py").read_bytes()}, {"a.py": b"%d\n" % number}), "P.md", number)
+    seen = []
+    while applied := journal.last("P.md"):
+        journal.undo(applied)
+        seen.append(Path("a.py").read_bytes())
+    assert seen == [b"2\n", b"1\n", BEFORE["a.py"]]
+
+
+def test_undo_is_refused_where_a_file_has_changed_since(journal):
+    journal.apply(changes(), "P.md")
+    write("src/b.py", "mine\n")
+    now = tree()
+    applied = journal.last("P.md")
+    assert journal.changed_since(applied) == [("src/b.py", b"", b"mine\n")]
+    with pytest.raises(LlmdError, match=r"src/b.py: changed since; nothing was undone"):
+        journal.undo(applied)
+    assert tree() == now
+
+
+def test_nothing_is_made_where_a_file_has_changed_meanwhile(journal):
+    planned = changes()
+    write("gone.sh", "mine\n")
+    now = tree()
+    with pytest.raises(LlmdError, match=r"gone.sh: changed on disk meanwhile"):
+        journal.apply(planned, "P.md")
+    assert (tree(), states()) == (now, [])
+
+
+def test_a_file_that_may_not_be_written(journal):
+    os.chmod("a.py", 0o400)
+    with pytest.raises(LlmdError, match=r"a.py: read-only"):
+        changes()
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
+def test_a_full_disk_leaves_all_as_it_was(journal, number, monkeypatch):
+    """The replacing fails at each of the files."""
+    before, replace, count = tree(), os.replace, iter(range(100))
+
+    def full(source, target):
+        if next(count) == number:
+            raise OSError(28, "No space left on device", str(target))
+        replace(source, target)
+
+    planned = changes()
+    monkeypatch.setattr(os, "replace", full)
+    if number < 3:
+        with pytest.raises(OSError, match="No space left"):
+            journal.apply(planned, "P.md")
+        assert (tree(), states()) == (before, [])
+    else:
+        journal.apply(planned, "P.md")
+        assert contents() == AFTER
+
+
+def test_only_the_last_ones_are_kept(journal):
+    for number in range(KEPT + 3):
+        journal.apply(changes({"a.py": Path("a.py").read_bytes()}, {"a.py": b"%d" % number}), "P.md", number)
+    assert states() == [".done"] * KEPT
+    assert journal.last("P.md").entry == KEPT + 2
+
+
+# Killed
+
+
+def killed_at(step, work):
+    """Do some work in a process that is killed at its nth change of the file system; whether it was."""
+    child = os.fork()
+    if child == 0:
+        left = iter(range(step))
+
+        def watch(event, arguments):
+            changes = event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod") or (
+                event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+            )
+            if changes and next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(watch)
+        try:
+            work()
+        finally:
+            os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert status in (0, signal.SIGKILL)
+    return status != 0
+
+
+def every_step(work, start):
+    """Kill some work at each of its steps, each time from the start."""
+    for step in range(1000):
+        shutil.rmtree(".lmm", ignore_errors=True)
+        for path in [*BEFORE, *AFTER]:
+            Path(path).unlink(missing_ok=True)
+        shutil.rmtree("new", ignore_errors=True)
+        start()
+        if not killed_at(step, work):
+            assert step > 20
+            return
+        yield step
+
+
+def test_killed_at_each_step_of_applying(journal):
+    seen = set()
+    for step in every_step(lambda: journal.apply(changes(), "P.md"), lambda: put(BEFORE)):
+        journal.recover()
+        assert contents() in (BEFORE, AFTER), step
+        assert states() in ([], [".done"])
+        seen.add(contents() == AFTER)
+        if applied := journal.last("P.md"):
+            journal.undo(applied)
+        assert contents() == BEFORE
+        assert not Path("new").exists()
+    assert seen == {True, False}
+
+
+@pytest.mark.slow
+def test_killed_at_each_step_of_undoing(journal):
+    def start():
+        put(BEFORE)
+        journal.apply(changes(), "P.md")
+
+    seen = set()
+    for step in every_step(lambda: journal.undo(journal.last("P.md")), start):
+        journal.recover()
+        assert contents() in (BEFORE, AFTER), step
+        seen.add(contents() == AFTER)
+    assert seen == {True, False}
+
+
+@pytest.mark.slow
+def test_killed_at_each_step_of_recovering(journal):
+    """Which was needed: some files were replaced already. The recovery after that one is not."""
+    apply = lambda: journal.apply(changes(), "P.md")  # noqa: E731
+    half = next(step for step in every_step(apply, lambda: put(BEFORE)) if contents() not in (BEFORE, AFTER))
+
+    def start():
+        put(BEFORE)
+        assert killed_at(half, apply)
+        assert contents() not in (BEFORE, AFTER)
+
+    for step in every_step(lambda: (journal.recover(), journal.undo(journal.last("P.md"))), start):
+        journal.recover()
+        assert contents() in (BEFORE, AFTER), step
+
+
+def test_changed_by_hand_after_the_kill(journal):
+    """Then nothing is made, and what was written by hand stays."""
+    for step in every_step(lambda: journal.apply(changes(), "P.md"), lambda: put(BEFORE)):
+        if states() != [".open"]:
+            continue
+        put({"src/b.py": b"mine\n"})
+        (said,) = journal.recover()
+        assert "src/b.py changed meanwhile" in said
+        assert contents() == BEFORE | {"src/b.py": b"mine\n"}, step
+        assert journal.recover() == [] and states() == [".left"]
+
+
+@pytest.mark.slow
+def test_killed_from_outside(tmp_path):
+    """A process that applies and takes back without end is killed at some moment."""
+    code = (
+        "from pathlib import Path\nfrom tests.llmd.test_journal import *\njournal = Journal(Path.cwd())\nprint('go', flush=True)\n"
+        "while True:\n    journal.apply(changes(), 'P.md')\n    journal.undo(journal.last('P.md'))\n"
+    )
+    put(BEFORE)
+    for moment in range(8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE
+        )
+        process.stdout.readline()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.003 + moment * 0.0057)
+        process.kill()
+        process.communicate()
+        journal = Journal(tmp_path)
+        journal.recover()
+        assert contents() in (BEFORE, AFTER)
+        if applied := journal.last("P.md"):
+            journal.undo(applied)
+        assert contents() == BEFORE
+
+
+# What somebody else may have put there
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../outside", "/tmp/outside", ".git/hooks/pre-commit", ".GIT/config", "link/x", ".lmm/llmd/x", "", "sub/../../x"],
+)
+def test_a_journal_that_comes_with_a_project_leads_nowhere(journal, path, tmp_path_factory):
+    journal.apply(changes(), "P.md")
+    (folder,) = Path(JOURNAL).glob("0*")
+    said = json.loads(text(folder / "journal.json"))
+    said["changes"][0]["path"] = path
+    write(folder / "journal.json", json.dumps(said))
+    folder.rename(folder.with_suffix(".open"))
+    os.symlink(tmp_path_factory.mktemp("elsewhere"), "link")
+    now = tree()
+    with pytest.raises(LlmdError, match="not to be touched"):
+        journal.recover()
+    assert tree() == now
+
+
+def test_a_link_where_the_new_text_is_written(journal, tmp_path_factory):
+    """It is not followed."""
+    outside = write(tmp_path_factory.mktemp("outside") / "x", "mine\n")
+    os.symlink(outside, ".a.py.llmd.tmp")
+    journal.apply(changes(), "P.md")
+    assert (text(outside), contents()) == ("mine\n", AFTER)
+
+
+def test_a_journal_elsewhere(journal, tmp_path_factory):
+    os.mkdir(".lmm")
+    os.symlink(tmp_path_factory.mktemp("outside"), JOURNAL)
+    with pytest.raises(LlmdError, match="a link"):
+        journal.apply(changes(), "P.md")
+    assert contents() == BEFORE
+
+
+@pytest.mark.parametrize("said", ["", "[]", "{}", '{"changes": 1}'])
+def test_a_journal_that_cannot_be_read(journal, said):
+    write(f"{JOURNAL}/0001.open/journal.json", said)
+    with pytest.raises(LlmdError, match=r"0001.open: cannot be read"):
+        journal.recover()
+
+
+FOLDER = st.dictionaries(st.sampled_from(["a", "b", "d/a", "d/e/c"]), st.binary(max_size=20), min_size=1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(FOLDER, FOLDER)
+def test_apply_then_undo_is_the_identity(tmp_path_factory, before, after):
+    os.chdir(tmp_path_factory.mktemp("any"))
+    put(before)
+    journal, start = Journal(Path.cwd()), tree()
+    journal.apply(changes(before, after), "P.md")
+    assert contents() == after
+    journal.undo(journal.last("P.md"))
+    assert tree() == start

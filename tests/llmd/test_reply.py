@@ -1,0 +1,167 @@
+"""What is read of a reply, and what is not."""
+
+import pytest
+from hypothesis import given, settings
+
+from lmm_core.llmd import ChangelogText, Replacement, parse_reply
+from tests.llmd_texts import replies
+
+BLOCK = "<<<<<< SEARCH\nold\n=======\nnew\n>>>>>> REPLACE"
+
+
+def told(text):
+    """Line and message of each problem."""
+    return [(problem.line, problem.message) for problem in parse_reply(text).problems]
+
+
+def test_the_three_tools():
+    reply = parse_reply(
+        "I do it.\n\nsrc/a.py\n<<<<<< SEARCH\none\n\n  two\n=======\nthree\n>>>>>> REPLACE\n\n"
+        "<<<<<< SEARCH_MISSION\nold\n=======\nnew\nand more\n>>>>>> REPLACE_MISSION\n"
+        "<<<<<< CHANGELOG\nTwo are three.\n>>>>>> CHANGELOG\n\nDone."
+    )
+    assert reply.problems == ()
+    assert reply.files == (Replacement("src/a.py", ("one", "", "  two"), ("three",), 4),)
+    assert reply.missions == (Replacement("", ("old",), ("new", "and more"), 12),)
+    assert reply.changelog == (ChangelogText("Two are three.", 18),)
+
+
+def test_several_blocks_in_their_order():
+    reply = parse_reply(f"a.py\n{BLOCK}\nb.py\n{BLOCK}\n\na.py\n{BLOCK}")
+    assert [(one.path, one.line) for one in reply.files] == [("a.py", 2), ("b.py", 8), ("a.py", 15)]
+    assert reply.paths == ["a.py", "b.py"]
+
+
+def test_nothing_to_search_and_nothing_to_put_there():
+    assert parse_reply("a.py\n<<<<<< SEARCH\n=======\n>>>>>> REPLACE").files == (Replacement("a.py", (), (), 2),)
+
+
+@pytest.mark.parametrize("signs", [5, 6, 7, 8, 9])
+def test_marks_of_five_to_nine_signs(signs):
+    text = f"a.py\n{'<' * signs} SEARCH\nold\n{'=' * signs}\nnew\n{'>' * signs} REPLACE  \n"
+    assert parse_reply(text).files == (Replacement("a.py", ("old",), ("new",), 2),)
+    assert parse_reply(text.replace("\n", "\r\n")) == parse_reply(text)
+
+
+@pytest.mark.parametrize(
+    ("before", "path"),
+    [
+        ("src/a.py\n", "src/a.py"), ("src/a.py\n\n", "src/a.py"), ("`src/a.py`\n", "src/a.py"), ("**a.py**\n", "a.py"),
+        ("**`src/a.py`**:\n", "src/a.py"), ("a.py:\n", "a.py"), ("`my notes.md`\n", "my notes.md"), ("./a.py\n", "a.py"),
+        ("Makefile\n", "Makefile"), ("a.py\n```python\n", "a.py"), ("```\na.py\n", "a.py"), ("```src/a.py\n", "src/a.py"),
+        ("b.py\n\n```python src/a.py\n", "src/a.py"), ("a.py\n\n~~~\n", "a.py"), ("../a.py\n", "../a.py"),
+        ("/etc/passwd\n", "/etc/passwd"), ("C:\\a.py\n", "C:\\a.py"), ("src//./a.py\n", "src/a.py"),
+        ("```\ncode\n```\na.py\n", "a.py"), ("__init__.py\n", "__init__.py"), ("a\0.py\n", "a\0.py"),
+    ],
+)  # fmt: skip
+def test_paths(before, path):
+    reply = parse_reply(before + BLOCK + ("\n```" if "```" in before else ""))
+    assert [one.path for one in reply.files] == [path], reply.problems
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "\n\n",
+        "Change this file:\n",
+        "# a.py\n",
+        "```\ncode\n```\n",
+        "```python\n",
+        f"a.py\n{BLOCK}\n",
+        ".\n",
+        "``\n",
+    ],
+)
+def test_no_path(before):
+    line = before.count("\n") + 1
+    assert [at for at, message in told(before + BLOCK) if "no path of a file" in message] == [line]
+
+
+MALFORMED = [
+    ("<<<<<< SEARCH", 1, "not closed"),
+    (">>>>>> REPLACE", 1, "ends no block"),
+    ("<<<<<< REPLACE", 1, "ends no block"),
+    (">>>>>> CHANGELOG", 1, "ends no block"),
+    ("a.py\n<<<<<< SEARCH\nold\n>>>>>> REPLACE", 2, "no line `=======`"),
+    ("a.py\n<<<<<< SEARCH\nold\n=======\nnew\n", 2, "not closed"),
+    ("a.py\n<<<<<< SEARCH\n=======\n>>>>>> REPLACE_MISSION", 2, "not closed"),
+    (f"a.py\n<<<<<< SEARCH\nold\n=======\nnew\n\nb.py\n{BLOCK}", 2, "not closed"),
+    ("<<<<<< CHANGELOG\n\n>>>>>> CHANGELOG", 1, "without a text"),
+    ("<<<<<< CHANGELOG\none\n", 1, "not closed"),
+    ("<<<<<< SEARCH_MISSION\nold\n>>>>>> REPLACE_MISSION", 1, "no line `=======`"),
+    (f"a.py\n  {BLOCK}", 2, "start of a line"),
+    ("a.py\n<<<< SEARCH\n", 2, "5 to 9 signs"),
+    ("a.py\n<<<<<<<<<< SEARCH\n", 2, "5 to 9 signs"),
+    ("a.py\n<<<<<< search\n", 2, "capitals"),
+    ("a.py\n<<<<<<SEARCH\n", 2, "a blank"),
+    ("a.py\n<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>> REPLACE", 2, "which of the lines 4, 6"),
+    ("a.py\n<<<<<< SEARCH\nTitle\n======\nold\n=======\nnew\n>>>>>> REPLACE", 2, "which of the lines 4, 6"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "message"), MALFORMED)
+def test_what_is_malformed_is_told_with_its_line(text, line, message):
+    found = told(text)
+    assert any(at == line and message in said for at, said in found), found
+
+
+def test_a_malformed_block_leaves_the_others_readable_and_the_reply_useless():
+    reply = parse_reply(f"{BLOCK}\n\nb.py\n{BLOCK}")
+    assert [problem.line for problem in reply.problems] == [1]
+    assert [one.path for one in reply.files] == ["b.py"]
+
+
+INSIDE = [
+    ("<<<<<< SEARCH\nTitle\n=====\n=======\nTitle\n>>>>>> REPLACE", ("Title", "====="), ("Title",)),
+    ("<<<<<<< SEARCH\nTitle\n=====\n=======\nnew\n>>>>>>> REPLACE", ("Title", "====="), ("new",)),
+    (
+        f"<<<<<<<<< SEARCH\na.py\n{BLOCK}\n=========\ngone\n>>>>>>>>> REPLACE",
+        tuple(f"a.py\n{BLOCK}".split("\n")),
+        ("gone",),
+    ),
+    ("<<<<<< SEARCH\n```\nold\n=======\n```\nnew\n```\n>>>>>> REPLACE", ("```", "old"), ("```", "new", "```")),
+    (
+        "<<<<<< SEARCH\n<<<<<<< HEAD\n=======\nnew\n>>>>>>> main\n>>>>>> REPLACE",
+        ("<<<<<<< HEAD",),
+        ("new", ">>>>>>> main"),
+    ),
+    ("<<<<<< SEARCH\nx ======= y\n=======\n    =======\n>>>>>> REPLACE", ("x ======= y",), ("    =======",)),
+    ("<<<<<< SEARCH\na\u2028b\x0cc\x85\n=======\n\tx\n>>>>>>> REPLACE", ("a\u2028b\x0cc\x85",), ("\tx",)),
+]
+
+
+@pytest.mark.parametrize(("text", "search", "new"), INSIDE)
+def test_what_looks_like_marks_inside_a_block(text, search, new):
+    reply = parse_reply(f"Text\n\nnotes.md\n{text}\n")
+    assert reply.problems == ()
+    assert reply.files == (Replacement("notes.md", search, new, 4),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use `<<<<<< SEARCH` for this.",
+        "Title\n=======\n\ntext",
+        "> REPLACE this",
+        "    <<<<<< SEARCH",
+        "",
+        "\0",
+        "<<<<<<< HEAD",
+    ],
+)
+def test_what_is_no_block(text):
+    assert parse_reply(text) == parse_reply("")
+
+
+@settings(max_examples=200, deadline=None)
+@given(replies)
+def test_any_reply_is_read(text):
+    reply = parse_reply(text)
+    lines = text.split("\n")
+    for one in [*reply.files, *reply.missions, *reply.changelog]:
+        assert lines[one.line - 1].startswith("<<<<<")
+    for one in reply.files:
+        assert one.path
+        assert f"{chr(10).join(one.search)}" in text.replace("\r\n", "\n")
+    assert all(1 <= problem.line <= len(lines) for problem in reply.problems)
