@@ -13,6 +13,7 @@ from .. import __version__
 from .ask import ask
 from .bench import bench
 from .find import chunks, index, search, split
+from .llmd import llmd
 from .md import md_index, md_search
 from .models import models
 from .publish import convert, knit
@@ -29,6 +30,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Talk to the model": (chat, edit, watch, accept, reject, clear),
     "Find": (index, search, chunks, split, md_index, md_search),
     "Ask": (ask, toc, cards, bench, mcp, serve),
+    "Work on a project": (llmd,),
     "Publish": (knit, convert, leak_check, quarto),
     "Set up": (doctor, models, config, cache),
 }

@@ -10,12 +10,12 @@ import hashlib
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from os.path import commonprefix
+from itertools import pairwise, takewhile
 
-from ..markdown.blocks import Block, ErrorBlock, TextBlock, blank, trim_blank_lines
+from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
@@ -68,17 +68,18 @@ def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens
     64 tokens has a snippet less. Metadata and parts with `skip: true` are in none. Of an
     edit that is not decided, the old text counts.
 
-    doc_path: the text's file, relative to the index's root; count: the tokens of a text, which has about as many as its parts together."""
+    doc_path: the text's file, relative to the index's root; count: the tokens of a text,
+    which has about as many as its parts together."""
     blocks = parse_markdown_text(text)
     tree = blocks_to_tree(unfold_edits(blocks).blocks if "{#lmm-" in text else blocks)
     if tree is None:
         return []
     title = _title(tree)
     made: list[Snippet] = []
-    ids: set[str] = set()
+    seen: Counter[str] = Counter()
     for group in _groups(_sections(tree, count)):
         for first, last, body, header in _Group(group, count).snippets():
-            ident = _ident([index, doc_path, title, f"{first}-{last}", header, body], ids)
+            ident = _ident([index, doc_path, title, f"{first}-{last}", header, body], seen)
             made.append(Snippet(ident, index, doc_path, title, first, last, body, header))
     return made
 
@@ -91,14 +92,16 @@ def _title(tree: HeadingNode) -> str:
     return next((node.title for node in traverse(tree) if isinstance(node, HeadingNode) and 1 <= node.level <= 2), "")
 
 
-def _ident(values: list[str], ids: set[str]) -> str:
-    """A hash of what a snippet is that is not in `ids`: pieces of one long line may be the
-    same."""
-    data = "\0".join(values).encode("utf-8", "surrogatepass")
-    while (ident := hashlib.blake2b(data, digest_size=16).hexdigest()) in ids:
-        data += b"\0"
-    ids.add(ident)
-    return ident
+def _ident(values: list[str], seen: Counter[str]) -> str:
+    """The hash of what a snippet is. Pieces of one long line may be the same, and are
+    numbered: `seen` says how often each has been."""
+    found = _hash("\0".join(values))
+    seen[found] += 1
+    return found if seen[found] == 1 else _hash(f"{found}\0{seen[found]}")
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 # Sections
@@ -142,22 +145,20 @@ def _texts(node: TextNode) -> list[tuple[Node, Block]]:
         return []
     if ":::" not in block.source and "\n---" not in block.source:
         return [(node, block)]
-    cuts = list(cut(block.source, lambda part: None))
-    if not cuts:
+    ends = [0, *(at for part in cut(block.source, lambda part: None) for at in part), len(block.source)]
+    if len(ends) == 2:
         return [(node, block)]
-    ends = [0, *(at for part in cuts for at in part), len(block.source)]
-    return [
-        (node, _part(block, *ends[at : at + 2]))
-        for at in range(0, len(ends), 2)
-        if not blank(block.source[slice(*ends[at : at + 2])])
-    ]
+    return [(node, part) for at in range(0, len(ends), 2) if (part := _part(block, ends[at], ends[at + 1])).source]
 
 
 def _part(block: Block, start: int, end: int) -> Block:
+    """A part of a block, without the blank lines before it; empty where it is blank."""
     source = block.source[start:end]
-    lead = len(source) - len(source.lstrip(" \t\r\n"))
-    before = block.source[: start + lead].lstrip(" \t\r\n\ufeff")
-    return TextBlock(source, block.line + before.count("\n"))
+    kept = source.lstrip(" \t\r\n")
+    start = end - len(kept)
+    start = block.source.rfind("\n", 0, start) + 1
+    before = block.source[:start].lstrip(" \t\r\n" + BOM)
+    return TextBlock(block.source[start:end] if kept else "", block.line + before.count("\n"))
 
 
 def _groups(sections: Iterator[_Section]) -> list[list[_Section]]:
@@ -166,20 +167,24 @@ def _groups(sections: Iterator[_Section]) -> list[list[_Section]]:
     groups: list[list[_Section]] = []
     sizes: list[int] = []
     for section in sections:
-        if groups and sizes[-1] < LEAST:
-            ends = section.node.level < groups[-1][0].node.level
-            if ends and len(groups) > 1 and sizes[-2] + sizes[-1] <= MOST:
-                groups[-2] += groups.pop()
-                sizes[-2] += sizes.pop()
-            else:
-                groups[-1].append(section)
-                sizes[-1] += section.size
-                continue
+        is_short = bool(groups) and sizes[-1] < LEAST
+        ends = is_short and section.node.level < groups[-1][0].node.level
+        if ends and len(groups) > 1 and sizes[-2] + sizes[-1] <= MOST:
+            _join_last(groups, sizes)
+            is_short = False
         groups.append([section])
         sizes.append(section.size)
+        if is_short:
+            _join_last(groups, sizes)
     if len(groups) > 1 and sizes[-1] < LEAST:
-        groups[-2] += groups.pop()
+        _join_last(groups, sizes)
     return groups
+
+
+def _join_last(groups: list[list[_Section]], sizes: list[int]) -> None:
+    group, size = groups.pop(), sizes.pop()
+    groups[-1] += group
+    sizes[-1] += size
 
 
 # Snippets of a group of sections
@@ -252,9 +257,15 @@ class _Group:
         parts = slice(bisect_right(starts, piece.start) - 1, bisect_left(starts, piece.end))
         sections = {id(section): section for section in self.sections[parts]}.values()
         nodes = {id(node): node for node in (*(section.node for section in sections), *self.nodes[parts])}.values()
-        titles = commonprefix([section.titles for section in sections])
+        titles = _common([section.titles for section in sections])
         notes = [annotations_of(node, (), _ANNOTATIONS) for node in nodes if _is_annotated(node)]
         return "\n".join(dict.fromkeys(filter(None, [" - ".join(titles), *notes])))
+
+
+def _common(paths: list[list[str]]) -> list[str]:
+    """What all paths begin with."""
+    levels = takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
+    return [level[0] for level in levels]
 
 
 def _is_annotated(node: Node) -> bool:

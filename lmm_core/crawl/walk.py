@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from ..markdown.files import SUFFIXES
 
@@ -19,8 +20,8 @@ AT_ONCE = 32 * MIB  # bytes of the files that are read ahead
 NEVER = frozenset({".git", ".md_index"})
 # Where no .gitignore says what is not the writer's: what tools make, and hidden folders.
 MADE_BY_TOOLS = (
-    ".*/", "_build/", "build/", "dist/", "target/", "_site/", "_book/", "_freeze/", "node_modules/", "bower_components/",
-    "venv/", "renv/", "site-packages/", "__pycache__/", "*.egg-info/",
+    ".*/", "_build/", "build/", "dist/", "target/", "_site/", "_book/", "_freeze/", "node_modules/",
+    "bower_components/", "venv/", "renv/", "site-packages/", "__pycache__/", "*.egg-info/",
 )  # fmt: skip
 
 
@@ -113,10 +114,10 @@ def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
 
 def _gitignore(folder: str | Path) -> list[str] | None:
     """The lines of a folder's .gitignore; None where it has none. Raises OSError."""
-    file = os.path.join(folder, ".gitignore")
-    if os.path.islink(file) or not os.path.isfile(file):
+    file = Path(folder, ".gitignore")
+    if file.is_symlink() or not file.is_file():
         return None
-    text = os.fsdecode(Path(file).read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    text = os.fsdecode(file.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
@@ -154,6 +155,9 @@ def crawl(
     return _Walk(root, _read_rules(ignore), tuple(ending.lower() for ending in endings), without).walk(rules)
 
 
+_Step: TypeAlias = "Found | Skipped | Iterator[_Step]"
+
+
 @dataclass
 class _Walk:
     root: Path
@@ -179,7 +183,7 @@ class _Walk:
             else:
                 open_folders.append(step)
 
-    def _folder(self, path: str, rel: str, rules: list[_Rules]) -> Iterator[Found | Skipped | Iterator]:
+    def _folder(self, path: str, rel: str, rules: list[_Rules]) -> Iterator[_Step]:
         """What is in a folder; for each folder in it an iterator of the same kind."""
         try:
             with os.scandir(path) as entries:
@@ -201,7 +205,7 @@ class _Walk:
             return not name.endswith(".lmm-unmerged.md")
         return entry.name not in NEVER and entry.is_dir()
 
-    def _entry(self, entry: os.DirEntry[str], rel: str, rules: list[_Rules]) -> Iterator[Found | Skipped | Iterator]:
+    def _entry(self, entry: os.DirEntry[str], rel: str, rules: list[_Rules]) -> Iterator[_Step]:
         is_link = entry.is_symlink()
         is_folder = entry.is_dir() and not is_link
         rel += "/" if is_folder else ""
@@ -221,14 +225,14 @@ class _Walk:
         return False
 
     def _where_to(self, entry: os.DirEntry[str]) -> str:
-        target = os.path.realpath(entry.path)
-        if not os.path.exists(target):
+        target = Path(os.path.realpath(entry.path))
+        if not target.exists():
             return "a link that leads nowhere"
-        if not Path(target).is_relative_to(self.root):
+        if not target.is_relative_to(self.root):
             return f"a link out of the folder, to {target}: not followed"
         if Path(entry.path).is_relative_to(target):
             return "a link to a folder around it: not followed"
-        return f"a link to {Path(target).relative_to(self.root).as_posix()}: not followed"
+        return f"a link to {target.relative_to(self.root).as_posix()}: not followed"
 
     def _file(self, entry: os.DirEntry[str], rel: str) -> Found | Skipped:
         if not entry.is_file():

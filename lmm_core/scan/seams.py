@@ -37,7 +37,8 @@ class Limits:
 
     def of(self, text: str) -> int:
         """The size of a text, without the blank lines around it."""
-        return self.count(trim_blank_lines(text))
+        kept = text.rstrip(" \t\r\n")
+        return self.count(trim_blank_lines(kept) if kept[:1].isspace() else kept)
 
     def full(self, unit: Unit) -> int:
         """The size of a unit with the blank lines after it, which are no tokens."""

@@ -7,7 +7,6 @@ own text, or parts of it) are what a search gives back; chunks are what is searc
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,0 +1,287 @@
+"""What indexing any folder of markdown costs: crawling and cutting, indexing, searching.
+
+python benchmarks/md_index.py [--files 10000] [--size 100]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, median, quantiles
+from typing import Any
+
+import psutil
+from tables import machine, print_table, say
+from texts import MB, ROOT, corpora, size
+
+from lmm_core.crawl import search as searching
+from lmm_core.crawl.search import Indexes, Match
+from lmm_core.crawl.snippets import slice_text
+from lmm_core.crawl.walk import Found, Skipped, crawl, read_all
+from lmm_core.logging import ListLogger
+from lmm_core.md_index import FOLDER, database_from, index_markdown, open_indexes
+from lmm_core.model_pool import Models
+from lmm_core.models.tokens import count_tokens
+from lmm_core.project import IndexOptions, Project
+
+SHARED = ROOT.parent / "shared"
+EVAL, MODEL = SHARED / "eval", SHARED / "models" / "all-MiniLM-L6-v2-int8"
+SPEED = 20  # MB/s that are wanted of crawling and cutting, apart from tokenising
+SECOND, P95, MEMORY = 0.05, 150, 500  # what else is wanted: of the first run, ms, MB
+FOLDERS = 100
+INDEXES = 5
+SEARCHES = 200
+FEW = 5
+
+Count = Callable[[str], int]
+
+
+# A folder to work on
+
+
+def write_folder(folder: Path, files: int, wanted: int) -> int:
+    """A folder of so many files with about `wanted` bytes: sections of the corpora, mixed.
+    Returns the bytes."""
+    rnd = random.Random(1)
+    parts = [part for corpus in corpora() for text in corpus.texts for part in text.split("\n\n## ") if part.strip()]
+    written = 0
+    for number in range(files):
+        path = folder / f"part-{number % FOLDERS:02}" / f"{number:05}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = f"# File {number}"
+        while size(text) < wanted / files:
+            text += "\n\n## " + rnd.choice(parts)
+        text = text.encode("utf-8")[: wanted // files - 1].decode("utf-8", "ignore")
+        path.write_text(text + "\n", encoding="utf-8", newline="")
+        written += size(text) + 1
+    return written
+
+
+# Crawling and cutting
+
+
+def crawl_and_cut(folder: Path, count: Count) -> tuple[float, int]:
+    """Processor time of one process, and how many snippets came out."""
+
+    async def run() -> int:
+        made = 0
+        found = (one for one in crawl(folder) if isinstance(one, Found))
+        async for one, text in read_all(found):
+            assert not isinstance(text, Skipped)
+            made += len(slice_text(text, one.doc_path, "bench", count))
+        return made
+
+    begun = time.process_time()
+    made = asyncio.run(run())
+    return time.process_time() - begun, made
+
+
+def crawl_only(folder: Path) -> float:
+    """Processor time of finding and reading."""
+
+    async def run() -> None:
+        async for _ in read_all(one for one in crawl(folder) if isinstance(one, Found)):
+            pass
+
+    begun = time.process_time()
+    asyncio.run(run())
+    return time.process_time() - begun
+
+
+def quick_count(text: str) -> int:
+    """About what `count_tokens` gives on the corpora, for nothing."""
+    return 2 * len(text) // 7
+
+
+def crawling_rows(folder: Path, written: int) -> list[list[str]]:
+    """The rows for crawling and cutting."""
+    rows = [["finding and reading", f"{written / MB / crawl_only(folder):.1f}", "", "", ""]]
+    for name, count, wanted in (
+        ("… and cutting, apart from counting tokens", quick_count, f">= {SPEED}"),
+        ("… and cutting, with counting tokens", count_tokens, ""),
+    ):
+        spent, made = crawl_and_cut(folder, count)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        rows.append([name, f"{written / MB / spent:.1f}", f"{made}", f"{peak:.0f}", wanted])
+    return rows
+
+
+# Runs
+
+
+def run_command(command: str, folder: Path) -> tuple[float, float, float, dict[str, Any]]:
+    """Seconds of `lmm …`, the most memory of it and its workers together (MB: their own, and
+    with the pages of mapped files, which the system takes back when it needs them), and the
+    JSON that it prints."""
+    start, own, mapped = time.perf_counter(), 0, 0
+    with subprocess.Popen(
+        [sys.executable, "-m", "lmm_core", *command.split()], cwd=folder, stdout=subprocess.PIPE, text=True
+    ) as process:
+        known = psutil.Process(process.pid)
+        while process.poll() is None:
+            used = [_memory(one) for one in [known, *_children(known)]]
+            own = max(own, sum(rss - shared for rss, shared in used))
+            mapped = max(mapped, sum(rss for rss, _ in used))
+            time.sleep(0.05)
+        assert process.stdout is not None
+        return time.perf_counter() - start, own / MB, mapped / MB, json.loads(process.stdout.read())
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _memory(process: psutil.Process) -> tuple[int, int]:
+    """What is resident, and what of it is shared (bytes)."""
+    try:
+        used = process.memory_info()
+    except psutil.Error:
+        return 0, 0
+    return used.rss, getattr(used, "shared", 0)
+
+
+def print_runs(folder: Path, files: int, megabytes: float) -> None:
+    """The first run on `folder/docs`, and others when nothing has changed."""
+    say("first run")
+    first, own, mapped, done = run_command("md-index --root docs --json", folder)
+    others = [run_command("md-index --root docs --json", folder) for _ in range(5)]
+    second = median(other[0] for other in others)
+    rows = [
+        ["first", f"{first:.1f}", f"{megabytes / first:.1f}", "", f"{own:.0f}", f"{mapped:.0f}", str(done["written"])],
+        ["unchanged", f"{second:.2f}", "", f"{second / first:.1%}", f"{others[0][1]:.0f}", f"{others[0][2]:.0f}", "0"],
+    ]
+    title = f"(b) lmm md-index, {files} files, {megabytes:.0f} MB (wanted: under {SECOND:.0%}, under {MEMORY} MB)"
+    print_table(title, ["Run", "s", "MB/s", "of the first", "memory, MB", "with mapped files", "snippets"], rows)
+
+
+# Search
+
+
+def project(folder: Path, encoding: str = "bm25") -> Project:
+    """A project without a configuration but for the encoding."""
+    made = Project(folder, index=IndexOptions(encoding=encoding))
+    return replace(made, models=made.models | {"embedding": f"fastembed/{MODEL}"}) if encoding == "hybrid" else made
+
+
+async def with_indexes(made: Project, roots: Sequence[Path], work: Callable[[Indexes], Any]) -> Any:
+    """Index folders, each by itself, and do some work with the indexes."""
+    models = Models(warn=ListLogger().warning)
+    database = database_from(made, made.root / FOLDER)
+    for root in roots:
+        await index_markdown(made, models, database, root)
+    indexes = open_indexes(made, models, database)
+    try:
+        return await work(indexes)
+    finally:
+        await indexes.close()
+        await models.close()
+
+
+async def time_searches(indexes: Indexes) -> list[float]:
+    """Seconds of searches in all indexes, which are open."""
+    questions = [json.loads(line)["question"] for line in (EVAL / "questions.jsonl").open(encoding="utf-8")]
+    found = []
+    await indexes.search("warm")
+    for question in questions[:SEARCHES]:
+        start = time.perf_counter()
+        await indexes.search(question)
+        found.append(time.perf_counter() - start)
+    return found
+
+
+def print_searches(folder: Path, files: int, megabytes: float) -> None:
+    """How long a search over five indexes takes, each of a fifth of the size."""
+    roots = [folder / f"docs{at}" for at in range(INDEXES)]
+    for root in roots:
+        write_folder(root, files // INDEXES, int(megabytes * MB / INDEXES))
+    say("five indexes")
+    times = asyncio.run(with_indexes(project(folder), roots, time_searches))
+    rows = [["bm25", f"{median(times) * 1000:.0f}", f"{quantiles(times, n=20)[-1] * 1000:.0f}"]]
+    title = f"(c) Search over {INDEXES} open indexes of {megabytes / INDEXES:.0f} MB each (wanted: p95 under {P95} ms)"
+    print_table(title, ["Encoding", "p50, ms", "p95, ms"], rows)
+
+
+# What is found
+
+
+async def answer(indexes: Indexes) -> list[list[str]]:
+    """A row for each corpus: how well the questions that were made for it are answered by
+    the first five snippets of all indexes."""
+    rows = []
+    asked = [json.loads(line) for line in (EVAL / "questions.jsonl").open(encoding="utf-8")]
+    for corpus in ("articles", "speech"):
+        text = (EVAL / f"{corpus}.md").read_bytes().decode("utf-8")
+        of_it = [question for question in asked if question["corpus"] == corpus]
+        covered = [_covered(text, corpus, one, await indexes.search(one["question"], k=FEW)) for one in of_it]
+        firsts = [next((at for at, share in enumerate(shares, 1) if share), 0) for shares in covered]
+        hits = [sum(0 < first <= most for first in firsts) / len(firsts) for most in (1, FEW)]
+        rank = mean(1 / first if first else 0.0 for first in firsts)
+        recall = mean(shares[-1] if shares else 0.0 for shares in covered)
+        rows.append([corpus, str(len(of_it)), f"{hits[0]:.2f}", f"{hits[1]:.2f}", f"{rank:.2f}", f"{recall:.2f}"])
+    return rows
+
+
+def _covered(text: str, corpus: str, question: dict[str, Any], found: Sequence[Match]) -> list[float]:
+    """After each result, the share of the characters of the right passages that is in
+    what was found."""
+    wanted = {at for one in question["references"] for at in range(one["start"], one["end"])}
+    seen: set[int] = set()
+    shares = []
+    for match in found:
+        start = text.find(match.snippet) if match.index == corpus else -1
+        seen |= wanted & set(range(start, start + len(match.snippet))) if start >= 0 else set()
+        shares.append(len(seen) / len(wanted))
+    return shares
+
+
+def print_retrieval(folder: Path) -> None:
+    """How well questions are answered, each corpus an index of its own."""
+    searching.SHOWN = sys.maxsize  # whole snippets
+    rows = []
+    for encoding in ("bm25", "hybrid") if MODEL.is_dir() else ("bm25",):
+        say(encoding)
+        place = folder / encoding
+        for corpus in ("articles", "speech"):
+            (place / corpus).mkdir(parents=True)
+            (place / corpus / f"{corpus}.md").write_bytes((EVAL / f"{corpus}.md").read_bytes())
+        made = project(place, encoding)
+        found = asyncio.run(with_indexes(made, [place / "articles", place / "speech"], answer))
+        rows += [[encoding, *row] for row in found]
+    columns = ["Encoding", "corpus", "questions", "hit@1", f"hit@{FEW}", "MRR", f"recall@{FEW}"]
+    print_table("(d) Questions to two indexes at once (`all`)", columns, rows)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description="What indexing any folder of markdown costs")
+    parser.add_argument("--files", type=int, default=10_000, help="files of the folder")
+    parser.add_argument("--size", type=int, default=100, help="its size in MB")
+    options = parser.parse_args()
+    print(machine())
+    with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
+        folder = Path(name, "docs")
+        written = write_folder(folder, options.files, options.size * MB)
+        title = f"(a) Crawling and cutting {options.files} files, {written / MB:.0f} MB, in one process"
+        print_table(title, ["", "MB/s", "snippets", "MiB at most", "wanted MB/s"], crawling_rows(folder, written))
+        os.environ["XDG_CACHE_HOME"] = name
+        print_runs(Path(name), options.files, written / MB)
+        print_searches(Path(name, "searches"), options.files, options.size)
+        print_retrieval(Path(name, "retrieval"))
+
+
+if __name__ == "__main__":
+    main()

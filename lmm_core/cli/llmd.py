@@ -1,0 +1,274 @@
+"""Commands for LLMD documents: a person and a model work on a project in one file."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..logging import LocatedLogger, LoggerBase
+from ..markdown.blocks import MarkdownError
+from ..model_pool import Models
+from .shared import Told, asking_options, cost, leave, run, tell, warn
+from .talk import Screen
+
+if TYPE_CHECKING:
+    from ..llmd_work import Proposal
+
+_document = click.argument("document", type=click.Path(dir_okay=False, path_type=Path))
+_allow = click.option(
+    "--allow", multiple=True, metavar="PATTERN", help="Files outside the code context that may be changed or made."
+)
+_yes = click.option("-y", "--yes", is_flag=True, help="Apply without asking.")
+
+
+@click.group()
+def llmd() -> None:
+    """Work on a project in one document, together with a model.
+
+    The document holds the mission, the files, what has changed, and the conversation.
+    Changes that the model proposes are made when you apply them; nothing is run."""
+
+
+@llmd.command()
+@_document
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES…]")
+@click.option("--name", default="", help="The project's name (else the document's).")
+@click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context (src/**/*.py).")
+def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
+    """Make a document, with the files of the project that it is about."""
+    from ..llmd_work import new_document
+
+    logger = Told()
+    found = _matching(code, files)
+
+    def work() -> None:
+        shown = new_document(document, name.strip() or document.stem, found, logger)
+        click.echo(f"{document}: {_count(shown, 'file')} in its code context; write what you want into it", err=True)
+
+    _reporting(document, logger, work)
+
+
+def _matching(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path]:
+    """The files named and those that patterns match, each once; the shell may have expanded
+    a pattern already."""
+    found = list(files)
+    for pattern in patterns:
+        names = glob.glob(pattern, recursive=True)  # noqa: PTH207 (as the shell does: without hidden files)
+        matches = [path for path in map(Path, sorted(names)) if not path.is_dir()]
+        if not matches:
+            raise click.UsageError(f"--code: no file is like {pattern!r}")
+        found += matches
+    if folders := [str(path) for path in found if path.is_dir()]:
+        raise click.UsageError(f"{folders[0]} is a folder: name its files ({Path(folders[0]) / '**' / '*.py'})")
+    return sorted(set(found))
+
+
+@llmd.command()
+@_document
+@_allow
+@asking_options
+def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, quiet: bool) -> None:
+    """Answer the last entry, and show the changes that the answer proposes."""
+    from ..llmd_work import chat, open_document, propose
+
+    logger, models, began = Told(quiet), Models(model, jobs, warn), time.monotonic()
+
+    async def ask() -> bool:
+        try:
+            return await chat(document, models, _located(logger, document), Screen(quiet))
+        finally:
+            await models.close()
+
+    def work() -> None:
+        if not run(ask()):
+            return
+        if not quiet:
+            click.echo(f"answered: {document}{cost(models, began)}", err=True)
+        proposal, located = propose(open_document(document, logger), allow), _located(logger, document)
+        if proposal and _show(proposal, located, located.warning) and not quiet:
+            click.echo(f"lmm llmd apply {document} makes these changes", err=True)
+
+    _reporting(document, logger, work)
+
+
+@llmd.command()
+@_document
+@_allow
+@_yes
+def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
+    """Make the changes that the last reply proposes: to files and document, all or none."""
+    from ..llmd_work import is_applied, open_document, propose
+
+    logger = Told()
+
+    def work() -> None:
+        proposal = propose(open_document(document, logger), allow)
+        if proposal is None:
+            logger.error(f"{document}: no reply to apply (lmm llmd chat {document} asks for one)")
+        elif is_applied(proposal):
+            click.echo(f"entry {proposal.entry.number} has been applied already", err=True)
+        else:
+            located = _located(logger, document)
+            if _show(proposal, located, located.error):
+                _apply(proposal, yes)
+
+    _reporting(document, logger, work)
+
+
+def _apply(proposal: Proposal, yes: bool) -> None:
+    count = _count(len(proposal.plan.changes), "file")
+    if not yes and not click.confirm(f"Change {count} and the document?", err=True):
+        click.echo("nothing was changed", err=True)
+        return
+    proposal.apply()
+    click.echo(f"applied: {count} and the document (lmm llmd undo takes it back)", err=True)
+
+
+def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, int], None]) -> bool:
+    """Show what a reply proposes as a diff, of files, mission and changelog, or tell why nothing
+    of it can be applied. Returns whether there is something to apply."""
+    for problem in proposal.problems:
+        tell_problem(problem.message, problem.line)
+    if proposal.problems or proposal.empty:
+        why = "cannot be applied" if proposal.problems else "proposes no changes"
+        click.echo(f"entry {proposal.entry.number} {why}", err=True)
+        return False
+    for problem in proposal.warnings:
+        logger.warning(problem.message, problem.line)
+    name = str(proposal.opened.file.path)
+    for one in proposal.plan.changes:
+        show_diff(one.path, one.old, one.new)
+    if proposal.plan.mission is not None:
+        before = proposal.opened.llmd.mission
+        show_diff(f"{name} (mission)", f"{before.text}\n" if before else "", f"{proposal.plan.mission}\n")
+    for text in proposal.plan.changelog:
+        show_diff(f"{name} (changelog)", "", "- " + text.strip().replace("\n", "\n  ") + "\n")
+    return True
+
+
+@llmd.command()
+@_document
+def check(document: Path) -> None:
+    """Is the document well-formed, and its code context what the files hold?"""
+    from ..llmd_work import check, open_document
+
+    logger = Told()
+
+    def work() -> None:
+        opened = open_document(document, logger)
+        located = _located(logger, document)
+        for problem in check(opened):
+            located.error(problem.message, problem.line)
+        if not logger.count():
+            click.echo(f"{document}: well-formed; {_count(len(opened.llmd.files), 'file')} as on disk", err=True)
+
+    _reporting(document, logger, work)
+
+
+@llmd.command()
+@_document
+def sync(document: Path) -> None:
+    """Refresh the code context from the files on disk, and show what has changed in it."""
+    from ..llmd_work import open_document, save_synced, sync
+
+    logger = Told()
+
+    def work() -> None:
+        opened = open_document(document, logger)
+        made = sync(opened, _located(logger, document))
+        if made.text == opened.llmd.text:
+            click.echo(f"{document}: nothing to refresh", err=True)
+            return
+        save_synced(opened, made)
+        show_diff(str(document), opened.llmd.text, made.text)
+        click.echo(f"refreshed: {document} (lmm llmd undo takes it back)", err=True)
+
+    _reporting(document, logger, work)
+
+
+@llmd.command()
+@_document
+def undo(document: Path) -> None:
+    """Take back what was applied last: files and document, byte for byte."""
+    from ..llmd.journal import Journal
+    from ..llmd_work import applied_last, undo
+
+    logger = Told()
+
+    def work() -> None:
+        root, applied = applied_last(document, logger)
+        if applied is None:
+            logger.error(f"{document}: nothing has been applied that could be taken back")
+            return
+        if changed := Journal(root).changed_since(applied):
+            for path, then, now in changed:
+                show_diff(path, _text(then), _text(now))
+            logger.error(f"nothing was undone: changed since, as shown: {', '.join(path for path, _, _ in changed)}")
+            return
+        undo(root, applied)
+        names = ", ".join(one.path for one in applied.changes)
+        click.echo(f"undone{f': entry {applied.entry}' if applied.entry else ''}: {names}", err=True)
+
+    _reporting(document, logger, work)
+
+
+# Shared
+
+
+def _reporting(document: Path, logger: Told, work: Callable[[], None]) -> None:
+    """Do some work; what cannot be done is told, and exits with 1."""
+    try:
+        work()
+    except (OSError, MarkdownError) as error:
+        tell(error, Path(error.filename) if isinstance(error, OSError) and error.filename else document, logger)
+    leave(logger)
+
+
+def _located(logger: Told, document: Path) -> LoggerBase:
+    return LocatedLogger(logger, lambda line: (str(document), line))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def show_diff(name: str, before: str | None, after: str | None) -> None:
+    """What changes in a file (None: there is none), in colours on a terminal. There, signs that
+    are not seen are shown as escapes: they could hide what a change does."""
+    on_terminal = sys.stdout.isatty()
+    for line in diff_lines(name, before, after):
+        if on_terminal:
+            colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+            line = click.style(_seen(line), fg=colour, bold=line.startswith(("+++ ", "--- ")) or None)
+        click.echo(line)
+
+
+def diff_lines(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    """A unified diff, without line ends."""
+    old, new = _lines(before or ""), _lines(after or "")
+    was, becomes = (name if text is not None else "/dev/null" for text in (before, after))
+    for line in difflib.unified_diff(old, new, was, becomes, lineterm=""):
+        yield line.removesuffix("\n").removesuffix("\r")
+        if line.endswith("\n"):
+            yield "\\ No newline at end of file"
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without their ends; the last one with one, where the text has none there."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n"]
+
+
+def _seen(line: str) -> str:
+    return "".join(sign if sign.isprintable() or sign == "\t" else ascii(sign)[1:-1] for sign in line)

@@ -1,0 +1,83 @@
+"""The command that answers the pages of a course."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+from ..models.sources import ModelError
+from ..project import TOKEN_VARIABLE, ConfigError, Project
+from .find import searched_project
+from .shared import warn
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="0: any free port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--model", default="", metavar="NAME", help="source/model, over what is configured.")
+@click.option("--log-questions", "questions", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Keep what is asked (.jsonl), for lmm bench --questions; tell your students.")  # fmt: skip
+def serve(port: int, host: str, model: str, questions: Path | None) -> None:
+    """Answer students' questions from a web page: the course site's, or its own.
+
+    Settings stand in the section [serve]; an access token, if there is to be one, in LMM_SERVE_TOKEN."""
+    if questions is not None and questions.suffix.lower() != ".jsonl":
+        raise click.UsageError(f"--log-questions {questions}: the file should end in .jsonl, for lmm bench to read it")
+    _packages()
+    project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
+    if host not in LOOPBACK and not token:
+        warn(f"who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
+    try:
+        asyncio.run(_serve(project, host, port, model, token, questions))
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+    except (ModelError, ConfigError) as error:
+        raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+async def _serve(project: Project, host: str, port: int, model: str, token: str, questions: Path | None) -> None:
+    from ..ask import SharedLibrary
+    from ..quarto import packaged_extension
+    from ..serving.answers import Answers, ServedModels
+    from ..serving.app import make_app
+    from ..serving.guard import Names
+    from ..serving.page import own_page
+    from ..serving.questions import QuestionLog
+    from ..serving.server import address_of, listen, make_server
+
+    models = ServedModels(model, project.serve.concurrency, _say)
+    by = models.check(project)
+    log = QuestionLog(questions) if questions else None
+    answers = Answers(project, models, SharedLibrary(project, models), _say, log)
+    names = Names.of(host, project.serve.hosts, project.serve.origins)
+    app = make_app(answers, names, token, own_page(packaged_extension() / "ask"))
+    try:
+        listening = listen(host, port)
+    except OSError as error:
+        raise OSError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+    with listening:
+        _say(f"{by}; at {address_of(listening)}")
+        await make_server(app, project.serve.proxies).serve(sockets=[listening])
+
+
+def _say(message: str) -> None:
+    click.echo(message, err=True)
+
+
+def _packages() -> ModuleType:
+    try:
+        from ..serving import server
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"the package {error.name!r} is missing: pip install 'lmm-markdown[serve]' installs what lmm serve needs"
+        ) from None
+    return server

@@ -1,0 +1,246 @@
+"""Search in indexes of markdown, one or all, with one ranking.
+
+How scores of several indexes are made comparable: each vector is searched for by itself.
+Cosines of one embedding model are comparable as they are. BM25 scores are not, since each
+index weighs words by how rare they are in itself: what is common in one and rare in another
+would decide which index comes first. So all that is searched is weighed by one IDF, of all
+searched indexes together. The two rankings that come of this, each over all indexes, are
+fused by reciprocal ranks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
+from operator import mul
+from typing import Any
+
+from ..models.embedder import Sparse
+from ..store.alike import Hit, fused, in_order
+from ..store.encoding import DENSE, SPARSE, Encoder
+from ..store.folder_lock import is_awaited
+from ..store.vector_store import ScoredPoint, Search, StoreError, Vector
+from .catalogue import ALL, SHORTLIST, TERMS, Database, Entry, Opened, Terms, other_models, rarity, shortlist
+from .indexer import snippet_of
+from .walk import CrawlError
+
+DEPTH = 50  # candidates of each index and vector; more where more results are wanted
+SHOWN = 500  # characters of a snippet
+TICK = 0.05  # seconds: as often it looks whether another process waits for an index
+
+EncoderFor = Callable[[Mapping[str, Any]], Encoder]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What is found: the index, the score (comparable within one search alone), the
+    snippet's beginning and its place, `path#L3-L20` from the folder that was indexed."""
+
+    index: str
+    score: float
+    snippet: str
+    source: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        return asdict(self)
+
+
+class Indexes:
+    """The indexes of a database, to be searched. Those that were opened stay open until
+    another process waits for one. It belongs to one event loop.
+
+    encoder_for: the encoder for an index by what it was made with; warn: is told which
+    indexes are left out, and why."""
+
+    def __init__(
+        self, database: Database, encoder_for: EncoderFor, warn: Callable[[str], None] = lambda message: None
+    ) -> None:
+        self.database, self.encoder_for, self.warn = database, encoder_for, warn
+        self._encoders: dict[str, Encoder] = {}
+        self._terms: dict[str, tuple[int, Terms]] = {}
+        self._opened: dict[str, Opened] = {}
+        self._opening = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
+        self._users, self._awaited = 0, False
+
+    async def search(self, query: str, index: str = ALL, k: int = 5) -> list[Match]:
+        """The snippets that fit a query best, the best first, from one index or from the
+        five that the catalogue takes for the best ones. Raises CrawlError, StoreError and
+        ModelError."""
+        entries = await asyncio.to_thread(self._wanted, index)
+        encoder = self._encoder(entries)
+        fitting = self._fitting(entries, encoder, index)
+        vectors = (await encoder.search(query, k)).vectors
+        terms = {name: await asyncio.to_thread(self._terms_of, name) for name in fitting}
+        chosen = shortlist([entry for entry in entries if entry.name in fitting], terms, vectors, SHORTLIST)
+        async with self._lent([entry.name for entry in chosen], index) as opened:
+            asked = _Asked(vectors, encoder, {name: terms[name] for name in opened}, max(DEPTH, 4 * k))
+            kinds = [(name, kind) for name in opened for kind in fitting[name]]
+            found = await asyncio.gather(
+                *(asyncio.to_thread(asked.candidates, opened[name], name, kind) for name, kind in kinds)
+            )
+        return asked.best([(name, kind, points) for (name, kind), points in zip(kinds, found, strict=True)], k)
+
+    def _wanted(self, index: str) -> list[Entry]:
+        entries = self.database.entries()
+        if index == ALL and entries:
+            return list(entries.values())
+        if index in entries:
+            return [entries[index]]
+        if not entries:
+            raise CrawlError(f"nothing is indexed in {self.database.root} yet: lmm md-index --root FOLDER")
+        near = get_close_matches(index, entries, n=1)
+        meant = f"; was {near[0]!r} meant?" if near else ""
+        raise CrawlError(f"there is no index {index!r}: there are {', '.join(entries)}, and {ALL!r} for all{meant}")
+
+    def _encoder(self, entries: Sequence[Entry]) -> Encoder:
+        """The encoder that most of the indexes were made with."""
+        known = {_models(entry): entry.identity for entry in entries}
+        models = Counter(map(_models, entries)).most_common(1)[0][0]
+        if models not in self._encoders:
+            self._encoders[models] = self.encoder_for(known[models])
+        return self._encoders[models]
+
+    def _fitting(self, entries: Sequence[Entry], encoder: Encoder, index: str) -> dict[str, list[str]]:
+        """The vectors of each index that can be compared with the query's. Raises
+        CrawlError where there are none at all, or not all of the one that is named."""
+        wanted, fitting = encoder.identity(), {}
+        for entry in entries:
+            kinds = {DENSE: "embedding", SPARSE: "sparse"}
+            has = [kind for kind, key in kinds.items() if entry.identity.get(key)]
+            fits = [kind for kind in has if entry.identity[kinds[kind]] == wanted.get(kinds[kind])]
+            if fits != has and (index != ALL or not fits):
+                problem = other_models(entry.name, entry.identity, wanted)
+                if index != ALL:
+                    raise CrawlError(problem)
+                self.warn(f"left out: {problem}")
+            if fits:
+                fitting[entry.name] = fits
+        return fitting
+
+    def _terms_of(self, name: str) -> Terms:
+        path = self.database.folder(name) / TERMS
+        changed = path.stat().st_mtime_ns if path.exists() else 0
+        if self._terms.get(name, (None,))[0] != changed:
+            terms = self.database.terms(name)
+            if terms is None:
+                self.warn(f"{path} cannot be read: until lmm md-index runs again, all words count alike in {name!r}")
+            self._terms[name] = (changed, terms or Terms())
+        return self._terms[name][1]
+
+    # Opening
+
+    @asynccontextmanager
+    async def _lent(self, names: Sequence[str], index: str) -> AsyncIterator[dict[str, Opened]]:
+        """The indexes, open within the block; of all, those that can be opened."""
+        while self._awaited:  # another process is first
+            await asyncio.sleep(TICK)
+        self._users += 1
+        try:
+            yield {name: opened for name in names if (opened := await self._open(name, index)) is not None}
+        finally:
+            self._users -= 1
+
+    async def _open(self, name: str, index: str) -> Opened | None:
+        async with self._opening:
+            if name not in self._opened:
+                try:
+                    self._opened[name] = await asyncio.to_thread(self.database.open, name)
+                except StoreError as error:
+                    if index != ALL:
+                        raise
+                    self.warn(f"left out: {error}")
+                    return None
+            if self._watching is None or self._watching.done():
+                self._watching = asyncio.create_task(self._watch())
+            return self._opened[name]
+
+    async def _watch(self) -> None:
+        """Let the indexes go when another process waits for one of them."""
+        while self._opened:
+            await asyncio.sleep(TICK)
+            self._awaited = self._awaited or any(is_awaited(self.database.folder(name)) for name in self._opened)
+            if self._awaited and not self._users:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        self._awaited = False
+        for opened in self._opened.values():
+            opened.close()
+        self._opened.clear()
+
+    async def close(self) -> None:
+        """Let the indexes go."""
+        if self._watching is not None:
+            self._watching.cancel()
+        async with self._opening:
+            self._let_go()
+
+
+def _models(entry: Entry) -> str:
+    return f"{entry.identity.get('embedding')} {entry.identity.get('sparse')}"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One search: the query's vectors, and the terms of all indexes that are searched."""
+
+    vectors: Mapping[str, Vector]
+    encoder: Encoder
+    terms: Mapping[str, Terms]
+    depth: int
+
+    def candidates(self, opened: Opened, name: str, kind: str) -> list[ScoredPoint]:
+        """The best points of an index by one vector."""
+        vector = self.vectors[kind]
+        if isinstance(vector, Sparse):
+            vector = self._weighed(vector, self.terms[name])
+        return opened.store.search(opened.collection, Search({kind: vector}, self.depth))
+
+    def _weighed(self, vector: Sparse, own: Terms) -> Sparse:
+        """The query's words with weights that, by the index's own IDF, come to the IDF of
+        all: so its best points by the latter are among the candidates."""
+        weights = [rarity(self.terms.values(), word) / rarity([own], word) for word in vector.indices]
+        return Sparse(vector.indices, list(map(mul, vector.values, weights)))
+
+    def best(self, found: Sequence[tuple[str, str, list[ScoredPoint]]], k: int) -> list[Match]:
+        """One ranking of the candidates of all indexes."""
+        points: dict[str, ScoredPoint] = {}
+        rankings: dict[str, list[Hit]] = {}
+        for name, kind, candidates in found:
+            scored = self._rescored(candidates) if kind == SPARSE else candidates
+            points |= {f"{name}\0{point.id}": point for point in scored}
+            rankings.setdefault(kind, []).extend((f"{name}\0{point.id}", point.score) for point in scored)
+        orders = [in_order(hits) for hits in rankings.values()]
+        scores = orders[0] if len(orders) == 1 else in_order(fused(orders).items())
+        return [_match(points[at], score) for at, score in scores[:k]]
+
+    def _rescored(self, points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
+        """The points with their BM25 scores by the IDF of all searched indexes."""
+        query, sparse = self.vectors[SPARSE], self.encoder.sparse
+        assert isinstance(query, Sparse) and sparse is not None
+        weights = {word: rarity(self.terms.values(), word) for word in query.indices}
+        made = sparse.encode([snippet_of(point.payload).embedded for point in points])
+        return [
+            replace(point, score=sum(map(mul, (weights.get(word, 0.0) for word in one.indices), one.values)))
+            for point, one in zip(points, made, strict=True)
+        ]
+
+
+def _match(point: ScoredPoint, score: float) -> Match:
+    snippet = snippet_of(point.payload)
+    return Match(snippet.index, round(score, 6), cut(snippet.body), snippet.source)
+
+
+def cut(text: str) -> str:
+    """The beginning of a text, about 500 characters, cut at a word."""
+    text = text.strip()
+    if len(text) <= SHOWN:
+        return text
+    end = max(text.rfind(space, SHOWN // 2, SHOWN) for space in " \n\t")
+    return text[: end if end > 0 else SHOWN].rstrip() + " …"

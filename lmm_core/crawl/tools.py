@@ -1,0 +1,83 @@
+"""What an agent can do with folders of markdown: index them, and search in them.
+
+Where the indexes are is said when the tools are made; the search takes no path, and what
+is indexed has to lie in the folder that was named then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated
+
+from ..retrieve.tools import Function, Result, ToolError
+from .catalogue import ALL
+from .indexer import Indexed
+from .search import Indexes
+from .walk import CrawlError
+
+CHANGING = frozenset({"index_markdown_docs"})  # the tools that do not only read
+LISTED = 20  # skipped files that a result names
+
+Query = Annotated[
+    str, {"description": "A question, or words to look for.", "minLength": 1, "maxLength": 20_000}
+]  # fmt: skip
+Most = Annotated[int, {"description": "How many snippets at most.", "minimum": 1, "maximum": 50}]
+IndexName = Annotated[str, {"description": f"The index to search in; {ALL!r} for the five that fit best."}]
+Root = Annotated[str, {"description": "The folder to index, from the working folder.", "minLength": 1}]
+NewName = Annotated[str, {"description": "A name for the index: letters, digits, - and _.", "minLength": 1}]
+Description = Annotated[str, {"description": "What the documents are about, in a line."}]
+IndexFolder = Callable[[Path, str, str], Awaitable[Indexed]]
+
+
+def search_tool(indexes: Indexes) -> Function:
+    """The tool that searches in the indexes."""
+
+    async def markdown_search(query: Query, k: Most = 5, index_name: IndexName = ALL) -> Result:
+        """Find snippets of indexed markdown folders that fit a question or some words, the best
+        first, each with its index, score, text and source (`path#Lstart-Lend`)."""
+        try:
+            found = await indexes.search(query, index_name, k)
+        except CrawlError as error:
+            raise ToolError(str(error)) from error
+        return {"results": [match.as_json() for match in found]}
+
+    return markdown_search
+
+
+def index_tool(working: Path, index_folder: IndexFolder) -> Function:
+    """The tool that indexes folders in the working folder. index_folder: takes the folder,
+    the name and the description."""
+
+    async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Result:
+        """Index the markdown files under a folder, so that markdown_search finds them; an index
+        that is there is brought up to date. The files themselves are not changed."""
+        try:
+            done = await index_folder(_inside(working, root), index_name, description)
+        except CrawlError as error:
+            raise ToolError(str(error)) from error
+        return _shown(done)
+
+    return index_markdown_docs
+
+
+def _inside(working: Path, root: str) -> Path:
+    """The folder, where it lies in the working folder. Raises ToolError."""
+    folder = (working / root).resolve()
+    if not folder.is_relative_to(working.resolve()):
+        raise ToolError(f"{root!r} is not in the working folder: only what is in it can be indexed")
+    return folder
+
+
+def _shown(done: Indexed) -> Result:
+    skipped = [f"{one.doc_path}: {one.reason}" for one in [*done.skipped, *done.large]]
+    return {
+        "index": done.name,
+        "description": done.description,
+        "files": done.files,
+        "snippets": done.snippets,
+        "written": done.written,
+        "removed": done.dropped,
+        "skipped": len(done.skipped),
+        "notes": skipped[:LISTED],
+    }

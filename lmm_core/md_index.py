@@ -1,0 +1,141 @@
+"""Indexes of folders of markdown: what the configuration says, put together."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .index import cached_embedder
+from .markdown.blocks import HeaderBlock, HeadingBlock
+from .markdown.parse import parse_markdown_text
+from .model_pool import Models
+from .models.roles import DEFAULT
+from .project import Project
+from .store.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
+from .store.places import RemoteSource
+
+if TYPE_CHECKING:
+    from .crawl.catalogue import Database
+    from .crawl.indexer import Indexed
+    from .crawl.search import Indexes
+    from .retrieve.tools import Tools
+
+FOLDER = ".md_index"
+README = 100_000  # characters of a README in which its heading is looked for
+
+
+def database_from(project: Project, root: Path) -> Database:
+    """The database in a folder; its collections are on the server that is configured, if
+    one is."""
+    from .crawl.catalogue import Database
+
+    index = project.index
+    return Database(root, RemoteSource(index.url, **index.server) if index.url else None)
+
+
+def index_markdown(
+    project: Project,
+    models: Models,
+    database: Database,
+    root: Path,
+    name: str = "",
+    description: str = "",
+    ignore: Sequence[str] = (),
+    max_fibers: int = 25,
+    expect: Callable[[int], None] = lambda count: None,
+    progress: Callable[[int], None] = lambda count: None,
+) -> Awaitable[Indexed]:
+    """See `crawl.indexer.index_folder`; the name is the folder's where none is given, the
+    description its README's first heading, texts are cut by one process a core. To be
+    awaited."""
+    from .crawl.indexer import index_folder
+
+    return index_folder(
+        database,
+        root,
+        name or default_name(root),
+        description or read_description(root),
+        partial(encoder_for, project, models),
+        ignore,
+        max_fibers,
+        os.cpu_count() or 1,
+        expect,
+        progress,
+    )
+
+
+def open_indexes(project: Project, models: Models, database: Database) -> Indexes:
+    """The indexes of a database, to be searched as they were made."""
+    from .crawl.search import Indexes
+
+    as_made = replace(project, index=replace(project.index, encoding=DEFAULT))
+    return Indexes(database, partial(encoder_for, as_made, models), models.warn)
+
+
+def add_tools(tools: Tools, project: Project, models: Models, working: Path, indexing: bool = True) -> Indexes:
+    """Add the tools on the indexes in a working folder; indexing: also the one that makes
+    them. Closing what is returned is the caller's."""
+    from .crawl.tools import index_tool, search_tool
+
+    database = database_from(project, working / FOLDER)
+    indexes = open_indexes(project, models, database)
+    if indexing:
+        tools.add(index_tool(working, partial(index_markdown, project, models, database)))
+    tools.add(search_tool(indexes))
+    return indexes
+
+
+def encoder_for(project: Project, models: Models, known: Mapping[str, Any]) -> Encoder:
+    """The encoder for an index: as the configuration says, and where it says nothing, as
+    the index was made (`known`). What encodes annotations alone is not for texts that have
+    none: then it is `bm25` or `hybrid`. Raises StoreError and ModelError."""
+    from .models.bm25 import Bm25Encoder
+
+    encoding = _encoding(project.index.encoding, known)
+    embedder = None
+    if encoding != EncodingModel.BM25:
+        named = project.models["embedding"] == DEFAULT and known.get("embedding")
+        wanted = replace(project, models=project.models | {"embedding": str(named)}) if named else project
+        embedder = cached_embedder(models.embedder(wanted), project, models)
+    kind = EncodingModel(encoding or ("hybrid" if embedder else "bm25"))
+    stored = str(known.get("sparse") or "").removeprefix("bm25/")
+    sparse = Bm25Encoder(project.index.language or stored or "en")
+    return Encoder(encoding_to_qdrantembedding_model(kind), embedder, sparse, kind)
+
+
+def _encoding(configured: str, known: Mapping[str, Any]) -> str:
+    """The encoding that is wanted, "" for what the models that are there allow."""
+    if configured == DEFAULT:
+        return str(known.get("encoding") or "")
+    if configured in ("bm25", "hybrid", "content", "merged"):
+        return configured
+    return "hybrid" if has_dense(encoding_to_qdrantembedding_model(EncodingModel(configured))) else "bm25"
+
+
+def default_name(root: Path) -> str:
+    """The folder's name, as the name of an index is spelled."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
+
+
+def read_description(root: Path) -> str:
+    """The title or first heading of a folder's README; "" where there is none."""
+    for path in sorted(root.glob("*")):
+        if path.stem.lower() == "readme" and path.suffix.lower() in (".md", ".markdown", ".mdown", ".qmd"):
+            try:
+                blocks = parse_markdown_text(path.read_text(encoding="utf-8")[:README])
+            except (OSError, UnicodeDecodeError):
+                continue
+            titles = (_title(block) for block in blocks)
+            return next(filter(None, titles), "")
+    return ""
+
+
+def _title(block: Any) -> str:
+    if isinstance(block, HeaderBlock):
+        return " ".join(str(block.content.get("title") or "").split())
+    return str(block.title) if isinstance(block, HeadingBlock) else ""

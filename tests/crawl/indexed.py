@@ -1,0 +1,72 @@
+"""What the tests of indexed folders share: folders, runs, and all that a run has made."""
+
+import json
+from pathlib import Path
+
+from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
+from lmm_core.crawl.indexer import index_folder
+from lmm_core.crawl.search import Indexes
+from lmm_core.models.bm25 import Bm25Encoder
+from lmm_core.models.chat import run
+from lmm_core.store.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
+from lmm_core.store.refresh import FILES
+from tests.commands import write
+
+DATABASE = Database(Path(".md_index"))
+FILLING = "and this is told at such a length that it makes a snippet of its own when the page is cut. " * 5
+
+
+def page(*words):
+    """A page of sections, each a snippet that is found by a word."""
+    sections = (f"## About {word}\n\nHere the {word} is explained, {FILLING}\n\n" for word in words)
+    return f"# Notes\n\n{''.join(sections)}"
+
+
+def bm25(known=None):
+    """The encoder without a model."""
+    return Encoder(QdrantEmbeddingModel.BM25, None, Bm25Encoder("en"), EncodingModel.BM25)
+
+
+def index(root="docs", name="", description="", database=DATABASE, encoder_for=bm25, **options):
+    """Index a folder, in this process."""
+    return run(index_folder(database, Path(root), name or str(root), description, encoder_for, **options))
+
+
+def search(query, name="all", k=5, database=DATABASE, encoder_for=bm25, warn=print):
+    """Search in indexes that are opened for it."""
+
+    async def work():
+        indexes = Indexes(database, encoder_for, warn)
+        try:
+            return await indexes.search(query, name, k)
+        finally:
+            await indexes.close()
+
+    return run(work())
+
+
+def fill(folder, **pages):
+    """Files of a folder by their names, without `.md`."""
+    for name, text in pages.items():
+        write(Path(folder, f"{name}.md"), text)
+
+
+def made(name="docs", database=DATABASE):
+    """Everything that indexing has made: points, records without their times, snippet files,
+    the words' counts, the entry of the catalogue."""
+    opened = database.open(name)
+    try:
+        points = {point.id: point.payload for point in opened.store.scroll(opened.collection)}
+        records = [point.payload for point in opened.store.scroll(opened.collection + FILES)]
+    finally:
+        opened.close()
+    terms = json.loads((database.folder(name) / TERMS).read_bytes())
+    return {
+        "points": points,
+        "records": sorted((one["source"], one["fingerprint"], one["count"], one["size"]) for one in records),
+        "snippets": {path.name: path.read_text() for path in (database.folder(name) / SNIPPETS).iterdir()},
+        "terms": {key: [round(one, 6) for one in value] for key, value in terms.items() if key != "count"},
+        "count": terms["count"],
+        "entry": database.entries()[name],
+        "unfinished": (database.folder(name) / "unfinished").exists(),
+    }

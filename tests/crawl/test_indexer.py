@@ -1,0 +1,408 @@
+"""Indexing a folder: what is stored, what is left alone, and what an interruption leaves."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lmm_core.crawl import indexer, walk
+from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
+from lmm_core.crawl.indexer import payload_of, snippet_of
+from lmm_core.crawl.snippets import read_snippet_file, slice_text
+from lmm_core.crawl.walk import CrawlError
+from lmm_core.store.places import RemoteSource
+from lmm_core.store.vector_store import StoreError
+from tests.commands import write
+from tests.crawl.indexed import DATABASE, bm25, fill, index, made, page, search
+from tests.qdrant_server import QdrantServer
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The paths of all files that are read."""
+    seen = []
+
+    def counted(found):
+        seen.append(found.doc_path)
+        return read(found)
+
+    read = walk.read
+    monkeypatch.setattr(walk, "read", counted)
+    return seen
+
+
+def sources(state):
+    return sorted({payload["source"] for payload in state["points"].values()})
+
+
+# What is stored
+
+
+def test_every_snippet_is_a_point_and_a_file():
+    fill("docs", trees=page("oak", "birch"), more=page("elm"))
+    done = index(description="Trees")
+    state = made()
+    assert (done.files, done.read, done.unchanged, done.written, done.snippets) == (2, 2, 0, 3, 3)
+    assert len(state["points"]) == len(state["snippets"]) == state["count"] == state["entry"].snippets == 3
+    wanted = {
+        one.id: one
+        for path in ("trees.md", "more.md")
+        for one in slice_text(Path("docs", path).read_text(), path, "docs")
+    }
+    assert {payload["id"]: snippet_of(payload) for payload in state["points"].values()} == wanted
+    assert {name.removesuffix(".md"): read_snippet_file(text) for name, text in state["snippets"].items()} == wanted
+    assert not state["unfinished"]
+
+
+def test_a_snippet_comes_back_from_its_payload():
+    for snippet in slice_text(f"---\ntitle: T\n---\n\n{page('oak', 'elm')}", "a/b.md", "docs"):
+        assert snippet_of(payload_of(snippet)) == snippet
+
+
+def test_where_things_lie():
+    fill("docs", trees=page("oak"))
+    index()
+    assert sorted(path.name for path in Path(".md_index").iterdir() if not path.name.startswith(".")) == [
+        "catalogue.json",
+        "docs",
+    ]
+    there = sorted(path.name for path in Path(".md_index/docs").iterdir() if not path.name.startswith("."))
+    assert there == ["snippets", "terms.json", "vectors", "vectors.files"]
+
+
+def test_batches_go_over_files(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(indexer, "BATCH", 4)
+    write_files = indexer._Run._write_files
+    monkeypatch.setattr(
+        indexer._Run, "_write_files", lambda run, batch: [sizes.append(len(batch)), write_files(run, batch)]
+    )
+    fill("docs", a=page("oak", "elm", "ash"), b=page("fir", "yew", "box"), c=page("may", "bay", "fig", "nut", "pea"))
+    assert index().snippets == 11
+    assert sizes == [4, 4, 3]
+
+
+def test_other_processes_cut_the_same_snippets(monkeypatch):
+    fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
+    index()
+    before = made()
+    shutil.rmtree(".md_index")
+    monkeypatch.setattr(indexer, "INLINE", 1000)
+    index(workers=2)
+    assert made() == before
+
+
+def test_the_database_is_never_crawled():
+    fill("docs", trees=page("oak"))
+    for _ in range(2):
+        assert index(".", "here").files == 1
+    with pytest.raises(CrawlError, match="where the indexes are"):
+        index(".md_index", "self")
+
+
+def test_snippets_hold_nothing_from_elsewhere(monkeypatch):
+    """Not of links out of the folder, of ignored files, of private metadata, of the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", "s3cret-key")
+    write("outside.md", page("s3cret-outside"))
+    write("docs/.gitignore", "private.md\n")
+    private = "---\ntitle: T\n~~note: s3cret-note\n~chat: s3cret-chat\n---\n\n"
+    fill("docs", trees=private + page("oak"), private=page("s3cret-ignored"))
+    os.symlink(Path("outside.md").resolve(), "docs/link.md")
+    done = index()
+    assert [one.doc_path for one in done.skipped] == ["link.md"]
+    assert made()["points"]
+    kept = [path for path in Path(".md_index").rglob("*") if path.is_file()]
+    assert not [path for path in kept if b"s3cret" in path.read_bytes()]
+
+
+# What is left alone
+
+
+def test_unchanged_files_are_not_read_again(reads):
+    fill("docs", trees=page("oak"), more=page("elm"))
+    index()
+    assert sorted(reads) == ["more.md", "trees.md"]
+    before = made()
+    done = index()
+    assert sorted(reads) == ["more.md", "trees.md"]
+    assert (done.read, done.unchanged, done.written, done.files, done.snippets) == (0, 2, 0, 2, 2)
+    assert made() == before
+
+
+def test_a_file_that_was_only_touched_is_read_once_and_not_stored_again(reads):
+    fill("docs", trees=page("oak"))
+    index()
+    os.utime("docs/trees.md", (1, 1))
+    assert [(done.read, done.unchanged, done.written) for done in (index(), index())] == [(1, 1, 0), (0, 1, 0)]
+    assert reads == ["trees.md", "trees.md"]
+
+
+def test_only_what_has_changed_is_written():
+    fill("docs", trees=page("oak", "birch"), more=page("elm"))
+    index()
+    fill("docs", trees=page("oak", "beech"))
+    done = index()
+    assert (done.read, done.unchanged, done.written, done.dropped) == (1, 1, 1, 1)
+    assert search("beech")[0].source.startswith("trees.md#L") and not search("birch")
+    state = made()
+    shutil.rmtree(".md_index")
+    index()
+    assert made() == state  # as if it had been indexed at once
+
+
+def test_what_is_removed_leaves_with_all_that_was_stored_of_it():
+    fill("docs", trees=page("oak"), more=page("elm"), sub=page("fir"))
+    index()
+    Path("docs/more.md").unlink()
+    done = index()
+    assert (done.removed, done.dropped, done.files) == (1, 1, 2)
+    state = made()
+    assert sources(state) == ["sub.md", "trees.md"] and len(state["snippets"]) == 2
+    shutil.rmtree(".md_index")
+    index()
+    assert made() == state
+
+
+def test_a_file_that_cannot_be_read_any_more_leaves():
+    fill("docs", trees=page("oak"), more=page("elm"))
+    index()
+    Path("docs/more.md").write_bytes(b"caf\xe9 " * 100)
+    done = index()
+    assert [one.doc_path for one in done.skipped] == ["more.md"]
+    assert sources(made()) == ["trees.md"]
+
+
+def test_a_folder_that_cannot_be_looked_into_for_once_keeps_its_place(monkeypatch):
+    fill("docs", trees=page("oak"))
+    fill("docs/sub", more=page("elm"))
+    index()
+    crawl = indexer.crawl
+
+    def without_sub(*given, **named):
+        yield walk.Skipped("sub/", "may not be read: permission denied")
+        yield from (one for one in crawl(*given, **named) if not one.doc_path.startswith("sub/"))
+
+    monkeypatch.setattr(indexer, "crawl", without_sub)
+    assert index().removed == 0
+    assert sources(made()) == ["sub/more.md", "trees.md"]
+
+
+def test_a_file_that_vanishes_between_crawl_and_read_is_listed(monkeypatch):
+    fill("docs", trees=page("oak"), more=page("elm"))
+    read = walk.read
+
+    def vanishing(found):
+        if found.doc_path == "more.md":
+            found.path.unlink()
+        return read(found)
+
+    monkeypatch.setattr(walk, "read", vanishing)
+    done = index()
+    assert [(one.doc_path, one.reason) for one in done.skipped] == [("more.md", "gone since it was found")]
+    assert done.files == 1
+
+
+def test_a_large_file_is_indexed_with_advice():
+    write("docs/large.md", page(*(f"word{at}" for at in range(2200))))
+    write("docs/huge.md", "word " * 2_200_000)
+    done = index()
+    assert [(one.doc_path, "split" in one.reason) for one in done.large] == [("large.md", True)]
+    assert [(one.doc_path, "split" in one.reason) for one in done.skipped] == [("huge.md", True)]
+    assert done.files == 1 and search("word1234")[0].source.startswith("large.md#L")
+
+
+def test_a_new_description_alone_changes_the_catalogue_alone(reads):
+    fill("docs", trees=page("oak"))
+    index(description="Trees")
+    state = made()
+    index(description="Woods")
+    after = made()
+    assert after["entry"].description == "Woods" and after["points"] == state["points"] and reads == ["trees.md"]
+
+
+# What cannot be
+
+
+def test_one_name_is_one_folder():
+    fill("docs", trees=page("oak"))
+    fill("other", more=page("elm"))
+    index("docs", "docs")
+    with pytest.raises(CrawlError, match=r"is of the folder .*docs: choose another name"):
+        index("other", "docs")
+    with pytest.raises(CrawlError, match="differs by more than case"):
+        index("other", "Docs")
+    shutil.move("docs", "moved")
+    assert index("moved", "docs").unchanged == 1
+
+
+def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_made():
+    fill("docs", trees=page("oak"))
+    for name in ("../out", "a/b", ".."):
+        with pytest.raises(CrawlError, match="cannot be the name"):
+            index("docs", name)
+    with pytest.raises(CrawlError, match="no folder"):
+        index("nowhere", "docs")
+    assert os.listdir() == ["docs"]
+
+
+def test_other_models_are_refused_in_a_sentence():
+    from lmm_core.models.bm25 import Bm25Encoder
+
+    def german(known=None):
+        encoder = bm25()
+        encoder.sparse = Bm25Encoder("de")
+        return encoder
+
+    fill("docs", trees=page("oak"))
+    index()
+    before = made()
+    with pytest.raises(CrawlError, match=r"'docs' was made otherwise \(word model bm25/english, now bm25/german\)"):
+        index(encoder_for=german)
+    assert made() == before
+
+
+def test_two_processes_do_not_change_an_index_at_once(monkeypatch):
+    fill("docs", trees=page("oak"))
+    monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.05)
+    index()
+    hold = "import sys, pathlib\nfrom lmm_core.store.folder_lock import FolderLock\nlock = FolderLock(pathlib.Path('.md_index/docs'))\nlock.take()\nprint('held', flush=True)\nsys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(StoreError, match=rf"in use by another process \(pid {other.pid}\)"):
+            index()
+        other.stdin.close()
+    assert index().unchanged == 1
+
+
+# Interruptions
+
+
+# Ends the process before its n-th change: of the store, of a snippet file, of the catalogue.
+KILLED = """
+import os, sys
+from pathlib import Path
+from lmm_core.crawl import catalogue, indexer
+from lmm_core.store.edge_store import EdgeStore
+from tests.crawl.indexed import index
+left = int(sys.argv[1])
+def counted(work):
+    def counting(*given, **named):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), 9)
+        return work(*given, **named)
+    return counting
+for owner, names in ((EdgeStore, "create upsert delete"), (Path, "write_bytes unlink touch"), (catalogue, "save_markdown")):
+    for name in names.split():
+        setattr(owner, name, counted(getattr(owner, name)))
+indexer.BATCH = 2
+index()
+print(int(sys.argv[1]) - left)
+"""
+
+
+def killed(at):
+    """Run until the n-th change; returns how many there were, None where it was killed."""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run([sys.executable, "-c", KILLED, str(at)], capture_output=True, text=True, env=environment)
+    assert done.returncode in (0, -9), done.stderr
+    return int(done.stdout) if done.returncode == 0 else None
+
+
+def first_version():
+    fill("docs", a=page("oak", "elm", "ash"), b=page("fir"), c=page("yew", "box"))
+
+
+def second_version():
+    fill("docs", a=page("oak", "may", "ash", "bay"), d=page("fig"))
+    Path("docs/b.md").unlink()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("update", [False, True], ids=["first run", "update"])
+def test_a_run_that_is_killed_at_any_moment_is_completed_by_the_next(update):
+    first_version()
+    if update:
+        index()
+        second_version()
+    shutil.copytree(".md_index" if update else "docs", "before")
+    changes = killed(10_000)
+    wanted = made()
+    assert changes > 12
+    for at in range(0, changes, 1 if update else 2):
+        shutil.rmtree(".md_index")
+        if update:
+            shutil.copytree("before", ".md_index")
+        assert killed(at) is None
+        index()
+        assert made() == wanted, at
+
+
+def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monkeypatch):
+    first_version()
+    monkeypatch.setattr(indexer, "BATCH", 2)
+    written = indexer._Run._close_files
+    monkeypatch.setattr(indexer._Run, "_close_files", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        index()
+    monkeypatch.setattr(indexer._Run, "_close_files", written)
+    assert os.listdir(".md_index/docs/snippets")
+    fill("docs", a=page("may"))
+    Path("docs/b.md").unlink()
+    index()
+    state = made()
+    shutil.rmtree(".md_index")
+    index()
+    assert made() == state
+
+
+@pytest.mark.parametrize("missing", [TERMS, SNIPPETS])
+def test_what_can_be_made_again_is_made_again(missing):
+    fill("docs", trees=page("oak", "elm"))
+    index()
+    state, path = made(), DATABASE.folder("docs") / missing
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if missing == SNIPPETS:
+        (DATABASE.folder("docs") / TERMS).unlink()  # a folder that is made anew has none of both
+    assert index().unchanged == 1
+    assert made() == state
+
+
+# On a server
+
+
+def test_a_server_holds_the_collections_and_the_folder_the_rest():
+    fill("docs", trees=page("oak", "elm"), more=page("fir"))
+    with QdrantServer() as server:
+        database = Database(Path(".md_index"), RemoteSource(server.url))
+        assert index(database=database).snippets == 3
+        assert sorted(one.name for one in server.client.get_collections().collections) == [
+            "docs.vectors",
+            "docs.vectors.files",
+        ]
+        assert sorted(os.listdir(".md_index/docs")) == [".lock", ".queue", "snippets", "terms.json"]
+        assert [match.source for match in search("elm", database=database)] == ["trees.md#L7-L9"]
+        Path("docs/more.md").unlink()
+        assert index(database=database).dropped == 1
+        assert len(made(database=database)["points"]) == 2 and not search("fir", database=database)
+
+
+def test_on_a_server_too_one_process_changes_an_index_at_a_time(monkeypatch):
+    monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.05)
+    fill("docs", trees=page("oak"))
+    with QdrantServer() as server:
+        database = Database(Path(".md_index"), RemoteSource(server.url))
+        index(database=database)
+        opened = database.open("docs", to_change=True)
+        with pytest.raises(StoreError, match="open in this program already"):
+            index(database=database)
+        assert search("oak", database=database)
+        opened.close()

@@ -1,0 +1,320 @@
+"""Search in indexed folders: what is found, and one ranking over several indexes."""
+
+import asyncio
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lmm_core.crawl import search as searching
+from lmm_core.crawl.catalogue import TERMS, Database
+from lmm_core.crawl.search import Indexes, cut
+from lmm_core.crawl.walk import CrawlError
+from lmm_core.models.bm25 import Bm25Encoder
+from lmm_core.models.openai_embedder import OpenAIEmbedder
+from lmm_core.models.roles import Requests, parse_name
+from lmm_core.models.sources import known_sources
+from lmm_core.store.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
+from lmm_core.store.folder_lock import FolderLock
+from lmm_core.store.vector_store import StoreError
+from tests.commands import write
+from tests.crawl.indexed import DATABASE, bm25, fill, index, page, search
+from tests.embedding_server import EmbeddingServer
+
+PHRASE = "the quokka hums at dusk"
+
+
+def shown(matches):
+    return [(match.index, match.source) for match in matches]
+
+
+class Colours(EmbeddingServer):
+    """Embeds a text by the colours that it names; a text without one is grey."""
+
+    def vector(self, text):
+        return [1.0 + text.count("crimson"), 1.0 + text.count("azure"), 1.0]
+
+
+@pytest.fixture
+def hybrid(monkeypatch):
+    """An encoder with an embedding model on loopback; its name is the model's."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    with Colours() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
+        def encoder(known=None, model="openai/colours"):
+            embedder = OpenAIEmbedder(parse_name(model, known_sources({})), known_sources({})["openai"], Requests())
+            return Encoder(QdrantEmbeddingModel.HYBRID, embedder, Bm25Encoder("en"), EncodingModel.HYBRID)
+
+        encoder.server = server
+        yield encoder
+
+
+@pytest.fixture
+def opens(monkeypatch):
+    """The names of all indexes that are opened."""
+    names, work = [], Database.open
+
+    def opened(database, name, *given):
+        names.append(name)
+        return work(database, name, *given)
+
+    monkeypatch.setattr(Database, "open", opened)
+    return names
+
+
+# One index
+
+
+@pytest.mark.parametrize("encoding", ["bm25", "hybrid"])
+def test_a_unique_phrase_is_in_the_top_hit(encoding, hybrid):
+    """The specification's `index_roundtrip`."""
+    fill(
+        "docs",
+        trees=page("oak", "birch"),
+        animals=page("kangaroo") + f"# Sounds\n\nAt the lake {PHRASE}, they say.\n\n" + page("emu"),
+    )
+    encoder = bm25 if encoding == "bm25" else hybrid
+    index(encoder_for=encoder)
+    best = search(f"when does {PHRASE}?", encoder_for=encoder)[0]
+    assert PHRASE in best.snippet and best.source.startswith("animals.md#L")
+    start, end = (int(part.strip("L")) for part in best.source.partition("#")[2].split("-"))
+    lines = Path("docs/animals.md").read_text().splitlines()[start - 1 : end]
+    assert any(PHRASE in line for line in lines)
+
+
+def test_a_result_says_where_it_is_from():
+    fill("docs/deep", trees=page("oak"))
+    index("docs", "plants")
+    [found] = search("oak")
+    assert found.as_json() == {
+        "index": "plants", "score": found.score, "snippet": found.snippet, "source": "deep/trees.md#L1-L5",
+    }  # fmt: skip
+    assert found.score > 0
+
+
+def test_snippets_are_cut_at_a_word():
+    assert cut("word " * 50) == ("word " * 50).strip()
+    long = cut("wörter " * 200)
+    assert 400 < len(long) <= 502 and long.endswith("wörter …")
+    assert len(cut("x" * 2000)) == 502
+
+
+def test_so_many_are_found_as_are_asked_for():
+    fill("docs", trees=page(*(f"word{at}" for at in range(30))))
+    index()
+    assert [len(search("explained", k=k)) for k in (1, 7, 60)] == [1, 7, 30]
+
+
+def test_a_query_without_words_finds_nothing():
+    fill("docs", trees=page("oak"))
+    index()
+    assert search("the of and") == []
+
+
+def test_an_unknown_index_is_told_of_with_those_there_are():
+    with pytest.raises(CrawlError, match=r"nothing is indexed in \.md_index yet: lmm md-index"):
+        search("oak")
+    fill("docs", trees=page("oak"))
+    index("docs", "manuals")
+    with pytest.raises(
+        CrawlError, match=r"no index 'manual': there are manuals, and 'all' for all; was 'manuals' meant\?"
+    ):
+        search("oak", "manual")
+
+
+# Several indexes
+
+
+def test_all_indexes_are_searched_or_one():
+    fill("garden", trees=page("oak", "rose"))
+    fill("kitchen", bowls=page("oak", "spoon"))
+    index("garden"), index("kitchen")
+    assert sorted(shown(search("oak"))[:2]) == [("garden", "trees.md#L1-L5"), ("kitchen", "bowls.md#L1-L5")]
+    assert shown(search("oak", "kitchen")) == [("kitchen", "bowls.md#L1-L5")]
+
+
+def rare_and_common():
+    """`walnut` is rare in all, and common in `walnuts`; `recipe` is common in all, and rare
+    in `walnuts`."""
+    fill("walnuts", **{f"page{at}": page("walnut") for at in range(30)}, one=page("recipe"))
+    fill("cooking", **{f"page{at}": page(f"recipe of dish{at}") for at in range(60)})
+    index("walnuts"), index("cooking")
+
+
+def test_ranking_is_by_how_rare_a_word_is_in_all_that_is_searched():
+    rare_and_common()
+    found = search("walnut recipe", k=40)
+    assert [match.index for match in found[:30]] == ["walnuts"] * 30 and {match.score for match in found[:30]} == {
+        found[0].score
+    }
+    assert all("walnut" in match.snippet for match in found[:30])
+
+
+def test_with_an_idf_of_each_index_that_order_would_be_wrong(monkeypatch):
+    """What the test above guards against: each index weighs words by itself."""
+    rare_and_common()
+    by_itself = {}
+    for name in ("walnuts", "cooking"):
+        by_itself |= {(name, match.source): match.score for match in search("walnut recipe", name, k=70)}
+    best = max(by_itself, key=by_itself.get)
+    assert best == ("walnuts", "one.md#L1-L5")  # which is about no walnut
+
+
+def test_what_is_best_by_all_is_a_candidate_though_its_index_puts_it_last(monkeypatch):
+    """In `mixed`, `walnut` is on most pages: by that index's own IDF the pages about a
+    recipe come first, and they alone would be candidates."""
+    monkeypatch.setattr(searching, "DEPTH", 3)
+    fill(
+        "mixed", **{f"nut{at}": page("walnut") for at in range(30)}, **{f"dish{at}": page("recipe") for at in range(8)}
+    )
+    fill("cooking", **{f"page{at}": page("recipe") for at in range(90)})
+    index("mixed"), index("cooking")
+    assert "walnut" in search("walnut recipe", k=1)[0].snippet
+
+
+def test_scores_are_those_of_one_index_with_all_pages():
+    """Two indexes give the scores that their pages have in one."""
+    pages = {f"page{at}": page("oak" if at % 3 else "elm", f"word{at}") for at in range(9)}
+    fill("one", **dict(list(pages.items())[:6]))
+    fill("two", **dict(list(pages.items())[6:]))
+    fill("both", **pages)
+    index("one"), index("two")
+    apart = search("which elm is explained with word4", k=20)
+    index("both")
+    together = search("which elm is explained with word4", "both", k=20)
+    assert sorted(match.source for match in apart) == sorted(match.source for match in together)
+    assert [match.score for match in apart] == pytest.approx([match.score for match in together], abs=1e-5)
+
+
+def test_the_five_best_indexes_are_searched(opens):
+    for at in range(7):
+        fill(f"index{at}", one=page("oak"), two=page(f"special{at}"))
+        index(f"index{at}")
+    opens.clear()
+    assert search("special6 oak")[0].index == "index6"
+    assert len(opens) == 5 and "index6" in opens
+
+
+def test_dense_and_sparse_rankings_over_all_indexes_are_fused(hybrid):
+    fill("warm", a=page("crimson crimson crimson lamp"), b=page("oven"))
+    fill("cold", a=page("azure azure azure sky"), b=page("crimson ice"))
+    index("warm", encoder_for=hybrid), index("cold", encoder_for=hybrid)
+    found = search("crimson " * 9, encoder_for=hybrid)
+    assert shown(found)[0] == ("warm", "a.md#L1-L5") and shown(found)[1] == ("cold", "b.md#L1-L5")
+    assert found[0].score == pytest.approx(1.0)  # first by both: 1/2 + 1/2
+
+
+def test_a_query_is_embedded_once_for_all_indexes(hybrid):
+    for name in ("one", "two", "three"):
+        fill(name, a=page("crimson"))
+        index(name, encoder_for=hybrid)
+    before = hybrid.server.count
+    search("crimson", encoder_for=hybrid)
+    assert hybrid.server.count == before + 1
+
+
+# Other models
+
+
+def test_an_index_of_another_embedding_model_is_told_of(hybrid):
+    fill("docs", trees=page("crimson"))
+    index(encoder_for=hybrid)
+
+    def other(known=None):
+        return hybrid(model="openai/other")
+
+    with pytest.raises(
+        CrawlError, match=r"'docs' was made otherwise \(embedding model openai/colours, now openai/other\): conf"
+    ):
+        search("crimson", "docs", encoder_for=other)
+    with pytest.raises(CrawlError, match="embedding model openai/colours, now openai/other"):
+        index(encoder_for=other)
+
+
+def test_of_all_indexes_those_of_other_models_are_compared_by_words_or_left_out(hybrid):
+    fill("one", a=page("crimson oak"))
+    fill("two", a=page("azure oak"))
+    fill("words", a=page("plain oak"))
+    index("one", encoder_for=hybrid), index("two", encoder_for=hybrid), index("words", encoder_for=bm25)
+    assert sorted(match.index for match in search("oak", encoder_for=hybrid)) == ["one", "two", "words"]
+
+
+def test_indexes_of_another_language_are_left_out_with_a_warning():
+    def german(known=None):
+        encoder = bm25()
+        return replace(encoder, sparse=Bm25Encoder("de"))
+
+    fill("one", a=page("oak")), fill("two", a=page("oak")), fill("drei", a=page("oak"))
+    index("one"), index("two"), index("drei", encoder_for=german)
+    told = []
+    assert sorted(match.index for match in search("oak", warn=told.append)) == ["one", "two"]
+    assert len(told) == 1 and "left out: the index 'drei' was made otherwise" in told[0]
+
+
+def test_without_its_terms_an_index_is_searched_all_the_same():
+    fill("docs", trees=page("oak"))
+    index()
+    (DATABASE.folder("docs") / TERMS).unlink()
+    told = []
+    assert search("oak", warn=told.append)
+    assert "until lmm md-index runs again" in told[0]
+
+
+# Open indexes
+
+
+def test_indexes_stay_open_until_another_process_waits(opens):
+    fill("docs", trees=page("oak", "elm"))
+    index()
+    opens.clear()
+    take = "import pathlib\nfrom lmm_core.store.folder_lock import FolderLock\nlock = FolderLock(pathlib.Path('.md_index/docs'))\nlock.take()\nprint('taken')"
+
+    async def work():
+        indexes = Indexes(DATABASE, bm25)
+        assert all(await asyncio.gather(*(indexes.search("oak") for _ in range(5))))
+        assert await indexes.search("elm")
+        assert opens == ["docs"]
+        other = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", take], capture_output=True, text=True)
+        assert other.stdout == "taken\n", other.stderr
+        assert await indexes.search("oak") and opens == ["docs", "docs"]
+        await indexes.close()
+
+    asyncio.run(work())
+
+
+def test_what_another_run_has_written_is_found_at_once():
+    fill("docs", trees=page("oak"))
+    index()
+
+    async def work():
+        indexes = Indexes(DATABASE, bm25)
+        assert not await indexes.search("walnut")
+        fill("docs", more=page("walnut"))
+        await asyncio.to_thread(index)  # in this process, while the indexes are open
+        assert (await indexes.search("walnut"))[0].source == "more.md#L1-L5"
+        await indexes.close()
+
+    asyncio.run(work())
+
+
+def test_an_index_in_use_is_told_of_or_left_out_of_all(monkeypatch):
+    monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.05)
+    fill("one", a=page("oak")), fill("two", a=page("oak"))
+    index("one"), index("two")
+    held = FolderLock(DATABASE.folder("two"))
+    held.take()
+    told = []
+    assert [match.index for match in search("oak", warn=told.append)] == ["one"]
+    assert "left out: the index in .md_index/two is open" in told[0]
+    with pytest.raises(StoreError, match="two is open"):
+        search("oak", "two")
+    held.release()
+
+
+def test_ask_another_word():
+    write("docs/notes.md", page("Löwenzahn"))
+    index()
+    assert search("LÖWENZAHN")[0].source == "notes.md#L1-L5"
