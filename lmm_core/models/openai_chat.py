@@ -93,8 +93,8 @@ class OpenAIChat:
         if request.schema and with_schema:
             schema = {"name": "reply", "strict": True, "schema": dict(request.schema)}
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if request.tools:
-            options["tools"] = [dict(tool) for tool in request.tools]
+        if request.tools:  # not as an argument: the client would look through all schemas each time
+            options["extra_body"] = {"tools": [dict(tool) for tool in request.tools]}
         options["messages"] = [_message(message) for message in request.messages]
         try:
             completion: Any = await _stream(create, options, show, self.name) if show else None

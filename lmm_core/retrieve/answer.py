@@ -92,8 +92,12 @@ class Conversation:
         """The answer to a question; `show` is told its parts as they come. kind: a type of
         material that is asked for. Raises StoreError, RetrieveError and ModelError: a
         BrokenAnswer where some of the answer has been shown."""
-        show = show or (lambda part: None)
         found, context = await self.look(question, kind)
+        return await self.answer(question, found, context, show)
+
+    async def answer(self, question: str, found: Found, context: Context, show: Show | None = None) -> Answer:
+        """The answer to a question that has been looked up; the rest as `ask`."""
+        show = show or (lambda part: None)
         if self.asker is None:
             answer = stand_in_answer(question, found, context, self.retriever.library.language)
             show(answer.text)

@@ -1,0 +1,215 @@
+"""How long students wait for the first word of `lmm serve` when many ask at once, and whether its memory grows.
+
+python benchmarks/serve.py [--askers 50] [--delay 0.3] [--requests 10000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+
+import psutil
+from tables import machine, print_table, say
+
+ROOT = Path(__file__).parents[1]
+BOOK = ROOT / "sample-book"
+COPIES = 25  # of the book: about 3,000 chunks
+ROUNDS = 6
+WANTED = 0.600  # seconds to the first token, for 19 of 20
+SAMPLES = 10  # of the memory
+GROWTH = 0.05  # of the memory between its first sample and its last
+QUESTIONS = (
+    "When does the mean mislead?",
+    "What is the standard error?",
+    "How do I know that my residuals are fine?",
+    "What does a confidence interval say?",
+    "How large should my sample be?",
+    "What is a residual plot good for?",
+    "Why is the median robust?",
+)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One answer: seconds to its first token and to its end; whether it was whole."""
+
+    first: float
+    whole: float
+    good: bool
+
+
+def write_book(folder: Path) -> None:
+    """The sample book, each chapter many times as long."""
+    for path in BOOK.glob("*.md"):
+        header, body = re.fullmatch(r"(---\n.*?\n---\n)?(.*)", path.read_text(encoding="utf-8"), re.S).groups("")
+        copies = "\n\n".join(body.replace("{#", f"{{#c{number}-") for number in range(COPIES))
+        (folder / path.name).write_text(header + copies, encoding="utf-8", newline="")
+
+
+async def ask(port: int, question: str) -> Heard:
+    """Ask, and read to the end. By hand: a client would take more processor time than the server."""
+    body = json.dumps({"question": question}).encode()
+    head = f"POST /ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    began, first, data = time.perf_counter(), 0.0, b""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head.encode() + body)
+    while part := await reader.read(1 << 16):
+        data += part
+        if not first and b"event: part" in data:
+            first = time.perf_counter() - began
+    writer.close()
+    return Heard(first, time.perf_counter() - began, b"event: done" in data and bool(first))
+
+
+async def rounds(port: int, askers: int) -> list[Heard]:
+    """All ask in the same moment, some times over."""
+    heard: list[Heard] = []
+    for number in range(ROUNDS):
+        asked = [f"{QUESTIONS[at % len(QUESTIONS)]} ({number}, {at})" for at in range(askers)]
+        heard += await asyncio.gather(*(ask(port, question) for question in asked))
+    return heard
+
+
+async def without_end(port: int, askers: int) -> list[Heard]:
+    """Each asks again as soon as it has an answer."""
+
+    async def one(at: int) -> list[Heard]:
+        return [await ask(port, f"{QUESTIONS[(at + turn) % len(QUESTIONS)]} ({at})") for turn in range(ROUNDS)]
+
+    return [heard for some in await asyncio.gather(*map(one, range(askers))) for heard in some]
+
+
+async def spread(port: int, askers: int) -> list[Heard]:
+    """Each asks at some moment of a second, each second."""
+
+    async def one(at: int) -> list[Heard]:
+        heard = []
+        await asyncio.sleep(at / askers)
+        for turn in range(ROUNDS):
+            until = time.perf_counter() + 1.0
+            heard.append(await ask(port, f"{QUESTIONS[(at + turn) % len(QUESTIONS)]} ({at})"))
+            await asyncio.sleep(max(0.0, until - time.perf_counter()))
+        return heard
+
+    return [heard for some in await asyncio.gather(*map(one, range(askers))) for heard in some]
+
+
+WAYS = {"one a second each": spread, "all in the same moment": rounds, "again at once": without_end}
+
+
+@contextmanager
+def started(command: Sequence[str], wanted: str, folder: Path, **env: str) -> Iterator[tuple[str, int]]:
+    """A process, with what it prints of a pattern, and its number."""
+    log = folder / f"{time.monotonic_ns()}.log"
+    with log.open("w") as file:
+        process = subprocess.Popen(command, cwd=folder, stdout=file, stderr=file, env=os.environ | env)
+    try:
+        until = time.monotonic() + 60
+        while not (found := re.search(wanted, log.read_text())):
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"{command}: {log.read_text()}")
+            time.sleep(0.1)
+        yield found[1], process.pid
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@contextmanager
+def serving(folder: Path, delay: float, queries: str) -> Iterator[tuple[int, int]]:
+    """A server with a model that takes so many seconds; its port and its process."""
+    (folder / "config.toml").write_text(f'[ask]\nqueries = "{queries}"\n[serve]\nrate = 1000000\n', encoding="utf-8")
+    python, source = sys.executable, {"PYTHONPATH": str(ROOT)}
+    with ExitStack() as stack:
+        model = [python, "-m", "tests.model_server", "--delay", str(delay)]
+        url, _ = stack.enter_context(started(model, r"(http://\S+)", folder, **source))
+        keys = {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": url}
+        server = [python, "-m", "lmm_core", "serve", "--port", "0"]
+        port, pid = stack.enter_context(started(server, r"at http://127\.0\.0\.1:(\d+)/", folder, **source, **keys))
+        asyncio.run(ask(int(port), QUESTIONS[0]))
+        yield int(port), pid
+
+
+def waits(folder: Path, askers: int, delay: float) -> None:
+    """Table (a)."""
+    rows = []
+    for queries in ("keywords", "model"):
+        say(f"waits: {queries}")
+        with serving(folder, delay, queries) as (port, pid):
+            for name, way in WAYS.items():
+                before = sum(psutil.Process(pid).cpu_times()[:2])
+                heard = asyncio.run(way(port, askers))
+                spent = sum(psutil.Process(pid).cpu_times()[:2]) - before
+                good = [one for one in heard if one.good]
+                firsts = sorted(one.first for one in good) or [0.0, 0.0]
+                rows.append([
+                    queries, name, str(len(heard)), str(len(heard) - len(good)), *(f"{1000 * one:.0f}" for one in (
+                        median(firsts), quantiles(firsts, n=20)[-1], firsts[-1], spent / len(heard))),
+                    f"<= {1000 * WANTED:.0f}" if queries == "keywords" else "",
+                ])  # fmt: skip
+    columns = ["queries by", "askers", "answers", "failed", "first token", "p95", "slowest", "processor", "wanted p95"]
+    print_table(f"(a) {askers} askers, a model of {1000 * delay:.0f} ms: milliseconds", columns, rows)
+
+
+def memory(folder: Path, requests: int) -> None:
+    """Table (b)."""
+    say("memory")
+    rows, first = [], 0.0
+    with serving(folder, 0.0, "keywords") as (port, pid):
+        for sample in range(SAMPLES + 1):
+            failed = asyncio.run(_many(port, requests // SAMPLES)) if sample else 0
+            size = psutil.Process(pid).memory_info().rss / 1e6
+            first = size if sample == 1 else first
+            grown = f"{100 * (size / first - 1):+.1f}%" if first else ""
+            rows.append([f"{sample * (requests // SAMPLES):,}", str(failed), f"{size:.1f}", grown])
+    rows[-1].append(f"<= {100 * GROWTH:+.0f}%")
+    print_table("(b) Memory of the server (RSS)", ["answers", "failed", "MB", "grown", "wanted"],
+                [[*row, ""][:5] for row in rows])  # fmt: skip
+
+
+async def _many(port: int, count: int) -> int:
+    """Ask so often, eight at a time; returns how many answers failed."""
+    left, failed = iter(range(count)), 0
+
+    async def one() -> None:
+        nonlocal failed
+        for at in left:
+            failed += not (await ask(port, f"{QUESTIONS[at % len(QUESTIONS)]} ({at})")).good
+
+    await asyncio.gather(*(one() for _ in range(8)))
+    return failed
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description="lmm serve: waits and memory")
+    parser.add_argument("--askers", type=int, default=50, metavar="N")
+    parser.add_argument("--delay", type=float, default=0.3, metavar="SECONDS", help="of the model")
+    parser.add_argument("--requests", type=int, default=10_000, metavar="N", help="for the memory; 0: not measured")
+    chosen = parser.parse_args()
+    print(machine())
+    with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
+        folder = Path(name)
+        os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+        write_book(folder)
+        subprocess.run([sys.executable, "-m", "lmm_core", "index", "-q", "."], cwd=folder, check=True,
+                       env=os.environ | {"PYTHONPATH": str(ROOT)})  # fmt: skip
+        waits(folder, chosen.askers, chosen.delay)
+        if chosen.requests:
+            memory(folder, chosen.requests)
+
+
+if __name__ == "__main__":
+    main()

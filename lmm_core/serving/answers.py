@@ -1,0 +1,252 @@
+"""Answers as events: what the notes have, and the model's words as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from starlette.exceptions import HTTPException
+
+from ..ask import SharedLibrary, conversation
+from ..model_pool import Models
+from ..models.chat import Asker
+from ..models.sources import STAND_IN, ModelError
+from ..project import Project
+from ..retrieve.answer import Answer, Conversation
+from ..retrieve.context import Context, Source
+from ..retrieve.library import Library, RetrieveError
+from ..retrieve.outline import make_outline
+from ..retrieve.passages import Passage
+from ..retrieve.retriever import Found, Retriever
+from ..retrieve.tools import Tools
+from ..store.refresh import FILES
+from ..store.vector_store import StoreError
+from .questions import Question, QuestionLog
+
+WAIT = 10.0  # seconds for an index that another process has (`lmm index` writes to it)
+AGAIN = 0.2  # seconds after which it is tried again
+RETRY = 5.0  # seconds after which a reader may try again
+SHOWN = 1_200  # characters of a source's text
+MOST_HITS = 20
+NO_MODEL = "The model cannot be asked just now. Try again later."
+BROKEN = "The model stopped in the middle of the answer. Ask again for a whole one."
+SLOW = "The answer did not come in time. Ask again, or ask for less."
+NOT_NOW = "The notes cannot be read just now; they may be in the middle of an update. Try again in a few seconds."
+EMPTY = "There are no notes to ask here yet."
+
+Result = TypeVar("Result")
+Tell = Callable[[str, dict[str, Any]], None]
+
+
+class ServedModels(Models):
+    """The models of a server. Their replies are not kept on disk, since they are to what
+    students ask; and an error does not end them, since a server goes on."""
+
+    def asker(self, project: Project, role: str) -> Asker:
+        """See `Models`."""
+        asker = super().asker(project, role)
+        asker.cache = None
+        asker.model.stopped = None
+        return asker
+
+    def check(self, project: Project) -> str:
+        """Who will answer. Raises ModelError where a model that is named cannot be asked."""
+        name = self.name(project, "major")
+        if name.source == STAND_IN:
+            return "no model: the best passages are the answer"
+        return self.asker(project, "major").model.name
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What a question has led to, and the conversation that goes on from it."""
+
+    talk: Conversation
+    found: Found
+    context: Context
+
+
+@dataclass
+class Answers:
+    """Answers questions from a project's index, which is open only while it is read, so that
+    `lmm index` can have it in between. log: is told what goes wrong, for the teacher; readers
+    are told no more than what they can do."""
+
+    project: Project
+    models: Models
+    library: SharedLibrary
+    log: Callable[[str], None]
+    questions: QuestionLog | None = None
+
+    def __post_init__(self) -> None:
+        self._tools = Tools(self.library)
+
+    async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
+        """Do something with the library; one that another process has is waited for. Raises
+        HTTPException."""
+        until = time.monotonic() + wait
+        while True:
+            try:
+                async with self.library.use() as library:
+                    return await work(library)
+            except StoreError as error:
+                if time.monotonic() > until:
+                    self.log(f"the index: {error}")
+                    raise _unavailable(NOT_NOW) from None
+            except RetrieveError as error:
+                self.log(f"the index: {error}")
+                raise _unavailable(EMPTY) from None
+            except ModelError as error:
+                self.log(f"the model: {error}")
+                raise _unavailable(NO_MODEL) from None
+            await asyncio.sleep(AGAIN)
+
+    # Questions
+
+    async def look(self, question: Question) -> Looked:
+        """What fits a question. Raises HTTPException."""
+
+        async def work(library: Library) -> Looked:
+            kind = await _known_kind(question.kind, library)
+            talk = conversation(self.project, self.models, library, tools=self._tools)
+            talk.history = list(question.history)
+            return Looked(talk, *await talk.look(question.text, kind))
+
+        return await self.read(work)
+
+    async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
+        """Tell the events of an answer: sources, its parts, and how it ended."""
+        found, shown = looked.found, looked.context.sources
+        tell("sources", sources_data(shown, found.kind))
+        parts = 0
+
+        def show(part: str) -> None:
+            nonlocal parts
+            parts += bool(part)
+            if part:
+                tell("part", {"text": part})
+
+        try:
+            answer = await looked.talk.answer(question.text, found, looked.context, show)
+        except ModelError as error:
+            self.log(f"the model: {error}")
+            tell("error", {"error": BROKEN if parts else NO_MODEL})
+            return
+        if len(answer.sources) > len(shown):  # a tool has added some
+            tell("sources", sources_data(answer.sources, found.kind))
+        tell("done", answer_data(answer))
+        self._remember(answer)
+
+    def _remember(self, answer: Answer) -> None:
+        """Log the question, where that is wanted, with the first source that is cited."""
+        if self.questions is None:
+            return
+        cited = next((one for one in answer.sources if one.number in answer.cited[:1]), None)
+        section = f"{cited.source}#{cited.anchor}" if cited and cited.anchor else cited.source if cited else ""
+        try:
+            self.questions.add(answer.question, section)
+        except OSError as error:
+            self.log(f"{self.questions.path}: a question is not logged: {error.strerror}")
+
+    # Without a model
+
+    async def search(self, query: str, kind: str, limit: int) -> dict[str, Any]:
+        """The passages that fit a query best. Raises HTTPException."""
+
+        async def work(library: Library) -> Found:
+            return await Retriever(library).retrieve(query, await _known_kind(kind, library))
+
+        found = await self.read(work)
+        hits = [hit_data(passage, found.kind) for passage in found.passages[:limit]]
+        return {"query": found.text, "type": found.kind, "hits": hits}
+
+    async def outline(self) -> dict[str, Any]:
+        """Titles, places and summaries of all sections. Raises HTTPException."""
+        material = await self.read(Library.material)
+        entries = await asyncio.to_thread(make_outline, material)
+        return {"sections": [asdict(entry) for entry in entries], "kinds": dict(sorted(material.kinds.items()))}
+
+    async def health(self) -> dict[str, Any]:
+        """How much there is, and since when. Raises HTTPException."""
+        material = await self.read(Library.material, 0.0)
+        indexed = await asyncio.to_thread(last_refresh, self.project)
+        return {
+            "status": "ok",
+            "documents": len(material.documents),
+            "sections": len(material.sections),
+            "kinds": sorted(material.kinds),
+            "indexed": indexed.isoformat(timespec="seconds") if indexed else None,
+        }
+
+
+def _unavailable(error: str) -> HTTPException:
+    return HTTPException(503, error, {"Retry-After": f"{RETRY:.0f}"})
+
+
+async def _known_kind(kind: str, library: Library) -> str:
+    """A type as the material spells it, "" for none. Raises HTTPException."""
+    if not kind.strip():
+        return ""
+    spelled = {known.casefold(): known for known in await library.kinds()}
+    if kind.strip().casefold() not in spelled:
+        there = ", ".join(spelled.values()) or "none"
+        raise HTTPException(400, f"There is no material of this type; there is: {there}.")
+    return spelled[kind.strip().casefold()]
+
+
+def last_refresh(project: Project) -> datetime | None:
+    """When something in the index has changed last; None where it is no folder. The record of
+    files is what a refresh writes last, and its log what changes only by writing."""
+    index = project.index
+    if index.url or index.memory:
+        return None
+    logs = Path(project.root, index.folder, index.collection + FILES, "shard", "wal").glob("*")
+    times = [path.stat().st_mtime for path in logs]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+# As JSON
+
+
+def event_bytes(event: str, data: dict[str, Any]) -> bytes:
+    """A server-sent event. Its data is ASCII: of a sign that comes in two parts, each is
+    half of it, and no UTF-8."""
+    return f"event: {event}\ndata: {json.dumps(data)}\n\n".encode("ascii")
+
+
+def sources_data(sources: Sequence[Source], kind: str) -> dict[str, Any]:
+    """What a reader who asked for a type ("" for none) is told of sources."""
+    return {"sources": [{"number": source.number, **hit_data(source, kind)} for source in sources]}
+
+
+def hit_data(hit: Source | Passage, kind: str) -> dict[str, Any]:
+    """What a reader who asked for a type ("" for none) is told of what was found. Text of a
+    type that was not asked for is left out: it may be the solution of an exercise."""
+    open_text = not hit.kinds or kind in hit.kinds
+    return {**_place(hit.titles, hit), "kinds": hit.kinds, "text": _cut(hit.text) if open_text else ""}
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """How an answer ended."""
+    return {
+        "answered": answer.answered,
+        "cited": answer.cited,
+        "notes": answer.notes,
+        "nearest": [_place(ranked.section.titles, ranked.section) for ranked in answer.nearest],
+        "kinds": answer.kinds,
+        "by": answer.by,
+    }
+
+
+def _place(titles: Sequence[str], there: Any) -> dict[str, Any]:
+    return {"titles": titles, "place": there.place, "anchor": there.anchor}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -1,0 +1,192 @@
+"""The server as a web application: its addresses, and what is sent for each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from .answers import MOST_HITS, SLOW, Answers, event_bytes
+from .guard import Access, Frame, Names, refusal
+from .questions import Question, checked_text, read_body, read_question
+from .rates import Rates
+
+BUSY = 2.0  # seconds after which to try again where too many ask at once
+PATIENCE = 1.0  # seconds for one of them to end
+LAST_WORD = 1.0  # seconds for the event that says that time is up
+HITS = 6
+API = ("/ask", "/search", "/outline", "/health")
+STREAM = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
+
+
+def make_app(answers: Answers, names: Names, token: str, page: Mapping[str, Response]) -> Starlette:
+    """The application. names: what it is known by, and who may ask; token: what who asks has
+    to know, "" for nothing; page: what is shown to all, by its path."""
+    options = answers.project.serve
+
+    @asynccontextmanager
+    async def closing(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await answers.library.close()
+
+    return Starlette(
+        routes=_routes(answers, page),
+        middleware=[
+            Middleware(Frame, names=names, paths=(*API, *page), log=answers.log),
+            Middleware(
+                CORSMiddleware, allow_origins=names.origins, allow_methods=["GET", "POST"],
+                allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],
+            ),
+            Middleware(Access, token=token, rates=Rates(options.rate), free=frozenset(page), dear=frozenset(["/ask"])),
+        ],
+        exception_handlers={HTTPException: _told, Exception: _failed},
+        lifespan=closing,
+    )  # fmt: skip
+
+
+def _routes(answers: Answers, page: Mapping[str, Response]) -> list[Route]:
+    async def search(request: Request) -> Response:
+        asked, most = request.query_params, answers.project.serve.max_question
+        limit = asked.get("k", str(HITS))
+        if not (limit.isascii() and limit.isdigit() and 1 <= int(limit[:9]) <= MOST_HITS):
+            raise HTTPException(400, f"k should be a number from 1 to {MOST_HITS}.")
+        query = checked_text(asked.get("q", ""), most)
+        return JSONResponse(await answers.search(query, asked.get("type", "")[:most], int(limit)))
+
+    async def outline(request: Request) -> Response:
+        return JSONResponse(await answers.outline())
+
+    async def health(request: Request) -> Response:
+        return JSONResponse(await answers.health())
+
+    def shown(response: Response) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def show(request: Request) -> Response:
+            return response
+
+        return show
+
+    return [
+        Route("/ask", Ask(answers), methods=["POST"]),
+        Route("/search", search),
+        Route("/outline", outline),
+        Route("/health", health),
+        *(Route(path, shown(response)) for path, response in page.items()),
+    ]
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    """What was wrong with a request."""
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Our own mistake; the server's log has it."""
+    return refusal(500, "Something went wrong here. Try again later.")
+
+
+class Ask:
+    """`POST /ask`: an answer as server-sent events. When who asks goes away, the work ends."""
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers, self.options = answers, answers.project.serve
+        self.places = asyncio.Semaphore(self.options.concurrency)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            question = read_question(await read_body(Request(scope, receive)), self.options.max_question)
+        except ClientDisconnect:
+            return
+        await _while_connected(self._in_place(question, send), receive)
+
+    async def _in_place(self, question: Question, send: Send) -> None:
+        """Answer when there is a place, which is waited for shortly."""
+        try:
+            await asyncio.wait_for(self.places.acquire(), PATIENCE)
+        except TimeoutError:
+            busy = "Many are asking just now. Try again in a moment."
+            raise HTTPException(429, busy, {"Retry-After": f"{BUSY:.0f}"}) from None
+        try:
+            await self._answer(question, send)
+        finally:
+            self.places.release()
+
+    async def _answer(self, question: Question, send: Send) -> None:
+        until = asyncio.get_running_loop().time() + self.options.timeout
+        try:
+            async with asyncio.timeout_at(until):
+                talk = await self.answers.look(question)
+        except TimeoutError:
+            raise HTTPException(503, SLOW, {"Retry-After": f"{BUSY:.0f}"}) from None
+        queue: asyncio.Queue[bytes] = asyncio.Queue()
+        work = asyncio.create_task(
+            self.answers.answer(talk, question, lambda event, data: queue.put_nowait(event_bytes(event, data)))
+        )
+        work.add_done_callback(lambda done: queue.put_nowait(b""))
+        try:
+            await self._send_all(queue, send, until)
+        finally:
+            await _ended(work)
+        if not work.cancelled():
+            work.result()
+
+    async def _send_all(self, queue: asyncio.Queue[bytes], send: Send, until: float) -> None:
+        """Send events until the empty one, or until time is up."""
+        await send({"type": "http.response.start", "status": 200, "headers": STREAM})
+        try:
+            async with asyncio.timeout_at(until):
+                while events := await asyncio.wait_for(_waiting(queue), self.options.idle_timeout):
+                    await send({"type": "http.response.body", "body": events, "more_body": True})
+        except TimeoutError:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORD):
+                    last = event_bytes("error", {"error": SLOW})
+                    await send({"type": "http.response.body", "body": last, "more_body": True})
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORD):  # who does not read is not waited for
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _waiting(queue: asyncio.Queue[bytes]) -> bytes:
+    """All events that wait, at least one; b"" where there are no more."""
+    events = await queue.get()
+    while events and not queue.empty():
+        event = queue.get_nowait()
+        if not event:
+            queue.put_nowait(b"")  # for the next time
+            break
+        events += event
+    return events
+
+
+async def _while_connected(work: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Do some work, unless who has asked for it goes away."""
+    tasks = [asyncio.create_task(work), asyncio.create_task(_gone(receive))]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if tasks[0].done():
+            tasks[0].result()
+    finally:
+        for task in tasks:
+            await _ended(task)
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """End a task, and wait until it has ended."""
+    task.cancel()
+    await asyncio.wait([task])

@@ -1,0 +1,145 @@
+"""Who is let in: known names of this server, known sites, a token, so many questions a minute.
+
+What is sent out is marked here, too: the headers that keep a browser from running what it
+should not, and a line of the log without anything personal.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import math
+import socket
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .rates import Rates
+
+CHEAP = 0.1  # questions that a request counts for which asks no model
+POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True)
+class Names:
+    """By which names the server is reached, and which sites may ask it."""
+
+    hosts: frozenset[str]
+    origins: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, host: str, more: Sequence[str], origins: Sequence[str]) -> Names:
+        """For a server that listens on `host`, and is reached by `more` names as well."""
+        names = (*LOOPBACK, host, socket.gethostname(), *more)
+        return cls(frozenset(name.strip("[]").lower() for name in names), tuple(origins))
+
+    def knows_host(self, header: str) -> bool:
+        """Whether a request is for this server. A page could have a name of its own lead here
+        (DNS rebinding), but not an address."""
+        try:
+            name = urlsplit(f"//{header}").hostname or ""
+        except ValueError:
+            return False
+        return name in self.hosts or _is_address(name)
+
+    def knows_origin(self, origin: str, host: str) -> bool:
+        """Whether a page may ask: one of this server (`host` is the request's), or of a site
+        that is allowed."""
+        scheme, _, place = origin.lower().partition("://")
+        return origin in self.origins or (scheme in ("http", "https") and place == host.lower())
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
+
+
+class Frame:
+    """The outermost layer: refuses what is not for this server or from a strange site, adds
+    the security headers, and logs each request. paths: those that a log may name."""
+
+    def __init__(self, app: ASGIApp, names: Names, paths: Collection[str], log: Callable[[str], None]) -> None:
+        self.app, self.names, self.paths, self.log = app, names, paths, log
+        framed = " ".join(["'self'", *(origin for origin in names.origins if origin != "null")])
+        self.headers = {
+            "Content-Security-Policy": f"{POLICY}; frame-ancestors {framed}",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.monotonic(), 0
+
+        async def marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers.update(self.headers)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        try:
+            await (self._refusal(Headers(scope=scope)) or self.app)(scope, receive, marked)
+        finally:
+            shown = f"{scope['method']} {scope['path']}" if scope["path"] in self.paths else "-"
+            self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {shown} {status or '-'} {_ms(began)} ms")
+
+    def _refusal(self, headers: Headers) -> Response | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self.names.knows_host(host):
+            return refusal(421, "This server is not known by this name (hosts in the section [serve]).")
+        if origin is not None and not self.names.knows_origin(origin, host):
+            return refusal(403, "Pages of this site may not ask here (origins in the section [serve]).")
+        return None
+
+
+class Access:
+    """Lets in who knows the token, so many times a minute. free: paths that all may have;
+    dear: those that cost a whole question."""
+
+    def __init__(self, app: ASGIApp, token: str, rates: Rates, free: Collection[str], dear: Collection[str]) -> None:
+        self.app, self.rates, self.free, self.dear = app, rates, free, dear
+        self._token = token.encode("utf-8")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in self.free:
+            await (self._refusal(scope) or self.app)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        client = scope.get("client")
+        wait = self.rates.take(client[0] if client else "", 1.0 if scope["path"] in self.dear else CHEAP)
+        if wait:
+            return refusal(429, f"Too many questions at once: try again in {math.ceil(wait)} s.", wait)
+        if self._token and not self._knows_token(scope):
+            return refusal(401, "This server wants an access token.", challenge=True)
+        return None
+
+    def _knows_token(self, scope: Scope) -> bool:
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        scheme, _, token = given.partition(b" ")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
+
+
+def refusal(status: int, error: str, wait: float = 0.0, challenge: bool = False) -> Response:
+    """An answer that says why there is none. wait: seconds after which to try again."""
+    headers = {"Retry-After": str(math.ceil(wait))} if wait else {}
+    return JSONResponse({"error": error}, status, headers | ({"WWW-Authenticate": "Bearer"} if challenge else {}))
+
+
+def _ms(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)
