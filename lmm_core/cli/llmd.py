@@ -42,7 +42,7 @@ def llmd() -> None:
 @click.option("--name", default="", help="The project's name (else the document's).")
 @click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context (src/**/*.py).")
 def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
-    """Make a document, with the files of the project that it is about."""
+    """Make a document about some files."""
     from ..llmd_work import new_document
 
     logger = Told()
@@ -75,7 +75,10 @@ def _matching(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path]:
 @_allow
 @asking_options
 def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, quiet: bool) -> None:
-    """Answer the last entry, and show the changes that the answer proposes."""
+    """Answer the last entry.
+
+    What the answer proposes to change is shown as a diff; nothing is changed but the
+    document, in which the answer stands."""
     from ..llmd_work import chat, open_document, propose
 
     logger, models, began = Told(quiet), Models(model, jobs, warn), time.monotonic()
@@ -103,7 +106,9 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
 @_allow
 @_yes
 def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
-    """Make the changes that the last reply proposes: to files and document, all or none."""
+    """Make the changes that the last answer proposes.
+
+    In files and document, all or none; they are shown as a diff before."""
     from ..llmd_work import is_applied, open_document, propose
 
     logger = Told()
@@ -156,7 +161,9 @@ def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, i
 @llmd.command()
 @_document
 def check(document: Path) -> None:
-    """Is the document well-formed, and its code context what the files hold?"""
+    """Look for what is wrong in the document.
+
+    Exit status 1: it is not well-formed, or its code context is not what the files hold."""
     from ..llmd_work import check, open_document
 
     logger = Told()
@@ -175,7 +182,7 @@ def check(document: Path) -> None:
 @llmd.command()
 @_document
 def sync(document: Path) -> None:
-    """Refresh the code context from the files on disk, and show what has changed in it."""
+    """Refresh the code context from disk."""
     from ..llmd_work import open_document, save_synced, sync
 
     logger = Told()
@@ -196,7 +203,10 @@ def sync(document: Path) -> None:
 @llmd.command()
 @_document
 def undo(document: Path) -> None:
-    """Take back what was applied last: files and document, byte for byte."""
+    """Take back what was applied last.
+
+    Files and document are as before, byte for byte; where one of them has changed since,
+    that is shown and nothing is done."""
     from ..llmd.journal import Journal
     from ..llmd_work import applied_last, undo
 

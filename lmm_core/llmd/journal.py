@@ -71,10 +71,11 @@ class Journal:
         self.folder = root / JOURNAL
 
     def prepare(self) -> None:
-        """Make the folder. Raises LlmdError where it is a link to somewhere else, and OSError."""
+        """Make the folder. Raises LlmdError where it is a link, or holds one, and OSError."""
         if Path(os.path.realpath(self.folder)) != self.folder:
             raise LlmdError(f"{self.folder}: a link; the journal has to be in the project")
         self.folder.mkdir(parents=True, exist_ok=True)
+        _refuse_links(self.folder)
         ignore = self.folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
@@ -232,6 +233,7 @@ class Journal:
         _sync(folder)
 
     def _read(self, folder: Path) -> Applied:
+        _refuse_links(folder)
         try:
             said: dict[str, Any] = json.loads((folder / "journal.json").read_bytes())
             changes = tuple(_read_changes(folder, said["changes"]))
@@ -247,6 +249,13 @@ class Journal:
 
     def _discard(self, folder: Path) -> None:
         shutil.rmtree(folder if folder.suffix == ".gone" else self._rename(folder, "gone"))
+
+
+def _refuse_links(folder: Path) -> None:
+    """Nothing in a journal is a link, unless somebody else has made it: then it might lead to
+    any file. Raises LlmdError and OSError."""
+    if links := [path for path in (folder, *folder.iterdir()) if path.is_symlink()]:
+        raise LlmdError(f"{links[0]}: a link, which is none of the journal's: remove it")
 
 
 def _read_changes(folder: Path, said: list[dict[str, Any]]) -> Iterator[Change]:

@@ -221,6 +221,7 @@ def test_killed_at_each_step_of_recovering(journal):
         assert contents() in (BEFORE, AFTER), step
 
 
+@pytest.mark.slow
 def test_changed_by_hand_after_the_kill(journal):
     """Then nothing is made, and what was written by hand stays."""
     for step in every_step(lambda: journal.apply(changes(), "P.md"), lambda: put(BEFORE)):
@@ -293,6 +294,21 @@ def test_a_journal_elsewhere(journal, tmp_path_factory):
     with pytest.raises(LlmdError, match="a link"):
         journal.apply(changes(), "P.md")
     assert contents() == BEFORE
+
+
+@pytest.mark.parametrize("name", [".lock", ".gitignore", "0001.open", "0001.done/0.old", "0001.done/journal.json"])
+def test_a_link_in_the_journal(journal, name, tmp_path_factory):
+    """It might lead to any file of whoever applies something."""
+    outside = write(tmp_path_factory.mktemp("outside") / "x", "theirs\n")
+    journal.apply(changes(), "P.md")
+    place = Path(JOURNAL, name)
+    place.unlink(missing_ok=True)
+    os.symlink(outside.parent if name == "0001.open" else outside, place)
+    now = tree()
+    with pytest.raises(LlmdError, match="a link, which is none of the journal's"):
+        journal.prepare()
+        journal.undo(journal.last("P.md"))
+    assert (tree(), text(outside)) == (now, "theirs\n")
 
 
 @pytest.mark.parametrize("said", ["", "[]", "{}", '{"changes": 1}'])

@@ -1,0 +1,234 @@
+"""`lmm-llmd`: an LLMD document as a page to read: mission, files, and the conversation with the
+proposed changes as diffs."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import secrets
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmm_core.llmd import Entry, Llmd, parse_llmd
+from lmm_core.llmd.page import Change, read_reply
+
+from .document import Document, clean_meta, mark_chain, run_filter
+from .pandoc_run import FilterError, base_format, run_pandoc
+
+Element = dict[str, Any]
+_STYLE = """<style>
+.llmd-human, .llmd-assistant { border-left: 4px solid #b6c2cf; padding: .1em 1em; margin: 1em 0; }
+.llmd-human { background: #f3f6fa; }
+.llmd-assistant { border-color: #7aa874; }
+.llmd-change { border: 1px solid #d0d7de; border-radius: 6px; margin: 1em 0; overflow: auto; }
+.llmd-change > p { margin: 0; padding: .3em .7em; background: #f6f8fa; border-bottom: 1px solid #d0d7de; }
+.llmd-change pre { margin: 0; padding: .4em .7em; }
+details > summary { cursor: pointer; margin: .6em 0; }
+pre { overflow: auto; }
+code.sourceCode .kw, code.sourceCode .cf, code.sourceCode .im { color: #cf222e; }
+code.sourceCode .st, code.sourceCode .ch { color: #0a3069; }
+code.sourceCode .co { color: #6e7781; font-style: italic; }
+code.sourceCode .dv, code.sourceCode .fl, code.sourceCode .cn { color: #0550ae; }
+code.sourceCode .fu, code.sourceCode .bu { color: #8250df; }
+code.sourceCode.diff .va { color: #116329; background: #dafbe1; }
+code.sourceCode.diff .st { color: #82071e; background: #ffebe9; }
+</style>"""
+_FRAGMENT = (
+    '<meta charset="utf-8">\n'
+    "<style>body { max-width: 48em; margin: 2em auto; padding: 0 1em; font-family: sans-serif; line-height: 1.5; }\n"
+    "</style>"
+)
+_HTML = ("html", "html4", "html5")
+_STANDALONE = ("standalone", "template", "self-contained", "embed-resources")
+_DANGEROUS = re.compile(r"\s*(javascript|vbscript|data):", re.I)
+
+
+def show(document: Document) -> None:
+    """Put the page in the document's place. Raises FilterError where there is no LLMD document."""
+    llmd = _read(document)
+    page = _Page(document, base_format(document.target) in _HTML)
+    document.ast["blocks"] = page.build(llmd)
+    document.ast["meta"].setdefault("title", {"t": "MetaInlines", "c": [_str(llmd.name)]})
+    clean_meta(document)
+    mark_chain(document)
+
+
+def _read(document: Document) -> Llmd:
+    source = document.source or document.known
+    if source is None:
+        raise FilterError("give pandoc the LLMD document by its name: pandoc -F lmm-llmd PROJECT.md -o project.html")
+    if document.run is not None and document.run.overwrites_input():
+        raise FilterError(f"refused: the page would be written over {document.run.output}, which is an input")
+    llmd = parse_llmd(source.text)
+    if not (llmd.name and llmd.mission and llmd.thread):
+        raise FilterError("not an LLMD document (lmm llmd check says what is missing)")
+    if document.done == 0:
+        for problem in llmd.problems:
+            document.logger.warning(problem.message, problem.line)
+    return llmd
+
+
+class _Page:
+    """Builds the page: `text` collects what pandoc has to read, which is put in at the end."""
+
+    def __init__(self, document: Document, to_html: bool) -> None:
+        self.document, self.to_html = document, to_html
+        self.texts: list[str] = []
+
+    def build(self, llmd: Llmd) -> list[Element]:
+        blocks = [*self._head(llmd), *self._guidance(llmd)]
+        blocks += [_header(2, "Mission"), *self._text(llmd.mission.text if llmd.mission else "")]
+        blocks += [_header(2, "Code Context"), *self._files(llmd)]
+        blocks += [_header(2, "Changelog"), *self._text(llmd.log.text if llmd.log else "")]
+        blocks.append(_header(2, "Conversation Thread"))
+        for entry in llmd.entries:
+            blocks += self._entry(entry) if entry.human or entry.assistant is not None else []
+        return _put_in(blocks, self._parsed())
+
+    def _head(self, llmd: Llmd) -> Iterator[Element]:
+        if not self.to_html:
+            return
+        run = self.document.run
+        standalone = run is not None and any(
+            run.value(name) not in (None, "False") or (name, None) in run.options for name in _STANDALONE
+        )
+        yield _raw(_STYLE if standalone else f"{_FRAGMENT}\n{_STYLE}")
+        if not standalone:
+            yield _header(1, llmd.name)
+
+    def _guidance(self, llmd: Llmd) -> list[Element]:
+        said = [part.text for part in (llmd.meta, llmd.instructions, llmd.tools) if part]
+        return self._folded("About this document", [one for text in said for one in self._text(text)])
+
+    def _files(self, llmd: Llmd) -> Iterator[Element]:
+        for file in llmd.files.values():
+            code = _code(file.content.removesuffix("\n"), file.language)
+            yield from self._folded(file.path, [code], is_open=True)
+
+    def _folded(self, title: str, blocks: list[Element], is_open: bool = False) -> list[Element]:
+        """Blocks that can be folded, where that can be; else under a heading."""
+        if not self.to_html:
+            return [_header(3, title), *blocks]
+        summary = f"<details{' open' if is_open else ''}><summary>{html.escape(title)}</summary>"
+        return [_raw(summary), *blocks, _raw("</details>")]
+
+    def _entry(self, entry: Entry) -> Iterator[Element]:
+        yield _header(3, f"Entry {entry.number}")
+        if entry.human:
+            yield _div("llmd-human", [_strong("Human"), *self._text(entry.human)])
+        if entry.assistant is not None:
+            parts = [
+                self._change(one) if isinstance(one, Change) else self._text(one.text)
+                for one in read_reply(entry.assistant)
+            ]
+            yield _div("llmd-assistant", [_strong("Assistant"), *(block for part in parts for block in part)])
+
+    def _change(self, change: Change) -> list[Element]:
+        name: Element = {"t": "Code", "c": [_attr(), change.title]} if change.is_file else _str(change.title)
+        return [_div("llmd-change", [{"t": "Para", "c": [name]}, _code(change.diff, "diff")])]
+
+    def _text(self, text: str) -> list[Element]:
+        """A place for a text that pandoc has to read."""
+        self.texts.append(text)
+        return [{"t": "Piece", "c": len(self.texts) - 1}]
+
+    def _parsed(self) -> list[list[Element]]:
+        """All texts, each read by itself: nothing that one leaves open reaches another."""
+        mark = f"lmm-piece-{secrets.token_hex(8)}"
+        run = self.document.run
+        with tempfile.TemporaryDirectory(prefix="lmm-") as folder:
+            names = []
+            for number, text in enumerate(self.texts):
+                for name, content in ((f"{number}.md", text + "\n"), (f"{number}-end.md", f"~~~~\n{mark}\n~~~~\n")):
+                    Path(folder, name).write_bytes(content.encode("utf-8", "replace"))
+                    names.append(name)
+            reader = run.reader if run is not None and run.reads_markdown else "markdown"
+            arguments = ["-f", reader, "-t", "json", "--file-scope", *names]
+            output = run_pandoc(self.document.executable, arguments, None, Path(folder))
+        return _pieces(json.loads(output)["blocks"], mark)
+
+
+def _pieces(blocks: Sequence[Element], mark: str) -> list[list[Element]]:
+    pieces: list[list[Element]] = [[]]
+    for block in blocks:
+        if block["t"] == "CodeBlock" and block["c"][1] == mark:
+            pieces.append([])
+        else:
+            pieces[-1].append(_safe(block))
+    return pieces
+
+
+def _safe(node: Any) -> Any:
+    """What somebody has said, as nothing but text: raw HTML is shown and not done, links run
+    nothing, attributes go, headings are below those of the page."""
+    if isinstance(node, list):
+        is_attr = len(node) == 3 and isinstance(node[0], str) and all(isinstance(part, list) for part in node[1:])
+        return ["", node[1], []] if is_attr else [_safe(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    kind: str = node.get("t", "")
+    content: Any = node.get("c")
+    if kind in ("RawBlock", "RawInline"):
+        return {"t": "CodeBlock" if kind == "RawBlock" else "Code", "c": [_attr(), content[1]]}
+    if kind == "Header":
+        return {"t": "Header", "c": [min(content[0] + 3, 6), _attr(), _safe(content[2])]}
+    if kind in ("Link", "Image") and _DANGEROUS.match(content[2][0]):
+        return {"t": "Span", "c": [_attr(), _safe(content[1])]}
+    return {key: _safe(value) for key, value in node.items()}
+
+
+def _put_in(blocks: Sequence[Element], pieces: Sequence[list[Element]]) -> list[Element]:
+    made: list[Element] = []
+    for block in blocks:
+        if block["t"] == "Piece":
+            made += pieces[block["c"]]
+        elif block["t"] == "Div":
+            made.append({"t": "Div", "c": [block["c"][0], _put_in(block["c"][1], pieces)]})
+        else:
+            made.append(block)
+    return made
+
+
+# Pandoc's elements
+
+
+def _attr(name: str = "") -> list[Any]:
+    return ["", [name] if name else [], []]
+
+
+def _str(text: str) -> Element:
+    return {"t": "Str", "c": text}
+
+
+def _strong(text: str) -> Element:
+    return {"t": "Para", "c": [{"t": "Strong", "c": [_str(text)]}]}
+
+
+def _header(level: int, title: str) -> Element:
+    identifier = re.sub(r"\W+", "-", title.lower()).strip("-")
+    return {"t": "Header", "c": [level, [identifier, [], []], [_str(title)]]}
+
+
+def _div(name: str, blocks: list[Element]) -> Element:
+    return {"t": "Div", "c": [_attr(name), blocks]}
+
+
+def _code(text: str, language: str) -> Element:
+    return {"t": "CodeBlock", "c": [_attr(language), text]}
+
+
+def _raw(text: str) -> Element:
+    return {"t": "RawBlock", "c": ["html", text]}
+
+
+def main() -> None:
+    """The command `lmm-llmd`, which pandoc runs."""
+    sys.exit(run_filter("lmm-llmd", show))
+
+
+if __name__ == "__main__":
+    main()
