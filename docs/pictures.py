@@ -1,6 +1,6 @@
-"""Takes the pictures of quarto.md: a chapter of the sample book is rendered with pandoc, as
+"""Takes the pictures of quarto.md and students.md: a chapter of the sample book is rendered with pandoc, as
 course.sh does it without Quarto, and a headless Chromium looks at the same place of the
-notes, the students' page and the instructor's.
+notes, the students' page and the instructor's; then at the ask box (ask-*.png).
 
     python docs/pictures.py [FOLDER]      (FOLDER: where the pictures go; docs/pictures)
 
@@ -8,6 +8,7 @@ Needs chromium, pandoc and `lmm` on PATH.
 """
 
 import html
+import json
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ CHAPTER = "07-computing"
 PLACE = ".panel-tabset"  # where the pictures begin
 WIDTH = 680  # pixels
 QUESTION = "an *exercise* on leaving one student out"
+BOX_PAGE, BOX_QUESTION = "02-describing", "when is a mean misleading?"
 LOOKS = """<style>
 html, body { margin: 0; max-width: none; background: white; }
 body { padding: 12px 20px; }
@@ -71,6 +73,42 @@ def as_page(text, looks):
     return f'<html><head>{LOOKS}</head><body><pre class="{looks}">{html.escape(text)}</pre></body></html>'
 
 
+# A page cannot be typed into by a browser that only takes a picture: this script does it.
+TYPE = """addEventListener("load", () => {
+  const until = (found, then) => (found() ? then(found()) : setTimeout(until, 20, found, then));
+  until(() => document.querySelector(".lmm-ask-open"), (button) => button.click());
+  until(() => document.querySelector("dialog[data-ready]"), (dialog) => {
+    const field = document.getElementById("lmm-ask-field");
+    field.value = QUESTION;
+    field.dispatchEvent(new Event("input"));
+    TAB && document.getElementById("lmm-ask-tab-TAB").click();
+    until(() => dialog.querySelector(".lmm-ask-card button"), (button) => TAB === "cards" && button.click());
+  });
+});"""
+
+
+def take_box(site, picture, tab, size, *options):
+    """A picture of the ask box of a site, with a question in it or at one of its tabs."""
+    script = TYPE.replace("lmm-ask-tab-TAB", f"lmm-ask-tab-{tab}").replace("TAB", json.dumps(tab))
+    script = script.replace("QUESTION", json.dumps(BOX_QUESTION))
+    page = site / "picture.html"
+    shown = (site / f"{BOX_PAGE}.html").read_text(encoding="utf-8")
+    page.write_text(shown.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+    looks = (f"--window-size={size[0]},{size[1]}", "--virtual-time-budget=4000", *options)
+    browse(page, f"--screenshot={picture}", *looks)
+    page.unlink()
+    print(f"{picture}: {picture.stat().st_size // 1024} KB")
+
+
+def take_boxes(book, folder):
+    """The site of the sample book, and what students see in its box."""
+    run("sh", DOCS / "course.sh", book)
+    site = book / "_book"
+    take_box(site, folder / "ask-search.png", "", (WIDTH, 440))
+    take_box(site, folder / "ask-dark.png", "cards", (WIDTH, 420), "--blink-settings=preferredColorScheme=0")
+    take_box(site, folder / "ask-phone.png", "contents", (500, 640))
+
+
 def render(book, name, *options):
     """A page of the chapter."""
     looks = ("--mathml", "-s", "--css", DOCS / "page.css", "-M", f"pagetitle={CHAPTER}")
@@ -101,6 +139,7 @@ def main(folder):
         take_picture(as_page(notes[notes.index(f"::: {{{PLACE}}}") :], "source"), folder / "notes.png")
         take_picture(from_place(students), folder / "student.png")
         take_picture(from_place(instructors), folder / "instructor.png")
+        take_boxes(book, folder)
         take_picture(as_page(f'$ lmm search "{QUESTION}" -k 2\n{found.rstrip()}', "terminal"), folder / "search.png")
 
 

@@ -118,8 +118,14 @@ def _encoding(configured: str, known: Mapping[str, Any]) -> str:
 
 
 def default_name(root: Path) -> str:
-    """The folder's name, as the name of an index is spelled."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
+    """The folder's name, as the name of an index is spelled. Raises CrawlError where
+    nothing of it can be in one."""
+    from .crawl.walk import CrawlError
+
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
+    if not name:
+        raise CrawlError(f"no index can have the name of the folder {root.resolve()}: say one (--name)")
+    return name
 
 
 def read_description(root: Path) -> str:
@@ -127,12 +133,20 @@ def read_description(root: Path) -> str:
     for path in sorted(root.glob("*")):
         if path.stem.lower() == "readme" and path.suffix.lower() in (".md", ".markdown", ".mdown", ".qmd"):
             try:
-                blocks = parse_markdown_text(path.read_text(encoding="utf-8")[:README])
+                blocks = parse_markdown_text(_beginning(path, root))
             except (OSError, UnicodeDecodeError):
                 continue
             titles = (_title(block) for block in blocks)
             return next(filter(None, titles), "")
     return ""
+
+
+def _beginning(path: Path, root: Path) -> str:
+    """The beginning of a file that lies in a folder; "" of what is none, as a pipe."""
+    if not (path.is_file() and path.resolve().is_relative_to(root.resolve())):
+        return ""
+    with path.open(encoding="utf-8") as file:
+        return file.read(README)
 
 
 def _title(block: Any) -> str:

@@ -279,8 +279,9 @@ def test_the_wheel_has_the_extension(tmp_path):
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(next(Path("wheels").glob("*.whl"))) as wheel:
         packed = {name.removeprefix("lmm_quarto/") for name in wheel.namelist() if name.startswith("lmm_quarto/")}
-    files = (ROOT / "quarto-ext/_extensions/lmm").rglob("*")
-    assert packed == {path.name for path in files if path.is_file() and "__pycache__" not in path.parts}
+    base = ROOT / "quarto-ext/_extensions/lmm"
+    files = (path for path in base.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    assert packed == {path.relative_to(base).as_posix() for path in files}
 
 
 def test_versions_are_one():

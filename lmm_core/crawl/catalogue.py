@@ -271,7 +271,7 @@ class Database:
             return {name: _entry(name, values) for name, values in found["indexes"].items()}
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, CrawlError) as error:
             raise CrawlError(f"{path} cannot be read ({error}): remove it and run lmm md-index again") from error
 
     def write(self, entry: Entry) -> None:
@@ -293,14 +293,11 @@ class Database:
         """The terms of an index; None where they are not known."""
         try:
             found = json.loads((self.folder(name) / TERMS).read_bytes())
-            return Terms(
-                found["count"],
-                array("L", found["numbers"]),
-                array("L", found["frequencies"]),
-                array("d", found["weights"]),
-                array("d", found["dense"]),
-            )
-        except (OSError, ValueError, TypeError, KeyError):
+            numbers, frequencies = array("L", found["numbers"]), array("L", found["frequencies"])
+            weights, dense = array("d", found["weights"]), array("d", found["dense"])
+            terms = Terms(int(found["count"]), numbers, frequencies, weights, dense)
+            return terms if len(numbers) == len(frequencies) == len(weights) else None
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
 
     def write_terms(self, name: str, terms: Terms) -> None:
@@ -323,4 +320,7 @@ def _fields(terms: Terms) -> dict[str, Any]:
 def _entry(name: str, values: Mapping[str, Any]) -> Entry:
     checked_index_name(name)
     words = {int(word): float(weight) for word, weight in values["words"].items()}
-    return Entry(**{**values, "name": name, "words": words})
+    centroid, said = ([float(value) for value in values[key]] for key in ("centroid", "said"))
+    files, snippets = int(values["files"]), int(values["snippets"])
+    description, root = str(values["description"]), str(values["root"])
+    return Entry(name, description, root, files, snippets, dict(values["identity"]), centroid, said, words)

@@ -1,8 +1,10 @@
 """Indexing a folder: crawled, cut into snippets, embedded, stored; only what has changed.
 
 A file whose size and time are those that are remembered is not read; one that was only
-touched is not cut. What is remembered of a file is written after its snippets, so that a
-run that was interrupted, at whatever moment, is taken up by the next one.
+touched is not cut. The time of a file that had just been written is not remembered: it
+may be written once more within the same tick of the file system's clock. What is
+remembered of a file is written after its snippets, so that a run that was interrupted, at
+whatever moment, is taken up by the next one.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ import hashlib
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -44,6 +48,7 @@ from .walk import CrawlError, Found, Skipped, crawl, read_all
 BATCH = 300  # snippets that are embedded and stored at once
 INLINE = 1_000_000  # characters that are cut in this process before others are started for it
 IN_WORK = 2_000_000  # characters that are being cut at the same time
+JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
 # What snippets depend on besides the text: stands before the fingerprint of each file.
 SETTINGS = hashlib.blake2b(json.dumps([CHUNKER, 1]).encode(), digest_size=4).hexdigest()
 INDEXES: dict[str, Any] = {"source": "keyword"}
@@ -209,19 +214,28 @@ class _Run:
         """Find the encoder, make the collection where it is not there, and bring in order
         what an interrupted run has left."""
         known = await asyncio.to_thread(self.store.metadata, self.collection)
+        remembered = await asyncio.to_thread(self.store.metadata, self.collection + FILES) is not None
         self.encoder = encoder_for(known or {})
         wanted = self.encoder.identity()
         if known is not None and any(known.get(key) != value for key, value in wanted.items()):
             raise CrawlError(other_models(self.name, known, wanted))
+        if known is None:
+            self._begin(Tally())
+            await asyncio.to_thread(self._remove_all_files)
         await ainitialize_collection(self.store, self.collection, self.encoder)
-        if known is None or await asyncio.to_thread(self.store.metadata, self.collection + FILES) is None:
+        if known is None or not remembered:
             await asyncio.to_thread(create_records, self.store, self.collection)
         self.records = await asyncio.to_thread(read_records, self.store, self.collection)
         self.left = dict(self.records)
-        if known is None:
-            self._begin(Tally())
-        elif (self.folder / UNFINISHED).exists() or self.database.terms(self.name) is None:
+        if known is not None and not (remembered and self._is_whole()):
             await self._recover()
+
+    def _is_whole(self) -> bool:
+        """Whether the last run came to its end, and nobody has removed what it made."""
+        terms = self.database.terms(self.name)
+        if terms is None or (self.folder / UNFINISHED).exists():
+            return False
+        return not terms.count or next((self.folder / SNIPPETS).iterdir(), None) is not None
 
     def _begin(self, tally: Tally | None = None) -> Tally:
         """From here on the index changes."""
@@ -297,7 +311,8 @@ class _Run:
                 self.done.unchanged += 1
                 self.left.pop(found.doc_path, None)
             else:
-                yield found
+                is_new = time.time_ns() - found.mtime_ns < JUST_WRITTEN
+                yield replace(found, mtime_ns=-1) if is_new else found
 
     def _keep_below(self, folder: str) -> None:
         """What was indexed of a folder that cannot be looked into now is kept."""
@@ -401,6 +416,11 @@ class _Run:
     def _remove_files(self, snippets: Sequence[Snippet]) -> None:
         for snippet in snippets:
             self._path(snippet).unlink(missing_ok=True)
+
+    def _remove_all_files(self) -> None:
+        """Remove the snippet files of a collection that is no longer there."""
+        shutil.rmtree(self.folder / SNIPPETS)
+        (self.folder / SNIPPETS).mkdir()
 
     def _path(self, snippet: Snippet) -> Path:
         return self.folder / SNIPPETS / f"{snippet.id}.md"

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from operator import mul
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..models.embedder import Sparse
 from ..store.alike import Hit, fused, in_order
@@ -26,12 +26,15 @@ from ..store.folder_lock import is_awaited
 from ..store.vector_store import ScoredPoint, Search, StoreError, Vector
 from .catalogue import ALL, SHORTLIST, TERMS, Database, Entry, Opened, Terms, other_models, rarity, shortlist
 from .indexer import snippet_of
+from .snippets import Snippet
 from .walk import CrawlError
 
 DEPTH = 50  # candidates of each index and vector; more where more results are wanted
+DEEPER = 16  # times as many candidates, where most of them are copies of the same texts
 SHOWN = 500  # characters of a snippet
 TICK = 0.05  # seconds: as often it looks whether another process waits for an index
 
+Found: TypeAlias = tuple[str, str, list[ScoredPoint]]  # index, kind of vector, points
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
 
 
@@ -79,12 +82,35 @@ class Indexes:
         terms = {name: await asyncio.to_thread(self._terms_of, name) for name in fitting}
         chosen = shortlist([entry for entry in entries if entry.name in fitting], terms, vectors, SHORTLIST)
         async with self._lent([entry.name for entry in chosen], index) as opened:
-            asked = _Asked(vectors, encoder, {name: terms[name] for name in opened}, max(DEPTH, 4 * k))
-            kinds = [(name, kind) for name in opened for kind in fitting[name]]
-            found = await asyncio.gather(
-                *(asyncio.to_thread(asked.candidates, opened[name], name, kind) for name, kind in kinds)
-            )
-        return asked.best([(name, kind, points) for (name, kind), points in zip(kinds, found, strict=True)], k)
+            asked = _Asked(vectors, encoder, {name: terms[name] for name in opened})
+            depth = max(DEPTH, 4 * k)
+            found = await self._found(asked, opened, fitting, depth, index)
+            if len(asked.best(found, k)) < k and any(len(points) == depth for _, _, points in found):
+                found = await self._found(asked, opened, fitting, DEEPER * depth, index)
+        return asked.best(found, k)
+
+    async def _found(
+        self, asked: _Asked, opened: Mapping[str, Opened], fitting: Mapping[str, list[str]], depth: int, index: str
+    ) -> list[Found]:
+        """The best points of the indexes. Raises CrawlError where none can be searched."""
+        searched = (self._candidates(asked, opened[name], name, fitting[name], depth, index) for name in opened)
+        found = [one for each in await asyncio.gather(*searched) for one in each]
+        if not found:
+            raise CrawlError(f"none of the indexes in {self.database.root} can be searched now: see the warnings")
+        return found
+
+    async def _candidates(
+        self, asked: _Asked, opened: Opened, name: str, kinds: Sequence[str], depth: int, index: str
+    ) -> list[Found]:
+        """The best points of an index by each vector; of all indexes, none of one that
+        cannot be searched."""
+        try:
+            return await asyncio.to_thread(asked.candidates, opened, name, kinds, depth)
+        except StoreError as error:
+            if index != ALL:
+                raise
+            self.warn(f"left out: {error}")
+            return []
 
     def _wanted(self, index: str) -> list[Entry]:
         entries = self.database.entries()
@@ -193,14 +219,16 @@ class _Asked:
     vectors: Mapping[str, Vector]
     encoder: Encoder
     terms: Mapping[str, Terms]
-    depth: int
 
-    def candidates(self, opened: Opened, name: str, kind: str) -> list[ScoredPoint]:
-        """The best points of an index by one vector."""
-        vector = self.vectors[kind]
-        if isinstance(vector, Sparse):
-            vector = self._weighed(vector, self.terms[name])
-        return opened.store.search(opened.collection, Search({kind: vector}, self.depth))
+    def candidates(self, opened: Opened, name: str, kinds: Sequence[str], depth: int) -> list[Found]:
+        """The best points of an index by each kind of vector."""
+        found = []
+        for kind in kinds:
+            vector = self.vectors[kind]
+            if isinstance(vector, Sparse):
+                vector = self._weighed(vector, self.terms[name])
+            found.append((name, kind, opened.store.search(opened.collection, Search({kind: vector}, depth))))
+        return found
 
     def _weighed(self, vector: Sparse, own: Terms) -> Sparse:
         """The query's words with weights that, by the index's own IDF, come to the IDF of
@@ -208,8 +236,9 @@ class _Asked:
         weights = [rarity(self.terms.values(), word) / rarity([own], word) for word in vector.indices]
         return Sparse(vector.indices, list(map(mul, vector.values, weights)))
 
-    def best(self, found: Sequence[tuple[str, str, list[ScoredPoint]]], k: int) -> list[Match]:
-        """One ranking of the candidates of all indexes."""
+    def best(self, found: Sequence[Found], k: int) -> list[Match]:
+        """One ranking of the candidates of all indexes. Of copies of a text in one index
+        the best is there."""
         points: dict[str, ScoredPoint] = {}
         rankings: dict[str, list[Hit]] = {}
         for name, kind, candidates in found:
@@ -218,7 +247,12 @@ class _Asked:
             rankings.setdefault(kind, []).extend((f"{name}\0{point.id}", point.score) for point in scored)
         orders = [in_order(hits) for hits in rankings.values()]
         scores = orders[0] if len(orders) == 1 else in_order(fused(orders).items())
-        return [_match(points[at], score) for at, score in scores[:k]]
+        texts: dict[tuple[str, str], Match] = {}
+        for at, score in scores:
+            if len(texts) < k:
+                snippet = snippet_of(points[at].payload)
+                texts.setdefault((snippet.index, " ".join(snippet.body.split())), _match(snippet, score))
+        return list(texts.values())
 
     def _rescored(self, points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
         """The points with their BM25 scores by the IDF of all searched indexes."""
@@ -232,8 +266,7 @@ class _Asked:
         ]
 
 
-def _match(point: ScoredPoint, score: float) -> Match:
-    snippet = snippet_of(point.payload)
+def _match(snippet: Snippet, score: float) -> Match:
     return Match(snippet.index, round(score, 6), cut(snippet.body), snippet.source)
 
 

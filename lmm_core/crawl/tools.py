@@ -26,7 +26,7 @@ Most = Annotated[int, {"description": "How many snippets at most.", "minimum": 1
 IndexName = Annotated[str, {"description": f"The index to search in; {ALL!r} for the five that fit best."}]
 Root = Annotated[str, {"description": "The folder to index, from the working folder.", "minLength": 1}]
 NewName = Annotated[str, {"description": "A name for the index: letters, digits, - and _.", "minLength": 1}]
-Description = Annotated[str, {"description": "What the documents are about, in a line."}]
+Description = Annotated[str, {"description": "What the documents are about, in a line.", "maxLength": 2000}]
 IndexFolder = Callable[[Path, str, str], Awaitable[Indexed]]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from ..gitignore import Rules, read_rules, rules_above, rules_of
 from ..markdown.files import SUFFIXES
 
 MIB = 2**20
@@ -54,82 +54,6 @@ class Skipped:
     reason: str
 
 
-# Rules
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """Patterns of one .gitignore. base: how many characters of a path from the root are
-    the folder that it stands in; above: that folder as seen from further up, for one that
-    stands above the root."""
-
-    patterns: list[tuple[re.Pattern[str], bool]]
-    base: int = 0
-    above: str = ""
-
-    def verdict(self, path: str) -> bool | None:
-        """Whether a path is ignored (True), or taken back (False), by the last pattern
-        that speaks of it; None where none does. The path of a folder ends with `/`."""
-        path = self.above + path[self.base :]
-        return next((ignored for regex, ignored in self.patterns if regex.fullmatch(path)), None)
-
-
-def _read_rules(lines: Iterable[str], base: int = 0, above: str = "") -> _Rules:
-    found = [pattern for line in lines if (pattern := _pattern(line)) is not None]
-    return _Rules(found[::-1], base, above)
-
-
-_TRIMMED = re.compile(r"((?:\\.|[^\\])*?) *", re.S)
-_CLASSES = {
-    "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "digit": "0-9", "lower": "a-z", "upper": "A-Z", "space": " \t",
-    "xdigit": "0-9A-Fa-f",
-}  # fmt: skip
-_NAMED_CLASS = re.compile(r"\[:(" + "|".join(_CLASSES) + r"):\]")
-
-
-def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """A pattern for the whole path of a file, or of a folder (with `/` after it), and
-    whether it ignores; None where the line says nothing, or nothing that git can read.
-
-    pathspec's own expressions match what is below a folder, too, and so `!docs/` would
-    take back `docs/build` where `build` is ignored; to git it does not."""
-    from pathspec.patterns.gitignore.base import GitIgnorePatternError
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
-    trimmed = _TRIMMED.fullmatch(line)
-    if trimmed is None:  # a single backslash at the end
-        return None
-    text = _NAMED_CLASS.sub(lambda found: _CLASSES[found[1]], trimmed[1])
-    text = re.sub(r"/\*\*(/?)$", r"/**/*\1", text)  # what is in a folder, not the folder
-    text = re.sub(r"(\t)$", r"[\1]", text)  # to git no blank
-    try:
-        regex, ignored = GitIgnoreSpecPattern.pattern_to_regex(text)
-        if regex is None or ignored is None:
-            return None
-        regex = {".": ".+", "/": ".+/", "(?P<ps_d>/)": ".+/"}.get(regex, regex)
-        return re.compile(regex.replace("[^", "[^/"), re.S), ignored
-    except (GitIgnorePatternError, re.error):
-        return None
-
-
-def _gitignore(folder: str | Path) -> list[str] | None:
-    """The lines of a folder's .gitignore; None where it has none. Raises OSError."""
-    file = Path(folder, ".gitignore")
-    if file.is_symlink() or not file.is_file():
-        return None
-    text = os.fsdecode(file.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-    return [line.removesuffix("\r") for line in text.split("\n")]
-
-
-def _rules_above(root: Path) -> list[_Rules]:
-    """The rules of the repository that the root lies in, from its top down to the folder
-    above the root. Raises OSError."""
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    folders = [folder for folder in reversed(root.parents) if folder.is_relative_to(top)]
-    found = ((folder, _gitignore(folder)) for folder in folders)
-    return [_read_rules(lines, 0, f"{root.relative_to(folder).as_posix()}/") for folder, lines in found if lines]
-
-
 # Walking
 
 
@@ -148,11 +72,11 @@ def crawl(
         raise CrawlError(f"{root}: no such folder")
     try:
         root = root.resolve()
-        rules = _rules_above(root)
+        rules = rules_above(root)
         os.scandir(root).close()
     except OSError as error:
         raise CrawlError(f"{root}: {_because(error)}") from None
-    return _Walk(root, _read_rules(ignore), tuple(ending.lower() for ending in endings), without).walk(rules)
+    return _Walk(root, read_rules(ignore), tuple(ending.lower() for ending in endings), without).walk(rules)
 
 
 _Step: TypeAlias = "Found | Skipped | Iterator[_Step]"
@@ -161,17 +85,17 @@ _Step: TypeAlias = "Found | Skipped | Iterator[_Step]"
 @dataclass
 class _Walk:
     root: Path
-    extra: _Rules
+    extra: Rules
     endings: tuple[str, ...]
     without: Sequence[Path]
     banned: frozenset[str] = field(init=False)
-    deny: _Rules = field(init=False)
+    deny: Rules = field(init=False)
 
     def __post_init__(self) -> None:
         self.banned = frozenset(str(path.resolve()) for path in self.without)
-        self.deny = _read_rules(MADE_BY_TOOLS)
+        self.deny = read_rules(MADE_BY_TOOLS)
 
-    def walk(self, rules: list[_Rules]) -> Iterator[Found | Skipped]:
+    def walk(self, rules: list[Rules]) -> Iterator[Found | Skipped]:
         """Folder by folder, without recursion: a tree may be deep."""
         open_folders = [self._folder(str(self.root), "", rules)]
         while open_folders:
@@ -183,17 +107,17 @@ class _Walk:
             else:
                 open_folders.append(step)
 
-    def _folder(self, path: str, rel: str, rules: list[_Rules]) -> Iterator[_Step]:
+    def _folder(self, path: str, rel: str, rules: list[Rules]) -> Iterator[_Step]:
         """What is in a folder; for each folder in it an iterator of the same kind."""
         try:
             with os.scandir(path) as entries:
                 wanted = [entry for entry in entries if self._is_wanted(entry)]
-            lines = _gitignore(path)
+            lines = rules_of(path)
         except OSError as error:
             yield Skipped(_shown(rel), _because(error))
             return
         if lines is not None:
-            rules = [*rules, _read_rules(lines, len(rel))]
+            rules = [*rules, read_rules(lines, len(rel))]
         for entry in sorted(wanted, key=lambda entry: entry.name):
             yield from self._entry(entry, rel + entry.name, rules)
 
@@ -203,11 +127,11 @@ class _Walk:
         name = entry.name.lower()
         if name.endswith(self.endings):
             return not name.endswith(".lmm-unmerged.md")
-        return entry.name not in NEVER and entry.is_dir()
+        return entry.name not in NEVER and _is_folder(entry)
 
-    def _entry(self, entry: os.DirEntry[str], rel: str, rules: list[_Rules]) -> Iterator[_Step]:
+    def _entry(self, entry: os.DirEntry[str], rel: str, rules: list[Rules]) -> Iterator[_Step]:
         is_link = entry.is_symlink()
-        is_folder = entry.is_dir() and not is_link
+        is_folder = not is_link and entry.is_dir()
         rel += "/" if is_folder else ""
         if entry.path in self.banned or self._is_ignored(rel, rules):
             return
@@ -218,7 +142,7 @@ class _Walk:
         else:
             yield self._file(entry, rel)
 
-    def _is_ignored(self, rel: str, rules: list[_Rules]) -> bool:
+    def _is_ignored(self, rel: str, rules: list[Rules]) -> bool:
         for one in [self.extra, *reversed(rules)] if rules else [self.extra, self.deny]:
             if (verdict := one.verdict(rel)) is not None:
                 return verdict
@@ -226,7 +150,7 @@ class _Walk:
 
     def _where_to(self, entry: os.DirEntry[str]) -> str:
         target = Path(os.path.realpath(entry.path))
-        if not target.exists():
+        if target.is_symlink() or not target.exists():  # to itself, or to what is not there
             return "a link that leads nowhere"
         if not target.is_relative_to(self.root):
             return f"a link out of the folder, to {target}: not followed"
@@ -245,6 +169,11 @@ class _Walk:
             return Skipped(rel, _because(error))
         reason = _size_problem(stat.st_size)
         return Skipped(rel, reason) if reason else Found(Path(entry.path), rel, stat.st_size, stat.st_mtime_ns)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a folder, or a link to one; a link to itself is none."""
+    return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
 
 
 def _shown(rel: str) -> str:

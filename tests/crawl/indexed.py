@@ -1,6 +1,8 @@
 """What the tests of indexed folders share: folders, runs, and all that a run has made."""
 
 import json
+import os
+import time
 from pathlib import Path
 
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
@@ -46,9 +48,15 @@ def search(query, name="all", k=5, database=DATABASE, encoder_for=bm25, warn=pri
 
 
 def fill(folder, **pages):
-    """Files of a folder by their names, without `.md`."""
+    """Files of a folder by their names, without `.md`, written a while ago."""
     for name, text in pages.items():
-        write(Path(folder, f"{name}.md"), text)
+        age(write(Path(folder, f"{name}.md"), text))
+
+
+def age(path):
+    """As if a file had been written ten seconds before."""
+    then = time.time_ns() - 10 * 10**9
+    os.utime(path, ns=(then, then))
 
 
 def made(name="docs", database=DATABASE):

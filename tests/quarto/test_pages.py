@@ -125,7 +125,8 @@ def test_the_pictures_of_the_docs(tmp_path):
     done = run(f"python '{ROOT}/docs/pictures.py' pictures", env={"PATH": path})
     assert done.returncode == 0, done.stderr
     taken = {picture.name: picture.read_bytes() for picture in Path("pictures").iterdir()}
-    shown = re.findall(r"!\[[^\]]+\]\(pictures/([^)]+)\)", text(ROOT / "docs" / "quarto.md"))
+    pages = text(ROOT / "docs" / "quarto.md") + text(ROOT / "docs" / "students.md")
+    shown = re.findall(r"!\[[^\]]+\]\(pictures/([^)]+)\)", pages)
     assert set(taken) == set(shown) == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
     for picture in taken.values():
         assert picture.startswith(b"\x89PNG")

@@ -1,0 +1,179 @@
+"""What the ask box costs a page, how soon it is ready, and how long a keystroke takes, in
+headless Chromium.
+
+python benchmarks/ask_box.py [--chunks 3000] [--runs 15]
+
+Needs playwright and chromium. The site is made of the corpora; its pages have little else on
+them, so that what the box adds is seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle
+from pathlib import Path
+from statistics import median, quantiles
+
+from tables import machine, print_table, say
+from texts import CORPORA
+
+from lmm_core.index import encode_file
+from lmm_core.logging import ListLogger
+from lmm_core.markdown.blocks import MarkdownError
+from lmm_core.markdown.files import find_markdown
+from lmm_core.project import ConfigError, Project
+from lmm_core.quarto import AskOptions
+from lmm_core.site_data import SitePage, write_box
+
+QUERIES = (
+    "why is the mean misleading",
+    "how do i install the package",
+    "confidence interval for a proportion",
+    "configuration of the server",
+    "regression with two variables",
+)
+PAGE = "<!doctype html><html lang=en><head><title>T</title>{}</head><body><h1>T</h1><p>Text.</p></body></html>"
+OPENING = """async () => {
+  const start = performance.now(), until = async (done) => {
+    while (!done()) await new Promise((resolve) => setTimeout(resolve, 1));
+    return performance.now() - start;
+  };
+  document.querySelector(".lmm-ask-open").click();
+  const typing = await until(() => document.activeElement?.id === "lmm-ask-field");
+  const field = document.activeElement;
+  const hit = await until(() => {
+    field.value = lmmAsk.search.sections.find(({ title }) => title)?.title || ""; // of what has been read by then
+    field.dispatchEvent(new Event("input"));
+    return document.querySelector(".lmm-ask-hits li");
+  });
+  field.value = "";
+  return { typing, hit, all: await until(() => document.querySelector("dialog[data-ready]")) };
+}"""
+TYPING = """(queries) => {
+  const field = document.getElementById("lmm-ask-field"), times = [];
+  for (const query of queries) for (let end = 1; end <= query.length; end++) {
+    const start = performance.now();
+    field.value = query.slice(0, end);
+    field.dispatchEvent(new Event("input"));
+    document.querySelector(".lmm-ask-hits").getBoundingClientRect(); // laid out
+    times.push(performance.now() - start);
+  }
+  return times;
+}"""
+LOAD = """() => {
+  const [entry] = performance.getEntriesByType("navigation");
+  return entry.loadEventStart - entry.responseEnd;
+}"""
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a folder."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+
+
+def make_site(folder: Path, wanted: int) -> tuple[Path, int]:
+    """A site of the corpora, some twice if that is needed, and how many chunks it has."""
+    output, pages, count = folder / "_site", list[SitePage](), 0
+    output.mkdir()
+    for number, path in enumerate(cycle(find_markdown([CORPORA]))):
+        source = folder / f"{number}.md"
+        shutil.copyfile(path, source)
+        try:
+            count += len(encode_file(source, Project(folder), ListLogger()))
+        except (MarkdownError, ConfigError, OSError):
+            continue
+        (output / f"{number}.html").write_text(PAGE.format(""), encoding="utf-8")
+        pages.append(SitePage(source, f"{number}.html"))
+        if count >= wanted:
+            break
+    write_box(output, pages, Project(folder), AskOptions(), "en", ListLogger())
+    (output / "plain.html").write_text(PAGE.format(""), encoding="utf-8")
+    return output / pages[0].page, count
+
+
+def loading(browser: object, address: str, names: Sequence[str], runs: int) -> dict[str, float]:
+    """Milliseconds from a page's last byte to its load event, medians; by turns."""
+    times: dict[str, list[float]] = {name: [] for name in names}
+    page = browser.new_page()  # type: ignore[attr-defined]
+    for _ in range(runs + 1):
+        for name in names:
+            page.goto(f"{address}/{name}", wait_until="load")
+            times[name].append(page.evaluate(LOAD))
+    page.close()
+    return {name: median(found[1:]) for name, found in times.items()}
+
+
+def measure(site: Path, runs: int) -> tuple[dict[str, float], list[dict[str, float]], list[float]]:
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or sys.exit("ask_box.py: no chromium on PATH")
+    with sync_playwright() as playwright, served(site.parent) as address:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        loads = loading(browser, address, (site.name, "plain.html"), runs)
+        opened, keys = [], list[float]()
+        for _ in range(runs):
+            page = browser.new_context().new_page()  # nothing cached
+            page.goto(f"{address}/{site.name}")
+            page.wait_for_selector(".lmm-ask-open")
+            opened.append(page.evaluate(OPENING))
+            keys += page.evaluate(TYPING, list(QUERIES)) if len(opened) <= 3 else []
+            page.context.close()
+        browser.close()
+    return loads, opened, keys
+
+
+def report(site: Path, chunks: int, runs: int) -> None:
+    """Measure, and print the table."""
+    loads, opened, keys = measure(site, runs)
+    data = site.parent / "lmm-ask"
+    small = sum(len(gzip.compress((data / name).read_bytes())) for name in ("ask.js", "ask.css"))
+    rest = sum(len(gzip.compress(path.read_bytes())) for path in data.iterdir()) - small
+    ninety_five = quantiles(keys, n=20)[-1]
+
+    def ms(name: str) -> str:
+        return f"{median(one[name] for one in opened):.0f} ms"
+
+    rows = [
+        ["a page, before it is opened (gzip)", f"{small / 1000:.1f} KB", "<= 20 KB"],
+        ["… its load event comes later by", f"{loads[site.name] - loads['plain.html']:.1f} ms", "<= 10 ms"],
+        ["first opening: ready to type", ms("typing"), "<= 500 ms"],
+        ["… first hits", ms("hit"), "<= 500 ms"],
+        ["… all is searched", ms("all"), ""],
+        ["a keystroke, median", f"{median(keys):.1f} ms", ""],
+        ["a keystroke, 95th percentile", f"{ninety_five:.1f} ms", "<= 30 ms"],
+        ["loaded when it is opened (gzip)", f"{rest / 1000:.0f} KB", ""],
+    ]
+    print_table(f"The ask box on {chunks} chunks: medians of {runs} runs", ["", "", "wanted"], rows)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--chunks", type=int, default=3000)
+    options.add_argument("--runs", type=int, default=15)
+    given = options.parse_args()
+    say(machine())
+    with tempfile.TemporaryDirectory() as folder:
+        site, chunks = make_site(Path(folder), given.chunks)
+        report(site, chunks, given.runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,316 @@
+"""The ask box of a site: its data, and the tag that brings it onto the pages.
+
+The data are scripts, since a page that is opened as a file may fetch nothing else:
+`data.js` says what there is, `part-1.js` and so on hold the sections in their order.
+Nothing that is left out of the notes is in them, unless its type is included on purpose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from .index import blocklist_encode
+from .logging import LoggerBase, in_file
+from .markdown.blocks import Block, HeaderBlock, HeadingBlock, TextBlock
+from .markdown.files import load_markdown
+from .markdown.parse import parse_markdown_text
+from .markdown.regions import split_fences
+from .markdown.tree import blocks_to_tree
+from .markdown.unfold import unfold_edits
+from .markdown_files import docid_of, project_of
+from .models.bm25 import NO_LANGUAGE, bm25_language, stop_words
+from .project import Project
+from .quarto import ASK_FOLDER, AskOptions, packaged_extension
+from .retrieve.items import DEFINITION, kind_of, lead_of, without_fences
+from .retrieve.outline import plain_title, reading_minutes
+from .retrieve.passages import Material, Passage, Section, build_material
+from .scan.knit import KnitRules, header_rules, slug, strip_divs, verdicts
+from .store.vector_store import ScoredPoint
+
+PART = 300_000  # bytes of a part, at most; a section that is longer has one of its own
+FORMAT = 1  # of the data: ask.js reads no other
+_MADE = re.compile(r'"made":"[^"]*"')
+_TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", re.I)
+_HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
+_RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
+_SOFT_BREAK = re.compile(r"(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
+_NOT_READ = re.compile(  # rules of tables and marks of captions, citations, shortcodes, marks of footnotes, raw text
+    r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*\n|^[ \t]*(?:Table)?:[ \t]+|"
+    r"[ \t]*\[[^\[\]]*@[\w:.-][^\[\]]*\]|\{\{<.*?>\}\}|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\}",
+    re.M,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SitePage:
+    """A document and the page that shows it, a path from the site's folder. A document
+    that is included in another has the other's page."""
+
+    source: Path
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written: how many documents and sections the data have, and which files have
+    changed."""
+
+    documents: int
+    sections: int
+    files: tuple[Path, ...]
+
+
+def write_box(
+    output: Path, pages: Sequence[SitePage], project: Project, ask: AskOptions, language: str, logger: LoggerBase
+) -> Written:
+    """Write the data of an ask box and the box itself into a site, and the tag for it into
+    its pages; what has not changed is not written. language: a code (`en-GB`), of the pages.
+    Pages that are not there have no part in it. Raises OSError, MarkdownError and
+    ConfigError."""
+    shown = [page for page in pages if (output / page.page).is_file()]
+    rules = replace(project.rules, keep=project.rules.keep | ask.include)
+    material, sources = _read(shown, replace(project, rules=rules), logger)
+    ids = {page: element_ids(_text(output / page)) for page in dict.fromkeys(sources.values())}
+    documents, rows = _rows(material, sources, ids)
+    files = _files(documents, rows, material.kinds, language)
+    changed = _write_files(output / ASK_FOLDER, files)
+    marks = {page: _mark(rows, documents, page) for page in ids}
+    changed += [output / page for page in ids if _put_tag(output, page, ask, marks[page])]
+    return Written(len(documents), len(rows), tuple(changed))
+
+
+def remove_box(output: Path) -> None:
+    """Take an ask box out of a site, where one is. Raises OSError."""
+    if not (output / ASK_FOLDER).is_dir():
+        return
+    for path in output.rglob("*.html"):
+        text = _text(path)
+        _write(path, _TAG.sub("", text) if "data-lmm-ask" in text else text)
+    shutil.rmtree(output / ASK_FOLDER)
+
+
+# What the data may hold
+
+
+def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
+    """The blocks of what stays in the notes, with the metadata of it. Headings have the
+    identifier that Pandoc gives them: it counts those that are left out, too."""
+    blocks = unfold_edits(blocks).blocks
+    tree = blocks_to_tree(blocks)
+    if tree is None:
+        return []
+    kept: list[Block] = [] if tree.get("knit") is False else [*tree.metadata]
+    counts: Counter[str] = Counter()
+    for node, is_out in verdicts(tree, rules):
+        block = getattr(node, "heading", None) or getattr(node, "block", None)
+        if isinstance(block, HeadingBlock):
+            block = _with_identifier(block, counts)
+        elif isinstance(block, TextBlock) and (":::" in block.source or "<" in block.source):
+            block = replace(block, source=strip_divs(block.source, rules))
+        if not is_out and block is not None:
+            kept += [*node.metadata, block]
+    return kept
+
+
+def _with_identifier(block: HeadingBlock, counts: Counter[str]) -> HeadingBlock:
+    explicit = block.attributes.identifier
+    name = explicit or slug(block.title)
+    counts[name] += 1
+    if not explicit and counts[name] > 1:
+        name = f"{name}-{counts[name] - 1}"
+    return replace(block, source=f"{'#' * block.level} {block.title} {{#{name}}}\n\n")
+
+
+def _read(pages: Sequence[SitePage], project: Project, logger: LoggerBase) -> tuple[Material, dict[str, str]]:
+    """The material of the pages, and the page of each source."""
+    points: list[ScoredPoint] = []
+    sources: dict[str, str] = {}
+    for page in pages:
+        source = Path(os.path.relpath(page.source.resolve(), project.root.resolve())).as_posix()
+        sources[source] = page.page
+        blocks = parse_markdown_text(load_markdown(page.source).text)
+        located = in_file(logger, page.source)
+        own = project_of(blocks, project, located)
+        if own is None:
+            continue
+        header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+        kept = public_blocks(blocks, header_rules(header, own.rules))
+        chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
+        points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]
+    return build_material(points, list(sources)), sources
+
+
+# Rows
+
+
+def _rows(
+    material: Material, sources: Mapping[str, str], ids: Mapping[str, frozenset[str]]
+) -> tuple[list[list[str]], list[list[Any]]]:
+    """The documents (page and source) and the sections: number of the document, depth,
+    title, identifier in the page, minutes of reading, summary, questions, passages."""
+    documents = [[sources[document.source], document.source] for document in material.documents]
+    rows = []
+    for number, document in enumerate(material.documents):
+        known = ids[sources[document.source]]
+        for section in document.walk():
+            title = plain_title(section.titles[-1]) if section.titles else ""
+            minutes = round(reading_minutes(section.passages), 1)
+            passages = [row for passage in section.passages if (row := _passage(passage))]
+            rows.append([number, section.depth, title, _existing(section, known), minutes,
+                         plain_text(section.summary), section.questions, passages])  # fmt: skip
+    return documents, rows
+
+
+def _existing(section: Section, ids: frozenset[str]) -> str:
+    """The section's identifier, where the page has it, else that of the nearest section
+    around it that is there; "" for the page."""
+    found: Section | None = section
+    while found is not None:
+        if found.anchor and found.anchor in ids:
+            return found.anchor
+        found = found.parent
+    return ""
+
+
+def _passage(passage: Passage) -> Any:
+    """A passage: its text; with its type, and a definition with the term, where it has one."""
+    text, kind = plain_text(passage.text), kind_of(passage)
+    if not kind or not text:
+        return text
+    return [text, kind, *([plain_title(lead_of(without_fences(passage.text)))] if kind == DEFINITION else [])]
+
+
+def plain_text(markdown: str) -> str:
+    """A markdown text as it is read: no fences, attributes, citations, link targets and
+    marks. Formulas and code stay."""
+    parts = []
+    for is_code, piece in split_fences(without_fences(markdown)):
+        if is_code:
+            parts.append("" if _RAW.match(piece) else _FENCE.sub("", piece))
+        else:
+            lines = _SOFT_BREAK.sub(" ", _NOT_READ.sub("", piece)).split("\n")
+            parts.append("\n".join(map(plain_title, lines)) + "\n")
+    return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip()
+
+
+class _Ids(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.update(value for name, value in attrs if name == "id" and value)
+
+
+def element_ids(page: str) -> frozenset[str]:
+    """The identifiers of all elements of an HTML page."""
+    parser = _Ids()
+    parser.feed(page)
+    parser.close()
+    return frozenset(parser.found)
+
+
+# Files
+
+
+def _files(
+    documents: list[list[str]], rows: Sequence[list[Any]], kinds: Counter[str], language: str
+) -> dict[str, str]:  # fmt: skip
+    """The data by the names of their files."""
+    parts = list(_parts([_json(row) for row in rows]))
+    files = {f"part-{number}.js": f"lmmAsk.part({number},[{part}])\n" for number, part in enumerate(parts, 1)}
+    named = bm25_language(language)
+    about = {
+        "format": FORMAT,
+        "made": datetime.now(UTC).isoformat(timespec="minutes"),
+        "language": language,
+        "kinds": dict(sorted(kinds.items())),
+        "documents": [[page, source, _mark(rows, documents, page)] for page, source in documents],
+        "parts": [hashlib.blake2b(text.encode(), digest_size=4).hexdigest() for text in files.values()],
+        "stopWords": "" if named == NO_LANGUAGE else " ".join(sorted(stop_words(named))),
+    }
+    return files | {"data.js": f"lmmAsk.take({_json(about)})\n"}
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair has no place in a file
+
+
+def _parts(rows: Iterable[str]) -> Iterator[str]:
+    part: list[str] = []
+    size = 0
+    for row in rows:
+        length = len(row.encode()) + 1
+        if part and size + length > PART:
+            yield ",".join(part)
+            part, size = [], 0
+        part.append(row)
+        size += length
+    if part:
+        yield ",".join(part)
+
+
+def _mark(rows: Sequence[list[Any]], documents: Sequence[Sequence[str]], page: str) -> str:
+    """What tells the states of a page apart. The page has it, too: data that are older or
+    newer than the page are noticed by it."""
+    own = [row for row in rows if documents[row[0]][0] == page]
+    return hashlib.blake2b(_json(own).encode(), digest_size=4).hexdigest()
+
+
+def _write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write the data and the box; parts that are left over go. Returns what has changed."""
+    folder.mkdir(exist_ok=True)
+    changed = []
+    for name, text in files.items():
+        path = folder / name
+        old = _text(path) if path.is_file() else ""
+        same = _MADE.sub("", old, count=1) == _MADE.sub("", text, count=1) if name == "data.js" else old == text
+        if not same and _write(path, text):
+            changed.append(path)
+    for path in folder.glob("part-*.js"):
+        if path.name not in files:
+            path.unlink()
+    for path in sorted((packaged_extension() / "ask").iterdir()):
+        if _write(folder / path.name, _text(path)):
+            changed.append(folder / path.name)
+    return changed
+
+
+def _put_tag(output: Path, page: str, ask: AskOptions, mark: str) -> bool:
+    """Put the tag of the box into a page; whether it has changed."""
+    path = output / page
+    up = "../" * page.count("/") + ASK_FOLDER
+    values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
+    data = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
+    tag = f'<script async src="{up}/ask.js" data-lmm-ask{data}></script>\n'
+    text = _TAG.sub("", _text(path))
+    end = _HEAD_END.search(text)
+    return end is not None and _write(path, text[: end.start()] + tag + text[end.start() :])
+
+
+def _text(path: Path) -> str:
+    """A file's text; line ends as they are."""
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _write(path: Path, text: str) -> bool:
+    """Write a file where it would change; whether it did."""
+    data = text.encode("utf-8", "surrogateescape")
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    path.write_bytes(data)
+    return True

@@ -1,0 +1,97 @@
+// The ask box of a course site: a button, and the keys that open it. All else is loaded when
+// it is opened first. The tag of this script says what there is:
+//   data-page, data-mark   this page in the data, and its state; without data-page there are no
+//                          data, and sections are looked for by the server
+//   data-server            the address of `lmm serve`, where there is one
+// Data and code are scripts beside this one: a page that is opened as a file may load nothing
+// else. Nothing is inserted as HTML, here or in the other scripts.
+(() => {
+  "use strict";
+  const script = document.currentScript;
+  if (!script || window.lmmAsk) return;
+  const SCRIPTS = ["minisearch.js", "words.js", "page.js", "search.js", "study.js", "answer.js", "box.js"];
+  const OPEN = {
+    en: "Search the notes", de: "Im Skript suchen", fr: "Chercher dans le cours",
+    es: "Buscar en los apuntes", it: "Cerca negli appunti",
+  };
+  const language = (document.documentElement.lang || "en").toLowerCase();
+  const ask = (window.lmmAsk = {
+    options: { ...script.dataset },
+    base: new URL(".", script.src).href,
+    language,
+    about: null, // the data, and their parts: their scripts call this
+    parts: {},
+    take: (about) => (ask.about = about),
+    part: (number, rows) => (ask.parts[number] = rows),
+  });
+
+  // Resolves when a script beside this one has run; rejects where it cannot be had.
+  ask.load = (name) =>
+    new Promise((resolve, reject) => {
+      const tag = document.createElement("script");
+      tag.async = false; // in the order in which they are asked for
+      tag.charset = "utf-8"; // whatever the page is in
+      tag.onload = resolve;
+      tag.onerror = () => reject(new Error(name));
+      tag.src = ask.base + name;
+      document.head.append(tag);
+    });
+
+  let loaded = null;
+  async function open() {
+    loaded ||= Promise.all([addLooks(), ...SCRIPTS.map(ask.load)]);
+    try {
+      await loaded;
+    } catch {
+      loaded = null; // the network may come back
+      return;
+    }
+    ask.box.open();
+  }
+
+  const isTyping = (target) =>
+    target instanceof Element && (target.isContentEditable || target.closest("input, textarea, select"));
+
+  function onKey(event) {
+    const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey;
+    const k = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+    if (!k && !(slash && !isTyping(event.target))) return;
+    if (document.querySelector("dialog[open]:not(.lmm-ask)")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation(); // Quarto's own search has the same key
+    open();
+  }
+
+  // The style sheet, once; the page itself does not wait for it.
+  let looks = null;
+  function addLooks() {
+    looks ||= new Promise((resolve) => {
+      const link = document.createElement("link");
+      link.rel = "stylesheet";
+      link.onload = link.onerror = resolve;
+      link.href = `${ask.base}ask.css`;
+      document.head.append(link);
+    });
+    return looks;
+  }
+
+  // In the navigation bar, where the page has one that is shown, else in a corner.
+  function addButton() {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "lmm-ask lmm-ask-open";
+    button.textContent = OPEN[language.split("-")[0]] || OPEN.en;
+    button.setAttribute("aria-keyshortcuts", "/ Control+K");
+    button.setAttribute("aria-haspopup", "dialog");
+    button.addEventListener("click", open);
+    const bar = document.querySelector(".navbar .quarto-navbar-tools, .navbar .navbar-container, .navbar");
+    if (bar) bar.append(button);
+    button.classList.toggle("lmm-ask-corner", !bar || !button.checkVisibility());
+    if (button.classList.contains("lmm-ask-corner")) document.body.append(button);
+    ask.button = button;
+  }
+
+  document.addEventListener("keydown", onKey, true);
+  if (document.readyState === "complete") addLooks().then(addButton);
+  else addEventListener("load", () => addLooks().then(addButton));
+})();

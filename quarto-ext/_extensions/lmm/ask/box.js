@@ -1,0 +1,301 @@
+// The box: a dialog with a search, the contents and cards.
+(() => {
+  "use strict";
+  const ask = window.lmmAsk;
+  const { el, answer } = ask;
+  const t = ask.t;
+  const NAMES = ["find", "contents", "cards"];
+  const hasData = "page" in ask.options;
+  let kind = ""; // of the passages that are looked for
+  let isUp = false; // the server
+
+  // Parts
+
+  const field = el("input", {
+    type: "search", id: "lmm-ask-field", "aria-label": t("field"), placeholder: t("field"), autocomplete: "off",
+    spellcheck: "false", enterkeyhint: "search", oninput: onInput,
+  });
+  const submit = el("button", { hidden: true }, t("ask"));
+  const stop = el("button", { type: "button", hidden: true, onclick: answer.stop }, t("stop"));
+  const forget = el("button", { type: "button", class: "lmm-ask-link", hidden: true, onclick: clear }, t("forget"));
+  const form = el("form", { role: "search", class: "lmm-ask-row", onsubmit: onSubmit }, field, submit, stop);
+  const chips = el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("kinds") });
+  const notices = el("div", { class: "lmm-ask-notices" });
+  const hits = el("ol", { class: "lmm-ask-hits" });
+  const live = el("p", { class: "lmm-ask-hidden", role: "status" });
+  const panels = NAMES.map((name) => el("div", { role: "tabpanel", id: `lmm-ask-${name}`, "aria-labelledby": `lmm-ask-tab-${name}` }));
+  const tabs = NAMES.map((name, at) => el("button", {
+    type: "button", role: "tab", id: `lmm-ask-tab-${name}`, "aria-controls": `lmm-ask-${name}`, onclick: () => choose(at),
+  }, t(name)));
+  const dialog = el("dialog", { class: "lmm-ask", "aria-label": t("title"), lang: ask.wordsLanguage, onclose: onClose, onclick: onClick, onkeydown: onKey },
+    el("div", { class: "lmm-ask-head" },
+      el("div", { role: "tablist", "aria-label": t("title"), class: "lmm-ask-tabs" }, tabs),
+      el("button", { type: "button", class: "lmm-ask-close", "aria-label": t("close"), onclick: () => close() }, "×")),
+    notices, el("div", { class: "lmm-ask-body" }, panels), live);
+  panels[0].append(form, chips, answer.log, forget, hits);
+  document.body.append(dialog);
+
+  // Opening and closing
+
+  let begun = null;
+  let opener = null;
+
+  function open() {
+    if (dialog.open) return field.focus();
+    opener = document.activeElement;
+    dialog.showModal();
+    document.documentElement.classList.add("lmm-ask-is-open");
+    choose(0);
+    field.select();
+    begun ||= begin();
+    if (answer.server) greet();
+  }
+
+  function close() {
+    dialog.close();
+    onClose(); // at once: its event comes later than the next key may
+  }
+
+  function onClose() {
+    if (dialog.open) return; // opened anew meanwhile
+    document.documentElement.classList.remove("lmm-ask-is-open");
+    if (opener?.isConnected && opener !== document.body) opener.focus();
+    else ask.button?.focus();
+  }
+
+  async function begin() {
+    field.value = ask.keep("sessionStorage", "query") || "";
+    answer.restore();
+    forget.hidden = !answer.turns.length;
+    if (hasData) await readData();
+    else await readOutline();
+    dialog.dataset.ready = "yes";
+    find();
+  }
+
+  async function readData() {
+    try {
+      await ask.load("data.js");
+      if (ask.about?.format !== 1) throw new Error("format");
+    } catch {
+      return notice("data", t("noData"));
+    }
+    ask.search.start(ask.about);
+    showChips(Object.keys(ask.about.kinds));
+    checkAge();
+    const loading = ask.about.parts.map((mark, at) => ask.load(`part-${at + 1}.js?${mark}`));
+    for (const [at, part] of loading.entries()) {
+      try {
+        await part;
+        const rows = ask.parts[at + 1] || [];
+        delete ask.parts[at + 1];
+        await ask.search.addRows(rows);
+        find();
+      } catch {
+        notice("data", t("noData"));
+      }
+    }
+    if (!ask.search.sections.some(({ passages }) => passages.length)) notice("data", t("empty"));
+  }
+
+  const date = (iso) => {
+    const made = new Date(iso);
+    return isNaN(made) ? String(iso) : made.toLocaleDateString(ask.wordsLanguage, { dateStyle: "long" });
+  };
+
+  // Whether the data are of the state that this page is in.
+  function checkAge() {
+    const own = ask.about.documents.find(([page]) => page === ask.options.page);
+    if (!own || own[2] !== ask.options.mark) notice("age", t("older", date(ask.about.made)));
+  }
+
+  // The server
+
+  async function greet() {
+    const said = await answer.health();
+    isUp = said !== null;
+    submit.hidden = !isUp;
+    notice("server", isUp ? "" : t("down"));
+    const indexed = said?.indexed;
+    const made = ask.about?.made;
+    if (indexed && made && indexed.slice(0, 10) < made.slice(0, 10)) notice("indexed", t("indexOlder", date(indexed)));
+    if (!hasData && said?.kinds) showChips(Array.isArray(said.kinds) ? said.kinds : Object.keys(said.kinds));
+  }
+
+  function serverIsDown() {
+    isUp = false;
+    submit.hidden = true;
+    notice("server", t("down"));
+  }
+
+  // A notice by its name; no text takes it away.
+  function notice(name, text) {
+    notices.querySelector(`[data-name="${name}"]`)?.remove();
+    if (text) notices.append(el("p", { class: "lmm-ask-notice", "data-name": name, role: "status" }, text));
+  }
+
+  let saying = 0;
+  function say(text) {
+    clearTimeout(saying);
+    saying = setTimeout(() => (live.textContent = text), 300); // not at each key
+  }
+
+  // Searching
+
+  function onSubmit(event) {
+    event.preventDefault();
+    const question = field.value.trim();
+    if (!question) return;
+    if (isUp) askServer(question, kind);
+    else hits.querySelector("a")?.click();
+  }
+
+  function askServer(question, type) {
+    const asked = ask.about ? ask.search.keyword(question).kind : "";
+    asking(true);
+    answer.send(question, asked || (type === "notes" ? "" : type));
+    field.value = "";
+    field.placeholder = t("followUp");
+    hits.replaceChildren();
+  }
+
+  function asking(is) {
+    stop.hidden = !is;
+    forget.hidden = !answer.turns.length;
+  }
+
+  function clear() {
+    answer.forget();
+    forget.hidden = true;
+    field.placeholder = t("field");
+    field.focus();
+  }
+
+  function onInput() {
+    ask.keep("sessionStorage", "query", field.value.slice(0, 20000));
+    find();
+  }
+
+  function find() {
+    if (!hasData) return findThere();
+    if (!ask.about) return;
+    const { terms, hits: found } = ask.search.search(field.value, kind);
+    hits.replaceChildren(...found.map(hit));
+    if (terms.length) say(found.length ? t("found", found.length) : t("nothing"));
+    hits.classList.toggle("lmm-ask-nothing", terms.length > 0 && !found.length);
+    hits.dataset.nothing = t("nothing");
+  }
+
+  function hit({ section, passage, terms, question }) {
+    const above = section.titles.slice(0, -1).join(" › ");
+    const text = passage ? passage.text : section.summary;
+    return el("li", {}, el("a", { href: ask.address(section.page, section.anchor) },
+      above ? el("span", { class: "lmm-ask-quiet" }, `${above} › `) : null,
+      el("strong", {}, section.title || section.titles.at(-1) || section.page),
+      passage?.kind ? el("span", { class: "lmm-ask-kind" }, passage.kind) : null,
+      question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} ${question}`) : null,
+      el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms).map(([piece, is]) => (is ? el("mark", {}, piece) : piece)))));
+  }
+
+  function showChips(kinds) {
+    const names = kinds.length ? ["", "notes", ...kinds] : [];
+    chips.replaceChildren(...names.map((name) => el("button", {
+      type: "button", "data-kind": name, "aria-pressed": name === kind, onclick: () => filter(name),
+    }, name === "" ? t("all") : name === "notes" ? t("notes") : name)));
+  }
+
+  function filter(name) {
+    kind = name;
+    for (const chip of chips.children) chip.setAttribute("aria-pressed", chip.dataset.kind === kind);
+    find();
+  }
+
+  // Without data: the server looks, once the typing stops.
+
+  let later = 0;
+  function findThere() {
+    clearTimeout(later);
+    const query = field.value.trim();
+    if (query) later = setTimeout(() => showThere(query), 250);
+    else hits.replaceChildren();
+  }
+
+  async function showThere(query) {
+    try {
+      const { hits: found = [] } = await answer.get("search", { q: query.slice(0, 1000), type: kind === "notes" ? "" : kind });
+      if (field.value.trim() !== query) return;
+      hits.replaceChildren(...found.map(foundThere));
+      say(found.length ? t("found", found.length) : t("nothing"));
+    } catch (error) {
+      notice("server", error instanceof TypeError ? t("down") : error.message);
+    }
+  }
+
+  function foundThere({ titles = [], place = "", text = "", kinds = [], type = [] }) {
+    const marks = [].concat(kinds.length ? kinds : type);
+    return el("li", {}, el("div", {}, el("strong", {}, titles.join(" › ") || place), " ", el("small", {}, place),
+      marks.map((name) => el("span", { class: "lmm-ask-kind" }, String(name))),
+      el("span", { class: "lmm-ask-snippet" }, text.slice(0, 400))));
+  }
+
+  async function readOutline() {
+    try {
+      const { sections = [] } = await answer.get("outline");
+      ask.about = null;
+      panels[1].replaceChildren(el("ul", { class: "lmm-ask-contents" }, sections.map(({ title, level = 0, summary }) =>
+        el("li", { class: `lmm-ask-depth-${Math.min(level, 4)}` }, el("span", {}, title), summary ? el("p", {}, summary) : null))));
+    } catch {} // said by greet()
+  }
+
+  // Tabs and keys
+
+  const made = {};
+  function choose(at) {
+    NAMES.forEach((name, number) => {
+      tabs[number].setAttribute("aria-selected", number === at);
+      tabs[number].tabIndex = number === at ? 0 : -1;
+      panels[number].hidden = number !== at;
+    });
+    if (at === 0) return field.focus();
+    if (hasData && (made[at] !== ask.search.sections.length || at === 2)) {
+      made[at] = ask.search.sections.length;
+      panels[at].replaceChildren(...(at === 1 ? ask.study.contents() : ask.study.cards()));
+    }
+    tabs[at].focus();
+  }
+
+  function onKey(event) {
+    if (event.key === "Escape") {
+      event.preventDefault(); // which would empty the field first
+      return close();
+    }
+    const at = tabs.indexOf(document.activeElement);
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (at >= 0 && step) return choose((at + step + tabs.length) % tabs.length);
+    if (at < 0 && !panels[0].hidden && ["ArrowDown", "ArrowUp"].includes(event.key)) move(event);
+  }
+
+  // From the field to the hits and back.
+  function move(event) {
+    const stops = [field, ...hits.querySelectorAll("a")];
+    const at = stops.indexOf(document.activeElement);
+    const next = stops[at + (event.key === "ArrowDown" ? 1 : -1)];
+    if (at < 0 || !next) return;
+    event.preventDefault();
+    next.focus();
+  }
+
+  // A click outside closes the box, and so does following a link on the page itself.
+  function onClick(event) {
+    if (event.target === dialog) return close();
+    const link = event.target.closest("a[href]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const target = new URL(link.href);
+    if (target.href.split("#")[0] !== location.href.split("#")[0]) return;
+    opener = document.getElementById(decodeURIComponent(target.hash.slice(1)));
+    if (opener && !opener.hasAttribute("tabindex")) opener.tabIndex = -1;
+    close();
+  }
+
+  ask.box = { open, say, asking, serverIsDown, ask: askServer };
+})();

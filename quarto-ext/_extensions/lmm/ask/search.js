@@ -1,0 +1,165 @@
+// Sections for words or a question. MiniSearch ranks passages and, as texts of their own, what
+// is said about sections: titles, annotated questions and summaries. A section has the score of
+// its best passage and its own.
+(() => {
+  "use strict";
+  const ask = window.lmmAsk;
+  const AT_ONCE = 40; // texts that are indexed before the page may do something else
+  const MOST_TERMS = 40; // of a question that are looked for
+  const HITS = 20;
+  const SNIPPET = 220; // characters
+  const SIGNS = "\\u3040-\\u30ff\\u3400-\\u9fff\\uf900-\\ufaff"; // each is a word
+  const WORD = new RegExp(`[${SIGNS}]|(?:(?![${SIGNS}])[\\p{L}\\p{M}\\p{N}])+`, "gu");
+  const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ı: "i" };
+
+  // Without case and accents.
+  const fold = (text) => {
+    const lower = text.toLocaleLowerCase(ask.locale);
+    if (!/[^\x00-\x7f]/.test(lower)) return lower;
+    return lower.normalize("NFD").replace(/\p{M}/gu, "").replace(/[ßæœøłđı]/g, (letter) => LETTERS[letter]);
+  };
+  const words = (text) => fold(text).match(WORD) || [];
+
+  const sections = []; // {page, depth, title, titles, anchor, minutes, summary, questions, passages}
+  const texts = []; // what is indexed: {section, passage}; no passage: about the section
+  const path = []; // titles on the way to the section that is read
+  let stop = new Set();
+  let index = null;
+
+  function start(about) {
+    ask.locale = locale(about.language);
+    stop = new Set(about.stopWords ? words(about.stopWords) : []);
+    index = new window.MiniSearch({
+      fields: ["title", "questions", "summary", "text"],
+      tokenize: words,
+      processTerm: (term) => (stop.has(term) ? null : term),
+    });
+  }
+
+  function locale(name) {
+    try {
+      return Intl.getCanonicalLocales(name)[0];
+    } catch {
+      return undefined;
+    }
+  }
+
+  function addRow([number, depth, title, anchor, minutes, summary, questions, rows]) {
+    const [page, source] = ask.about.documents[number];
+    path.length = depth;
+    path[depth] = title;
+    const titles = path.filter(Boolean).filter((one, at, all) => one !== all[at - 1]);
+    const passages = rows.map((row) => (typeof row === "string" ? { text: row, kind: "" } : { text: row[0], kind: row[1], term: row[2] }));
+    const section = { number, page, source, depth, title, titles, anchor, minutes, summary, questions, passages };
+    sections.push(section);
+    const about = { title: titles.join(" "), questions: questions.join(" "), summary };
+    if (title || summary || questions.length) add(section, null, about);
+    for (const passage of passages) add(section, passage, { text: passage.text });
+  }
+
+  let waiting = [];
+  function add(section, passage, fields) {
+    waiting.push({ id: texts.length, ...fields });
+    texts.push({ section, passage });
+  }
+
+  const pause = () =>
+    new Promise((resolve) => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = resolve;
+      channel.port2.postMessage(null);
+    });
+
+  // Take sections up, in slices, so that typing is not held up.
+  async function addRows(rows) {
+    for (const row of rows) addRow(row);
+    while (waiting.length) {
+      index.addAll(waiting.splice(0, AT_ONCE));
+      await pause();
+    }
+  }
+
+  // The type keyword in a question (`*exercise*`), where there is such a type, and the rest.
+  function keyword(query) {
+    const found = /(?:^|\s)\*([\p{L}\w-]+)\*(?=\s|[.,;:?!]|$)/u.exec(query);
+    const kind = found && fold(found[1]);
+    const known = kind && Object.keys(ask.about.kinds).find((one) => fold(one) === kind);
+    return known ? { kind: known, rest: query.replace(`*${found[1]}*`, " ") } : { kind: "", rest: query };
+  }
+
+  // The sections that fit best, the best first. kind: of the passages; "" any, "notes" those
+  // without a type.
+  function search(query, kind) {
+    const asked = keyword(query.slice(0, 20000));
+    const wanted = asked.kind || kind;
+    const terms = [...new Set(words(asked.rest))].filter((term) => !stop.has(term)).slice(0, MOST_TERMS);
+    if (!terms.length || !index) return { terms, hits: [] };
+    const last = terms.at(-1);
+    const found = index.search(terms.join(" "), {
+      prefix: (term) => term.length > 3 || (term === last && term.length > 1),
+      fuzzy: (term) => (terms.length <= 8 && term.length > 4 ? 0.2 : false),
+      weights: { prefix: 0.5, fuzzy: 0.25 },
+      boost: { title: 1.6, questions: 1.4 },
+    });
+    return { terms, hits: group(found, wanted) };
+  }
+
+  const fits = (passage, kind) => !kind || (kind === "notes" ? !passage.kind : passage.kind === kind);
+
+  function group(found, kind) {
+    const hits = new Map();
+    for (const { id, score, terms } of found) {
+      const { section, passage } = texts[id];
+      if (passage ? !fits(passage, kind) : kind && !section.passages.some((one) => fits(one, kind))) continue;
+      const hit = hits.get(section) || { section, passage: null, best: 0, about: 0, terms: new Set() };
+      if (!passage) hit.about = score;
+      else if (score > hit.best) Object.assign(hit, { passage, best: score });
+      for (const term of terms) hit.terms.add(term);
+      hits.set(section, hit);
+    }
+    const sorted = [...hits.values()].sort((one, other) => other.best + other.about - one.best - one.about).slice(0, HITS);
+    for (const hit of sorted) {
+      hit.passage ||= hit.section.passages.find((one) => fits(one, kind)) || null;
+      hit.question = matching(hit.section.questions, hit.terms);
+    }
+    return sorted;
+  }
+
+  // The annotated question that has most of the words, and half of its own among them.
+  function matching(questions, terms) {
+    let [found, most] = ["", 0];
+    for (const question of questions) {
+      const own = new Set(words(question).filter((word) => !stop.has(word)));
+      const shared = [...own].filter((word) => terms.has(word)).length;
+      if (shared > most && shared * 2 >= own.size) [found, most] = [question, shared];
+    }
+    return found;
+  }
+
+  // The part of a text that has most of the words, as pieces: [text, whether it is marked].
+  function snippet(text, terms) {
+    const marks = [...text.matchAll(WORD)].filter((word) => terms.has(fold(word[0])));
+    const inside = (from) => new Set(marks.filter(({ index: at }) => at >= from && at < from + SNIPPET).map((mark) => fold(mark[0]))).size;
+    let best = marks[0]?.index || 0;
+    for (const { index: at } of marks.slice(0, 60)) if (inside(at) > inside(best)) best = at;
+    let from = best > 60 ? text.indexOf(" ", best - 50) + 1 : 0;
+    if (from > best) from = best;
+    const end = Math.min(text.length, from + SNIPPET);
+    return pieces(text, from, end, marks);
+  }
+
+  function pieces(text, from, end, marks) {
+    const found = [];
+    let at = from;
+    for (const mark of marks) {
+      if (mark.index < at || mark.index + mark[0].length > end) continue;
+      found.push([text.slice(at, mark.index), false], [mark[0], true]);
+      at = mark.index + mark[0].length;
+    }
+    found.push([text.slice(at, end) + (end < text.length ? "…" : ""), false]);
+    if (from) found.unshift(["…", false]);
+    return found;
+  }
+
+  ask.search = { start, addRows, sections, search, snippet, keyword, fold };
+})();

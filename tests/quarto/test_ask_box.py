@@ -1,0 +1,633 @@
+"""The ask box in a real browser: from files and served, by keyboard, with a server and without."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+import time
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from lmm_core.logging import ListLogger
+from lmm_core.quarto_render import post_render
+from tests.commands import BIN, pandocs, run, text, write
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
+ROOT = Path(__file__).parents[2]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")]
+STRICT = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' http://127.0.0.1:*"
+)
+HOSTILE = """# Means <img src=x onerror="document.title='run'">
+
+::: {.lmm .content-hidden}
+``` yaml
+questions: "Is <script>document.title='run'</script> a question on means?"
+summary: "<img src=x onerror=\\"document.title='run'\\"> means in short."
+```
+:::
+
+Means and `<script>document.title='run'</script>`{=html} and <script>document.title='run'</script> more,
+said by `<script>document.title='run'</script>`.
+
+```{=html}
+<p>raw means</p>
+```
+"""
+
+
+# A browser and sites
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def tab(browser):
+    """Makes pages; at the end none may have reported an error."""
+    problems, contexts = [], []
+
+    def make(**options):
+        context = browser.new_context(viewport={"width": 1000, "height": 760}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(8000)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda said: problems.append(said.text) if "inline script" in said.text else None)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """The sample book, as docs/course.sh renders it without Quarto, with two summaries."""
+    work = tmp_path_factory.mktemp("course")
+    (work / "pandoc").symlink_to(pandocs()[-1])
+    path = os.pathsep.join([str(work), str(BIN), "/usr/bin", "/bin"])
+    folder = shutil.copytree(ROOT / "sample-book", work / "book")
+    write(folder / "_quarto.yml", text(folder / "_quarto.yml").replace("ask: true", "ask: {include: [exercise]}"))
+    done = subprocess.run(
+        ["sh", ROOT / "docs/course.sh", folder], env={**os.environ, "PATH": path}, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "_book"
+
+
+def make_site(notes, ask="true", title="Site"):
+    """A site of one page in the working folder."""
+    write("_quarto.yml", f"project:\n  type: website\nlang: en\nlmm:\n  index: false\n  ask: {ask}\n")
+    write("notes.md", notes)
+    Path("_site").mkdir(exist_ok=True)
+    assert (
+        run(f"pandoc -F lmm-knit -s -M pagetitle={title} notes.md -o _site/notes.html", pandocs()[-1]).returncode == 0
+    )
+    logger = ListLogger()
+    assert post_render({}, Path(), logger) == 0, logger.reports
+    return Path("_site").resolve()
+
+
+@contextmanager
+def served(handler):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Static(SimpleHTTPRequestHandler):
+    """Files, under a policy that lets no inline script or style run."""
+
+    def end_headers(self):
+        self.send_header("Content-Security-Policy", STRICT)
+        super().end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+def opened(page, url, **fields):
+    """A page with the box open and ready."""
+    page.goto(url)
+    page.keyboard.press("/")
+    page.wait_for_selector("dialog.lmm-ask[data-ready]")
+    return page
+
+
+def search(page, words):
+    page.get_by_role("searchbox").fill(words)
+    return page.locator(".lmm-ask-hits li")
+
+
+# Without a server
+
+
+@pytest.mark.parametrize("how", ["file", "http"])
+def test_finding_a_section(tab, book, how):
+    with served(partial(Static, directory=str(book))) as address:
+        page = opened(tab(), (book.as_uri() if how == "file" else address) + "/index.html")
+        hits = search(page, "when is a mean misleading?")
+        first = hits.first
+        assert "Describing distributions › Centre › When the mean misleads" in first.inner_text()
+        assert "answers: When is the mean misleading?" in first.inner_text()
+        assert first.locator("mark").count() > 0
+        first.locator("a").click()
+        page.wait_for_url("**/02-describing.html#sec-misleading")
+        assert page.locator("#sec-misleading").is_visible()
+
+
+def test_by_keyboard_alone(tab, book):
+    page = tab()
+    page.goto((book / "index.html").as_uri())
+    page.keyboard.press("Control+k")
+    page.wait_for_selector("dialog[data-ready]")
+    page.keyboard.type("residuals")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.closest('li') === document.querySelectorAll('.lmm-ask-hits li')[1]")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.type") == "search"
+    for _ in range(60):  # the focus goes round inside the box
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement === document.body || !!document.activeElement.closest('dialog')")
+    page.keyboard.press("Escape")
+    assert page.locator("dialog[open]").count() == 0
+    page.keyboard.press("/")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Enter")  # the first hit
+    page.wait_for_url("**/05-linear-models.html#*")
+
+
+def test_keys_are_left_alone_in_fields(tab):
+    site = make_site('# A\n\nWords.\n\n<input id="own">\n')
+    page = tab()
+    page.goto((site / "notes.html").as_uri())
+    page.locator("#own").focus()
+    page.keyboard.type("a/b")
+    assert page.locator("#own").input_value() == "a/b"
+    assert page.locator("dialog[open]").count() == 0
+
+
+def test_a_section_of_the_same_page(tab, book):
+    page = opened(tab(), (book / "02-describing.html").as_uri())
+    search(page, "When the mean misleads").first.locator("a").click()
+    assert page.locator("dialog[open]").count() == 0
+    assert page.evaluate("document.activeElement.id") == "sec-misleading"
+
+
+def test_kinds(tab, book):
+    page = opened(tab(), (book / "index.html").as_uri())
+    search(page, "residuals")
+    page.get_by_role("button", name="exercise", exact=True).click()
+    assert page.locator(".lmm-ask-hits li").count() > 0
+    for hit in page.locator(".lmm-ask-hits li").all():
+        assert hit.locator(".lmm-ask-kind").inner_text() == "exercise"
+    page.get_by_role("button", name="Notes", exact=True).click()
+    assert page.locator(".lmm-ask-hits .lmm-ask-kind").count() == 0
+    page.get_by_role("button", name="All").click()
+    search(page, "an *exercise* on residuals")
+    assert page.locator(".lmm-ask-hits .lmm-ask-kind").count() == page.locator(".lmm-ask-hits li").count() > 0
+
+
+def test_accents_case_and_parts_of_words(tab):
+    site = make_site("# Übungen\n\nDie naïve Schätzung der Größe.\n\n# Other\n\nNothing.\n")
+    page = opened(tab(), (site / "notes.html").as_uri())
+    for words in ("ubungen", "SCHATZUNG", "grosse", "schätz", "Naive"):
+        assert "Übungen" in search(page, words).first.inner_text(), words
+    assert search(page, "xyzzy").count() == 0
+    page.get_by_role("status").filter(has_text="Nothing found.").wait_for()  # for those who do not see it
+
+
+def test_contents_with_summaries_and_a_plan(tab, book):
+    page = opened(tab(), (book / "index.html").as_uri())
+    page.get_by_role("tab", name="Contents").click()
+    panel = page.locator("#lmm-ask-contents")
+    assert panel.locator("li").count() > 50
+    assert "The mean is drawn towards extreme values" in panel.inner_text()
+    page.get_by_label("Sittings to learn it in").fill("3")
+    assert panel.locator("h3").all_inner_texts()[0].startswith("Sitting 1 · ")
+    assert panel.locator("h3").count() == 3
+    links = panel.locator("li a").evaluate_all("all => all.map(a => a.href)")
+    assert links[0].endswith("index.html#about-this-course")
+
+
+def test_cards(tab, book):
+    page = opened(tab(), (book / "index.html").as_uri())
+    page.get_by_role("tab", name="Cards").click()
+    card = page.locator(".lmm-ask-card")
+    page.get_by_label("Chapter").select_option("Data and variables")
+    total = int(re.search(r"0 of (\d+) known", card.inner_text())[1])
+    assert card.locator(".lmm-ask-front").inner_text() == "What is a unit of observation?"
+    page.get_by_role("button", name="Show the answer").click()
+    assert "things are called units of observation" in card.inner_text()
+    page.keyboard.press("Enter")  # I knew it
+    assert f"1 of {total} known" in card.inner_text()
+    other = page.context.new_page()  # a second tab practises the same cards
+    opened(other, (book / "01-data.html").as_uri())
+    other.get_by_role("tab", name="Cards").click()
+    other.get_by_role("button", name="Show the answer").click()
+    other.get_by_role("button", name="I knew it").click()
+    page.reload()
+    opened(page, page.url).get_by_role("tab", name="Cards").click()
+    page.get_by_label("Chapter").select_option("Data and variables")
+    assert f"2 of {total} known" in card.inner_text()
+    for _ in range(total - 2):
+        page.get_by_role("button", name="Show the answer").click()
+        page.get_by_role("button", name="I knew it").click()
+    assert "You know them all." in card.inner_text()
+    page.get_by_role("button", name="Once more").click()
+    assert f"0 of {total} known" in card.inner_text()
+
+
+def test_the_query_is_there_on_the_next_page(tab, book):
+    page = opened(tab(), (book / "index.html").as_uri())
+    search(page, "confidence").first.locator("a").click()
+    page.wait_for_url("**/04-estimation.html**")
+    opened(page, page.url.split("#")[0].replace("04-estimation", "01-data"))
+    assert page.get_by_role("searchbox").input_value() == "confidence"
+    assert page.locator(".lmm-ask-hits li").count() > 0
+
+
+# Bad input
+
+
+def test_hostile_notes(tab):
+    site = make_site(HOSTILE)
+    write(site / "notes.html", re.sub(r"<script>.*?</script>|<img[^>]*>", "", text(site / "notes.html"), flags=re.S))
+    page = opened(tab(), (site / "notes.html").as_uri())
+    hits = search(page, "means")
+    assert "<script>document.title='run'</script>" in hits.first.inner_text()
+    for name in ("Contents", "Cards"):
+        page.get_by_role("tab", name=name).click()
+    page.get_by_role("button", name="Show the answer").click()
+    assert page.locator("dialog").locator("img, script").count() == 0
+    assert page.title() != "run"
+
+
+def test_a_question_of_10_000_characters(tab, book):
+    page = opened(tab(), (book / "index.html").as_uri())
+    start = time.perf_counter()
+    assert search(page, "why are the residuals of this model " * 300 + "x" * 2000).count() > 0
+    assert time.perf_counter() - start < 3
+
+
+def test_an_empty_index(tab):
+    site = make_site("")
+    page = opened(tab(), (site / "notes.html").as_uri())
+    assert "nothing to search in" in page.locator("dialog").inner_text()
+    assert search(page, "words").count() == 0
+    page.get_by_role("tab", name="Cards").click()
+    assert "There are no cards" in page.locator("dialog").inner_text()
+
+
+def test_data_that_are_older_than_the_page(tab):
+    site = make_site("# A\n\nOld words.\n")
+    old = {path: text(path) for path in (site / "lmm-ask").glob("*.js")}
+    make_site("# A\n\nNew words.\n")
+    for path, content in old.items():
+        write(path, content.replace('"made":"', '"made":"2024-02-03T10:00+00:00","was":"'))
+    page = opened(tab(), (site / "notes.html").as_uri())
+    assert "The search is of February 3, 2024; this page has changed since." in page.locator("dialog").inner_text()
+
+
+def test_data_that_are_missing(tab):
+    site = make_site("# A\n\nWords.\n")
+    (site / "lmm-ask" / "data.js").unlink()
+    page = opened(tab(), (site / "notes.html").as_uri())
+    assert "cannot be loaded" in page.locator("dialog").inner_text()
+
+
+def test_without_javascript_the_page_is_whole(browser, book):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((book / "02-describing.html").as_uri())
+    assert page.locator(".lmm-ask").count() == 0
+    assert page.get_by_role("heading", name="When the mean misleads").is_visible()
+    context.close()
+
+
+# Looks
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_follow_the_reader_and_the_theme(tab, scheme):
+    site = make_site("# A\n\nWords.\n")
+    other = {"light": "dark", "dark": "light"}[scheme]
+    page = opened(tab(color_scheme=scheme), (site / "notes.html").as_uri())
+    background = "getComputedStyle(document.querySelector('dialog')).backgroundColor"
+    own = page.evaluate(background)
+    assert own == {"light": "rgb(255, 255, 255)", "dark": "rgb(29, 33, 39)"}[scheme]
+    page.evaluate(f"document.body.classList.add('quarto-{other}')")
+    assert page.evaluate(background) != own
+
+
+def test_a_phone(tab, book):
+    page = tab(has_touch=True, is_mobile=True)
+    page.set_viewport_size({"width": 360, "height": 640})
+    page.goto((book / "index.html").as_uri())
+    page.get_by_role("button", name="Search the notes").tap()
+    page.wait_for_selector("dialog[data-ready]")
+    search(page, "mean")
+    box = page.locator("dialog").bounding_box()
+    assert (box["x"], box["width"]) == (0, 360)
+    assert page.evaluate("document.querySelector('.lmm-ask-body').scrollWidth") <= 360
+
+
+def test_print_and_motion(tab, book):
+    page = tab(reduced_motion="reduce")
+    opened(page, (book / "index.html").as_uri())
+    assert page.evaluate("getComputedStyle(document.querySelector('dialog')).animationName") == "none"
+    page.emulate_media(media="print")
+    assert not page.locator(".lmm-ask-open").is_visible()
+    assert not page.locator("dialog").is_visible()
+
+
+def test_the_language_of_the_page(tab):
+    write("_quarto.yml", "")
+    site = make_site("---\nlang: de\n---\n\n# A\n\nWörter.\n")
+    page = tab()
+    page.goto((site / "notes.html").as_uri())
+    page.get_by_role("button", name="Im Skript suchen").click()
+    page.wait_for_selector("dialog[data-ready]")
+    assert page.get_by_role("tab").all_inner_texts() == ["Suchen", "Inhalt", "Karten"]
+
+
+def test_the_button_is_in_the_navigation_bar(tab):
+    site = make_site('<nav class="navbar"><div class="navbar-container">Bar</div></nav>\n\n# A\n\nWords.\n')
+    page = tab()
+    page.goto((site / "notes.html").as_uri())
+    assert page.locator(".navbar .lmm-ask-open").is_visible()
+    page.add_init_script("addEventListener('keydown', () => { document.title = 'seen'; })")  # as Quarto's search
+    opened(page, page.url)
+    assert page.title() != "seen"
+
+
+def axe(cache):
+    """The source of axe-core, which is no part of this project."""
+    folder = cache.mkdir("axe-core")
+    file = folder / "package" / "axe.min.js"
+    if not file.is_file():
+        if shutil.which("npm") is None:
+            pytest.skip("no axe-core, and no npm to fetch it")
+        done = subprocess.run(
+            "npm pack axe-core@4 && tar xzf axe-core-*.tgz", shell=True, cwd=folder, capture_output=True
+        )
+        if done.returncode:
+            pytest.skip("axe-core cannot be fetched")
+    return text(file)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility(tab, book, scheme, request):
+    source = axe(request.config.cache)
+    page = opened(tab(color_scheme=scheme, reduced_motion="reduce"), (book / "index.html").as_uri())
+    page.evaluate(source)
+    look = "axe.run(document.querySelector('dialog')).then(found => found.violations.map(one => [one.id, one.nodes[0].html]))"
+    search(page, "an *exercise* on residuals")
+    assert page.evaluate(look) == []
+    for name in ("Contents", "Cards"):
+        page.get_by_role("tab", name=name).click()
+        assert page.evaluate(look) == [], name
+    page.get_by_role("button", name="Show the answer").click()
+    assert page.evaluate(look) == []
+
+
+# With a server
+
+
+SOURCE = {"number": 1, "titles": ["Describing distributions", "Centre"], "place": "02-describing.md:60-70",
+          "anchor": "sec-centre", "kinds": []}  # fmt: skip
+
+
+class Answers(BaseHTTPRequestHandler):
+    """The far end: it answers as `lmm serve` does, in the ways that are asked for."""
+
+    protocol_version = "HTTP/1.1"
+    way = "whole"
+    asked = ()
+
+    def do_OPTIONS(self):
+        self.reply(204, b"")
+
+    def do_GET(self):
+        found = {
+            "/health": {"status": "ok", "indexed": "2020-01-02T00:00:00+00:00", "kinds": ["exercise"]},
+            "/search": {
+                "hits": [{"titles": ["A", "B"], "place": "a.md:1-2", "text": "<b>Means</b>", "kinds": ["exercise"]}]
+            },
+            "/outline": {"sections": [{"title": "A", "level": 0, "summary": "In <i>short</i>."}]},
+        }
+        self.reply(200, json.dumps(found[self.path.partition("?")[0]]).encode())
+
+    def do_POST(self):
+        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        if self.way == "busy":
+            return self.reply(429, b'{"error": "Too many questions at once."}', {"Retry-After": "7"})
+        if self.way == "closed" and self.headers.get("Authorization") != "Bearer open sesame":
+            return self.reply(401, b'{"error": "This course asks for an access token."}')
+        self.send_response(200)
+        self.cors("text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        self.event("sources", {"sources": [SOURCE]})
+        self.event("part", {"text": "The **mean** is drawn [1], says <b>he</b> [9].\n\n- one\n- `two`\n\n"})
+        if self.way == "dies":
+            return None
+        if self.way == "errs":
+            return self.event("error", {"error": "The model has stopped half-way."})
+        if self.way == "waits":
+            time.sleep(1.5)
+        self.event("part", {"text": "```{=html}\n<script>document.title='run'</script>\n```\n[x](javascript:document.title='run') "
+                                    "<img src=x onerror=\"document.title='run'\">"})  # fmt: skip
+        nearest = [{"titles": ["Spread"], "place": "02-describing.md:90", "anchor": "sec-spread"}]
+        return self.event(
+            "done", {"answered": True, "cited": [1], "notes": ["A note."], "nearest": nearest, "kinds": []}
+        )
+
+    def event(self, name, data):
+        self.wfile.write(f"event: {name}\ndata: {json.dumps(data)}\n\n".encode())
+        self.wfile.flush()
+
+    def reply(self, status, body, headers=()):
+        self.send_response(status)
+        self.cors("application/json")
+        for name, value in dict(headers).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def cors(self, kind):
+        self.send_header("Content-Type", kind)
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.send_header("Access-Control-Allow-Headers", "*, Authorization")
+        self.send_header("Access-Control-Expose-Headers", "Retry-After")
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def answering(book, tab):
+    """Makes a page of the book with its box open, and a server that answers in some way."""
+    folder = Path(shutil.copytree(book, "with a server"))
+    with served(partial(Static, directory=str(folder))) as site:
+        started = []
+
+        def start(way):
+            handler = type("Handler", (Answers,), {"way": way, "asked": []})
+            server = served(handler)
+            started.append(server)
+            address = server.__enter__()
+            for file in folder.glob("*.html"):
+                write(file, text(file).replace("data-page=", f'data-server="{address}" data-page='))
+            page = tab()
+            opened(page, f"{site}/index.html")
+            page.get_by_role("button", name="Ask", exact=True).wait_for()
+            return page, handler
+
+        yield start
+        for server in started:
+            server.__exit__(None, None, None)
+
+
+def put(page, question):
+    page.get_by_role("searchbox").fill(question)
+    page.keyboard.press("Enter")
+
+
+def test_an_answer_with_its_sources(answering):
+    page, server = answering("whole")
+    put(page, "what is the mean?")
+    page.get_by_text("A note.").wait_for()
+    answer = page.locator(".lmm-ask-answer")
+    assert answer.locator("strong").first.inner_text() == "mean"
+    assert answer.locator("li").first.inner_text() == "one"
+    assert answer.locator(".lmm-ask-cite").all_inner_texts() == ["[1]"]
+    assert "[9]" in answer.inner_text()  # no source: no link
+    assert answer.locator(".lmm-ask-cite").get_attribute("href").endswith("/02-describing.html#sec-centre")
+    assert "Describing distributions › Centre" in answer.inner_text()
+    assert "Nearest sections" in answer.inner_text()
+    assert "Answers are made from the notes as they were on January 2, 2020" in page.locator("dialog").inner_text()
+    put(page, "and *exercise* on it?")
+    page.get_by_text("A note.").nth(1).wait_for()
+    assert server.asked[1]["type"] == "exercise"
+    assert [turn["question"] for turn in server.asked[1]["history"]] == ["what is the mean?"]
+
+
+def test_replies_that_would_run(answering):
+    page, _ = answering("whole")
+    put(page, "<img src=x onerror=\"document.title='run'\">")
+    page.get_by_text("A note.").wait_for()
+    assert page.locator("dialog").locator("script, img, b").count() == 0
+    assert page.locator("dialog a[href^='javascript']").count() == 0
+    assert "<script>document.title='run'</script>" in page.locator(".lmm-ask-answer").inner_text()
+    assert page.title() != "run"
+
+
+@pytest.mark.parametrize(
+    ("way", "said"), [("dies", "The answer broke off."), ("errs", "The model has stopped half-way.")]
+)
+def test_what_came_stays(answering, way, said):
+    page, server = answering(way)
+    put(page, "what is the mean?")
+    page.get_by_text(said).last.wait_for()
+    assert "The mean is drawn" in page.locator(".lmm-ask-answer").inner_text()
+    server.way = "whole"
+    page.get_by_role("button", name="Ask again").click()
+    page.get_by_text("A note.").wait_for()
+    assert page.locator(".lmm-ask-turn").count() == 1
+    assert [one["question"] for one in server.asked] == ["what is the mean?"] * 2
+
+
+def test_stopping(answering):
+    page, _ = answering("waits")
+    put(page, "what is the mean?")
+    page.get_by_text("The mean is drawn").wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.locator(".lmm-ask-notice", has_text="Stopped.").wait_for()
+    assert "The mean is drawn" in page.locator(".lmm-ask-answer").inner_text()
+
+
+def test_a_busy_server(answering):
+    page, _ = answering("busy")
+    put(page, "what is the mean?")
+    page.locator(".lmm-ask-notice", has_text="Too many questions at once. Try again in 7 s.").wait_for()
+
+
+def test_an_access_token(answering):
+    page, _ = answering("closed")
+    put(page, "what is the mean?")
+    page.get_by_label("Access code").fill("open sesame")
+    page.get_by_role("button", name="Ask again").click()
+    page.get_by_text("A note.").wait_for()
+
+
+def test_the_conversation_goes_from_page_to_page_in_one_tab(answering):
+    page, _ = answering("whole")
+    put(page, "what is the mean?")
+    page.get_by_text("A note.").wait_for()
+    opened(page, page.url.replace("index.html", "01-data.html"))
+    assert "A note." in page.locator(".lmm-ask-answer").inner_text()
+    other = page.context.new_page()
+    opened(other, page.url)
+    assert other.locator(".lmm-ask-turn").count() == 0
+    page.get_by_role("button", name="New conversation").click()
+    assert page.locator(".lmm-ask-turn").count() == 0
+
+
+def test_a_server_that_is_down(tab):
+    with served(Answers) as address:
+        pass
+    site = make_site("# A\n\nWords on means.\n", ask=f"{{server: '{address}'}}")
+    page = opened(tab(), (site / "notes.html").as_uri())
+    page.get_by_text("The server that answers cannot be reached.").first.wait_for()
+    assert not page.get_by_role("button", name="Ask", exact=True).is_visible()
+    assert search(page, "means").count() == 1
+
+
+def test_a_page_without_data(tab):
+    """Of a course that has no site: the server has all."""
+    shutil.copytree(ROOT / "quarto-ext/_extensions/lmm/ask", "page/box")
+    handler = type("Handler", (Answers,), {"asked": []})
+    with served(handler) as address, served(partial(Static, directory="page")) as site:
+        write("page/index.html", '<html lang="en"><head><title>T</title></head>'
+              f'<body><h1>T</h1><script src="box/ask.js" data-server="{address}"></script></body></html>')  # fmt: skip
+        page = opened(tab(), f"{site}/index.html")
+        page.get_by_role("button", name="exercise", exact=True).wait_for()
+        search(page, "means")
+        page.get_by_text("A › B").wait_for()
+        assert "<b>Means</b>" in page.locator(".lmm-ask-hits").inner_text()
+        put(page, "what is the mean?")
+        page.get_by_text("A note.").wait_for()
+        page.get_by_role("tab", name="Contents").click()
+        assert "In <i>short</i>." in page.locator("#lmm-ask-contents").inner_text()
+
+
+def test_a_server_that_goes_down(answering):
+    page, _ = answering("whole")
+    page.route("**/ask", lambda route: route.abort())
+    put(page, "what is the mean?")
+    page.locator(".lmm-ask-answer .lmm-ask-notice").wait_for()
+    assert not page.get_by_role("button", name="Ask", exact=True).is_visible()
+    assert search(page, "mean").count() > 0
