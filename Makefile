@@ -48,6 +48,7 @@ bench: $(VENV)/.installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/indexing.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/ask.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/md_index.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/serve.py
 
 # Write what the commands give now into the golden cases; review with git diff.
 update-golden: $(VENV)/.installed-test
