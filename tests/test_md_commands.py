@@ -140,6 +140,31 @@ def test_the_description_is_the_readme_s_first_heading():
     assert read_description(Path()) == "The title"
 
 
+def test_a_readme_that_is_no_file_or_lies_elsewhere_describes_nothing(tmp_path):
+    write("README.md", "# Outside\n")
+    Path("docs").mkdir()
+    os.symlink("../README.md", "docs/README.md")
+    os.mkfifo("docs/readme.markdown")
+    Path("docs/README.qmd").write_bytes(b"# caf\xe9\n")
+    assert read_description(Path("docs")) == ""
+
+
+def test_a_folder_whose_name_no_index_can_have_needs_one():
+    fill("文档", trees=page("oak"))
+    assert "say one (--name)" in lmm("md-index --root 文档", status=1)[1]
+    lmm("md-index --root 文档 --name docs -q")
+    assert found("oak")
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names are Unicode")
+def test_a_folder_whose_name_is_no_utf_8():
+    folder = Path(os.fsdecode(b"caf\xe9"))
+    fill(folder, trees=page("oak"))
+    for written in (1, 0):
+        assert json.loads(lmm(f"md-index --root {folder} --name docs --json")[0])["written"] == written
+    assert found("oak")
+
+
 def test_the_name_is_the_folder_s_as_names_are_spelled():
     assert default_name(Path("My notes (2024)")) == "My-notes-2024"
     assert default_name(Path("docs/..")) == Path.cwd().name
@@ -198,6 +223,30 @@ def test_what_a_tool_cannot_do_is_told_to_the_agent():
     fill("docs", trees=page("oak"))
     with pytest.raises(ToolError, match="cannot be the name of an index"):
         called(("index_markdown_docs", {"root": "docs", "index_name": "..", "description": ""}))
+
+
+@pytest.mark.parametrize("root", ["a\0b", "x" * 100_000, "\ud800", "docs/trees.md", ".md_index", "~", "$HOME"])
+def test_hostile_folders_are_refused_in_a_sentence(root):
+    fill("docs", trees=page("oak"))
+    Path(".md_index").mkdir()
+    with pytest.raises(ToolError) as told:
+        called(("index_markdown_docs", {"root": root, "index_name": "trees", "description": ""}))
+    assert len(str(told.value)) < 500
+    assert not list(Path(".md_index").iterdir())
+
+
+@pytest.mark.parametrize(
+    "hostile", ["\ud800", "a\0b", "\x1b[2J", "{}[]\"'", "oak AND 1=1", "x" * 2000, "../../etc/passwd", "-k", "%s%n"]
+)
+def test_hostile_words_are_words(hostile):
+    fill("docs", trees=page("oak"))
+    arguments = {"root": "docs", "index_name": "woods", "description": hostile}
+    made, found = called(("index_markdown_docs", arguments), ("markdown_search", {"query": f"oak {hostile}"}))
+    assert made["files"] == 1 and [one["source"] for one in found["results"]] == ["trees.md#L1-L5"]
+    with pytest.raises(ToolError):
+        called(("markdown_search", {"query": "oak", "index_name": hostile}))
+    with pytest.raises(ToolError):
+        called(("index_markdown_docs", {**arguments, "index_name": f"{hostile} x"}))
 
 
 def test_the_schemas_are_the_specification_s():

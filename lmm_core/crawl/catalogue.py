@@ -50,6 +50,11 @@ def checked_index_name(name: str) -> str:
     )
 
 
+def as_utf8(text: str) -> str:
+    """A text that can be written and embedded: half a surrogate pair becomes `?`."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def other_models(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """Says that an index was made with other models than are wanted now, and what to do."""
     keys = {"encoding": "encoding", "embedding": "embedding model", "sparse": "word model"}
@@ -282,7 +287,7 @@ class Database:
         try:
             entries = self._read() | {entry.name: entry}
             values = {name: {**asdict(one), "name": name} for name, one in sorted(entries.items())}
-            text = json.dumps({"format": FORMAT, "indexes": values}, ensure_ascii=False)
+            text = json.dumps({"format": FORMAT, "indexes": values})  # ASCII: a root's name may be no UTF-8
             save_markdown(self.root / CATALOGUE, text + "\n")
         except OSError as error:
             raise CrawlError(f"{self.root / CATALOGUE} cannot be written: {error.strerror or error}") from error

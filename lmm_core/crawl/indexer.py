@@ -39,6 +39,7 @@ from .catalogue import (
     Entry,
     Opened,
     Tally,
+    as_utf8,
     checked_index_name,
     other_models,
 )
@@ -99,7 +100,7 @@ async def index_folder(
     checked_index_name(name)
     await asyncio.to_thread(_check_folder, database, root, name)
     opened = await asyncio.to_thread(database.open, name, True)
-    run = _Run(database, root, opened, Indexed(name, description), workers, expect, progress)
+    run = _Run(database, root, opened, Indexed(name, as_utf8(description)), workers, expect, progress)
     try:
         await run.prepare(encoder_for)
         await run.index(ignore, max_fibers)

@@ -24,7 +24,7 @@ from ..store.alike import Hit, fused, in_order
 from ..store.encoding import DENSE, SPARSE, Encoder
 from ..store.folder_lock import is_awaited
 from ..store.vector_store import ScoredPoint, Search, StoreError, Vector
-from .catalogue import ALL, SHORTLIST, TERMS, Database, Entry, Opened, Terms, other_models, rarity, shortlist
+from .catalogue import ALL, SHORTLIST, TERMS, Database, Entry, Opened, Terms, as_utf8, other_models, rarity, shortlist
 from .indexer import snippet_of
 from .snippets import Snippet
 from .walk import CrawlError
@@ -78,7 +78,7 @@ class Indexes:
         entries = await asyncio.to_thread(self._wanted, index)
         encoder = self._encoder(entries)
         fitting = self._fitting(entries, encoder, index)
-        vectors = (await encoder.search(query, k)).vectors
+        vectors = (await encoder.search(as_utf8(query), k)).vectors
         terms = {name: await asyncio.to_thread(self._terms_of, name) for name in fitting}
         chosen = shortlist([entry for entry in entries if entry.name in fitting], terms, vectors, SHORTLIST)
         async with self._lent([entry.name for entry in chosen], index) as opened:

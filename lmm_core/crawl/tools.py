@@ -63,7 +63,11 @@ def index_tool(working: Path, index_folder: IndexFolder) -> Function:
 
 def _inside(working: Path, root: str) -> Path:
     """The folder, where it lies in the working folder. Raises ToolError."""
-    folder = (working / root).resolve()
+    try:
+        folder = (working / root).resolve()
+        folder.stat()
+    except (OSError, ValueError):  # not there, too long, with a null byte
+        raise ToolError(f"{root[:200]!r} is no folder that can be looked into") from None
     if not folder.is_relative_to(working.resolve()):
         raise ToolError(f"{root!r} is not in the working folder: only what is in it can be indexed")
     return folder

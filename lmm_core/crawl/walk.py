@@ -150,7 +150,7 @@ class _Walk:
 
     def _where_to(self, entry: os.DirEntry[str]) -> str:
         target = Path(os.path.realpath(entry.path))
-        if target.is_symlink() or not target.exists():  # to itself, or to what is not there
+        if not os.access(target, os.F_OK):
             return "a link that leads nowhere"
         if not target.is_relative_to(self.root):
             return f"a link out of the folder, to {target}: not followed"
@@ -172,8 +172,11 @@ class _Walk:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder, or a link to one; a link to itself is none."""
-    return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
+    """Whether an entry is a folder, or a link to one that can be looked at."""
+    try:
+        return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
+    except OSError:
+        return False
 
 
 def _shown(rel: str) -> str:

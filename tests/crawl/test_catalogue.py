@@ -1,12 +1,23 @@
 """The catalogue: names, entries, terms, and which indexes a query is about."""
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl.catalogue import CATALOGUE, Database, Entry, Tally, Terms, checked_index_name, rarity, shortlist
+from lmm_core.crawl.catalogue import (
+    CATALOGUE,
+    TERMS,
+    Database,
+    Entry,
+    Tally,
+    Terms,
+    checked_index_name,
+    rarity,
+    shortlist,
+)
 from lmm_core.crawl.walk import CrawlError
 from lmm_core.models.bm25 import Bm25Encoder
 from lmm_core.models.embedder import Sparse
@@ -81,6 +92,33 @@ def test_a_damaged_catalogue_is_told_of_and_never_replaced():
         with pytest.raises(CrawlError, match=r"db/catalogue\.json cannot be read .*: remove it"):
             work()
     assert (made.root / CATALOGUE).read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[" * 100_000,
+        '{"format": 1, "indexes": {"../out": {}}}',
+        '{"format": 1, "indexes": {"one": {"words": {}, "centroid": ["x"]}}}',
+        '{"format": 2, "indexes": {}}',
+    ],
+)
+def test_a_catalogue_from_elsewhere_is_told_of(text):
+    made = database(entry("one"))
+    write(made.root / CATALOGUE, text)
+    with pytest.raises(CrawlError, match=r"db/catalogue\.json cannot be read .*: remove it"):
+        made.entries()
+
+
+@pytest.mark.parametrize("values", [{"numbers": [1, 2]}, {"numbers": [-1]}, {"count": None}])
+def test_terms_from_elsewhere_are_not_known(values):
+    made = database(entry("one"))
+    whole = {"count": 1, "numbers": [1], "frequencies": [1], "weights": [1.0], "dense": []}
+    write(made.folder("one") / TERMS, json.dumps(whole))
+    assert made.terms("one").frequency(1) == 1
+    write(made.folder("one") / TERMS, json.dumps(whole | values))
+    assert made.terms("one") is None
 
 
 def test_two_processes_do_not_write_the_catalogue_at_once(monkeypatch):

@@ -1,6 +1,7 @@
 """Search in indexed folders: what is found, and one ranking over several indexes."""
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.crawl import search as searching
-from lmm_core.crawl.catalogue import TERMS, Database
+from lmm_core.crawl.catalogue import TERMS, VECTORS, Database
 from lmm_core.crawl.search import Indexes, cut
 from lmm_core.crawl.walk import CrawlError
 from lmm_core.models.bm25 import Bm25Encoder
@@ -108,6 +109,34 @@ def test_so_many_are_found_as_are_asked_for():
     assert [len(search("explained", k=k)) for k in (1, 7, 60)] == [1, 7, 30]
 
 
+def test_copies_of_a_text_are_one_result(monkeypatch):
+    monkeypatch.setattr(searching, "DEPTH", 3)
+    fill("docs", other=page("elm and oak"), **{f"copy{at}": page("oak") for at in range(20)})
+    index()
+    found = search("oak", k=2)
+    assert sorted(match.source[:4] for match in found) == ["copy", "othe"]
+    fill("more", copy=page("oak"))
+    index("more")
+    assert {match.index for match in search("oak")} == {"docs", "more"}
+
+
+@pytest.mark.parametrize("harm", ["removed", "damaged"])
+def test_an_index_that_cannot_be_searched_is_left_out_of_all(harm):
+    fill("docs", trees=page("oak"))
+    fill("more", bushes=page("oak"))
+    index(), index("more")
+    vectors = DATABASE.folder("docs") / VECTORS
+    shutil.rmtree(vectors) if harm == "removed" else write(vectors / "collection.json", "{")
+    said = []
+    assert [match.index for match in search("oak", warn=said.append)] == ["more"]
+    assert len(said) == 1 and said[0].startswith("left out: ") and "docs" in said[0]
+    with pytest.raises(StoreError):
+        search("oak", "docs")
+    shutil.rmtree(DATABASE.folder("more"))
+    with pytest.raises(CrawlError, match="none of the indexes"):
+        search("oak", warn=said.append)
+
+
 def test_a_query_without_words_finds_nothing():
     fill("docs", trees=page("oak"))
     index()
@@ -139,7 +168,7 @@ def test_all_indexes_are_searched_or_one():
 def rare_and_common():
     """`walnut` is rare in all, and common in `walnuts`; `recipe` is common in all, and rare
     in `walnuts`."""
-    fill("walnuts", **{f"page{at}": page("walnut") for at in range(30)}, one=page("recipe"))
+    fill("walnuts", **{f"page{at}": page(f"walnut of tree{at}") for at in range(30)}, one=page("recipe"))
     fill("cooking", **{f"page{at}": page(f"recipe of dish{at}") for at in range(60)})
     index("walnuts"), index("cooking")
 
@@ -177,7 +206,7 @@ def test_what_is_best_by_all_is_a_candidate_though_its_index_puts_it_last(monkey
 
 def test_scores_are_those_of_one_index_with_all_pages():
     """Two indexes give the scores that their pages have in one."""
-    pages = {f"page{at}": page("oak" if at % 3 else "elm", f"word{at}") for at in range(9)}
+    pages = {f"page{at}": page(f"{'oak' if at % 3 else 'elm'} of kind{at}", f"word{at}") for at in range(9)}
     fill("one", **dict(list(pages.items())[:6]))
     fill("two", **dict(list(pages.items())[6:]))
     fill("both", **pages)

@@ -233,6 +233,14 @@ def test_links_are_not_followed_and_listed(tmp_path):
     assert reasons["dead.md"] == "a link that leads nowhere"
 
 
+def test_a_link_to_itself_does_not_end_the_walk(tmp_path):
+    write(tmp_path, {"a.md": "x"})
+    for name in ("loop", "loop.md"):
+        (tmp_path / name).symlink_to(name)
+    assert found(tmp_path) == ["a.md"]
+    assert skipped(tmp_path) == {"loop.md": "a link that leads nowhere"}
+
+
 def test_a_root_that_is_a_link(tmp_path):
     write(tmp_path / "real", {"a.md": "x"})
     os.symlink(tmp_path / "real", tmp_path / "link")
