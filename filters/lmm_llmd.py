@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from lmm_core.llmd import Entry, Llmd, parse_llmd
 from lmm_core.llmd.page import Change, read_reply
@@ -44,7 +45,9 @@ _FRAGMENT = (
 )
 _HTML = ("html", "html4", "html5")
 _STANDALONE = ("standalone", "template", "self-contained", "embed-resources")
-_DANGEROUS = re.compile(r"\s*(javascript|vbscript|data):", re.I)
+_SCHEME = re.compile(r"[^/?#]*:")
+_LINKED = ("http:", "https:", "mailto:")
+_TEX = re.compile(r"\\|\^\^")  # what runs commands in math, where TeX or MathJax reads it
 
 
 def show(document: Document) -> None:
@@ -163,8 +166,9 @@ def _pieces(blocks: Sequence[Element], mark: str) -> list[list[Element]]:
 
 
 def _safe(node: Any) -> Any:
-    """What somebody has said, as nothing but text: raw HTML is shown and not done, links run
-    nothing, attributes go, headings are below those of the page."""
+    """What somebody has said, as nothing but text: raw HTML and commands of TeX are shown and
+    not done, links run nothing, pictures come from the document's folder only, attributes
+    go, headings are below those of the page."""
     if isinstance(node, list):
         is_attr = len(node) == 3 and isinstance(node[0], str) and all(isinstance(part, list) for part in node[1:])
         return ["", node[1], []] if is_attr else [_safe(part) for part in node]
@@ -176,9 +180,24 @@ def _safe(node: Any) -> Any:
         return {"t": "CodeBlock" if kind == "RawBlock" else "Code", "c": [_attr(), content[1]]}
     if kind == "Header":
         return {"t": "Header", "c": [min(content[0] + 3, 6), _attr(), _safe(content[2])]}
-    if kind in ("Link", "Image") and _DANGEROUS.match(content[2][0]):
-        return {"t": "Span", "c": [_attr(), _safe(content[1])]}
+    if kind == "Math" and _TEX.search(content[1]):
+        return {"t": "Code", "c": [_attr(), content[1]]}
+    if kind in ("Link", "Image"):
+        return _safe_link(kind, content)
     return {key: _safe(value) for key, value in node.items()}
+
+
+def _safe_link(kind: str, content: Any) -> Element:
+    """A link that leads to a page or into the folder, or its text alone; a picture from elsewhere
+    becomes a link: nothing is fetched, or read, for it."""
+    target = "".join(sign for sign in content[2][0] if sign > " ")  # as browsers read it
+    scheme = _SCHEME.match(target)
+    if scheme and scheme[0].lower() not in _LINKED:
+        return {"t": "Span", "c": [_attr(), _safe(content[1])]}
+    place = unquote(target).replace("\\", "/")
+    is_elsewhere = scheme or place.startswith("/") or ".." in place.split("/")
+    shown = "Link" if is_elsewhere else kind
+    return {"t": shown, "c": [_attr(), _safe(content[1]), content[2]]}
 
 
 def _put_in(blocks: Sequence[Element], pieces: Sequence[list[Element]]) -> list[Element]:

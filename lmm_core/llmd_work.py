@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 from .conversation import keep_unmerged
@@ -71,7 +71,7 @@ class Opened:
     def locate(self, path: str, allow: Sequence[str] = ()) -> Path:
         """See `Files.locate`; the document itself is none of its files."""
         place = self.files(allow).locate(path)
-        if place == self.path:
+        if place == self.path or _is_same(place, self.path):
             raise LlmdError(f"{path}: the document itself, which is no file of its code context")
         return place
 
@@ -79,6 +79,14 @@ class Opened:
         """The text of a file, None where there is none. Raises LlmdError."""
         data = read_bytes(self.locate(path, allow))
         return None if data is None else as_text(path, data)
+
+
+def _is_same(place: Path, other: Path) -> bool:
+    """Whether two paths are one file: by a hard link, or where case makes no difference."""
+    try:
+        return place.samefile(other)
+    except FileNotFoundError:
+        return False
 
 
 def root_of(path: Path) -> Path:
@@ -256,9 +264,7 @@ def _with_reply(llmd: Llmd, entry: Entry, reply: str) -> Llmd | None:
     here = [one for one in llmd.entries if (one.number, one.human, one.assistant) == (entry.number, entry.human, None)]
     if not here:
         return None
-    made = append_reply(llmd, entry.number, reply)
-    if made.entries[llmd.entries.index(here[-1])].assistant != reply:
-        raise LlmdError(f"entry {entry.number}: there is another one with this number: number them anew")
+    made = append_reply(llmd, here[-1], reply)
     if llmd.entries[-1] == here[-1]:
         with contextlib.suppress(LlmdError):
             made = append_entry(made)
@@ -289,9 +295,9 @@ class Proposal:
         """Change the files and the document, all or none. Raises LlmdError and OSError."""
         opened = self.opened
         changes = [_change(opened, one.path, one.old, one.new, self.allow) for one in self.plan.changes]
-        places = [one.path for one in changes]
-        if twice := [path for path in places if places.count(path) > 1]:
-            raise LlmdError(f"{twice[0]}: one file by two paths; nothing was applied")
+        for one, other in combinations(changes, 2):
+            if one.path == other.path or _is_same(opened.root / one.path, opened.root / other.path):
+                raise LlmdError(f"{one.path}: one file by two paths; nothing was applied")
         _change_files(opened, changes, self.plan.document, self.entry.number, fingerprint(self.entry))
 
 
@@ -311,9 +317,10 @@ def propose(opened: Opened, allow: Sequence[str] = ()) -> Proposal | None:
 
 
 def is_applied(proposal: Proposal) -> bool:
-    """Whether this very reply was applied last, and not taken back."""
-    last = Journal(proposal.opened.root).last(proposal.opened.name)
-    return last is not None and (last.entry, last.reply) == (proposal.entry.number, fingerprint(proposal.entry))
+    """Whether this very reply was applied, and not taken back."""
+    wanted = (proposal.entry.number, fingerprint(proposal.entry))
+    done = Journal(proposal.opened.root).done(proposal.opened.name)
+    return any((one.entry, one.reply) == wanted for one in done)
 
 
 def fingerprint(entry: Entry) -> str:

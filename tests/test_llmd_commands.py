@@ -275,6 +275,18 @@ def test_any_reply_is_stored_and_changes_nothing_else(project, model, reply):
     assert document().files["src/billing.py"].content == CODE
 
 
+@pytest.mark.parametrize("fault", [401, "drop", "break", "end", ""])
+def test_a_model_that_does_not_answer(project, model, fault):
+    """The document stays as it is, or holds what was said; the files stay in any case."""
+    model.fault = lambda body, number: fault or None
+    model.reply = REPLY if fault else "  \n"
+    wish()
+    before = tree()
+    done = lmm("lmm llmd chat PROJECT.md", 1)
+    assert "entry 1 not answered: " in done.stderr and "Traceback" not in done.stderr
+    assert tree() == before
+
+
 def test_edited_while_the_model_answers(project, model):
     """What the writer saves meanwhile stays."""
 
@@ -304,13 +316,12 @@ def test_what_finds_no_place_is_kept_beside(project, model, what):
     assert what == "file" or document().entries[0].assistant is None
 
 
-def test_a_reply_that_the_document_cannot_take_is_kept_beside(project, model):
+def test_two_entries_with_one_number(project, model):
+    """The reply goes to the one that was asked."""
     wish("First.")
     write("PROJECT.md", text("PROJECT.md") + f"\n### Entry 1\n\n**Human:** {WISH}\n")
-    before = text("PROJECT.md")
-    said = lmm("lmm llmd chat PROJECT.md", 1).stderr
-    assert "another one with this number" in said and "is kept in PROJECT.md.lmm-unmerged.md" in said
-    assert text("PROJECT.md") == before and REPLY.strip() in text("PROJECT.md.lmm-unmerged.md")
+    assert "entry 1 comes after entry 1" in lmm("lmm llmd chat PROJECT.md").stderr
+    assert [one.assistant for one in document().entries][:2] == [None, REPLY.strip()]
 
 
 def test_a_fence_that_the_writer_leaves_open(project, model):
@@ -438,6 +449,43 @@ def test_two_paths_of_one_file(project):
     before = tree()
     assert "one file by two paths" in lmm("lmm llmd apply PROJECT.md -y --allow link", 1).stderr
     assert tree() == before
+
+
+@pytest.mark.parametrize(
+    "reply", [LOG, CHANGE.replace("\ndef total(lines):\n    if", "\ndef total(lines):\n    # :\n    if") + LOG]
+)
+def test_a_reply_is_applied_once(project, reply):
+    """Though its text would be found again, and something else was done in between."""
+    replied(reply)
+    lmm("lmm llmd apply PROJECT.md -y")
+    write("src/billing.py", text("src/billing.py") + "\n")
+    lmm("lmm llmd sync PROJECT.md")
+    before = tree()
+    assert "entry 1 has been applied already" in lmm("lmm llmd apply PROJECT.md -y").stderr
+    assert tree() == before
+
+
+def test_the_document_by_another_name(project):
+    """As on a disk where case makes no difference."""
+    os.link("PROJECT.md", "other.md")
+    replied("other.md\n<<<<<< SEARCH\nInvoices.\n=======\nx\n>>>>>> REPLACE\n")
+    assert "the document itself" in lmm("lmm llmd apply PROJECT.md -y --allow '*'", 1).stderr
+
+
+@pytest.mark.slow
+def test_two_at_once(project):
+    replied(f"{CHANGE}\n{LOG}")
+    command = [BIN / "lmm", "llmd", "apply", "PROJECT.md", "-y"]
+    both = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+    assert 0 in [process.wait() for process in both]
+    assert (
+        text("src/billing.py").count("ValueError")
+        == text("PROJECT.md").split("## Changelog")[1].count("- `total`")
+        == 1
+    )
+    lmm("lmm llmd check PROJECT.md")
+    lmm("lmm llmd undo PROJECT.md")
+    assert text("src/billing.py") == CODE
 
 
 def test_undo_shows_what_has_changed_since(project):

@@ -53,6 +53,7 @@ def plan(llmd: Llmd, texts: Mapping[str, str], reply: Reply) -> Plan:
     now: dict[str, str | None] = {path: texts.get(path) for path in reply.paths}
     for one in reply.files:
         _attempt(problems, one, now)
+    problems += _nested(reply, now)
     mission = _mission(problems, llmd, reply.missions)
     changes = tuple(FileChange(path, texts.get(path), new) for path, new in now.items() if new != texts.get(path))
     changelog = tuple(entry.text for entry in reply.changelog)
@@ -75,6 +76,15 @@ def _attempt(problems: list[Problem], one: Replacement, now: dict[str, str | Non
         now[one.path] = _replaced(now[one.path], one)
     except LlmdError as error:
         problems.append(Problem(one.line, f"{one.path}: {error}"))
+
+
+def _nested(reply: Reply, now: Mapping[str, str | None]) -> Iterator[Problem]:
+    """Files that would have to stand in others."""
+    files = [path for path, text in now.items() if text is not None]
+    for path in files:
+        if above := next((other for other in files if path.startswith(f"{other}/")), None):
+            line = next(one.line for one in reply.files if one.path == path)
+            yield Problem(line, f"{path}: {above} is no folder, but a file of this reply")
 
 
 def _replaced(text: str | None, one: Replacement) -> str | None:

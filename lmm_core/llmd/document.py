@@ -43,6 +43,7 @@ SECTIONS = (META, MISSION, CODE, CHANGELOG, THREAD)
 
 FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\r?\n")
 _ENTRY = re.compile(r"Entry(?:[ \t]+([0-9]{1,9}))?[.:]?", re.I)
+_UNREAD = re.compile(rf"###[ \t]+(?:{_ENTRY.pattern})[ \t]*\r?(?=\n|\Z)", re.I)
 _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
 
 
@@ -336,7 +337,7 @@ class _Reader:
         human = next((mark for mark in marks if mark["human"]), None)
         reply = next((mark for mark in marks if not mark["human"]), None)
         behind = [mark.start() for mark in marks if reply and mark.start() > reply.start()]
-        self._check_marks(number, self.blocks[at].line, marks)
+        self._check_marks(number, (at, end), marks)
         reply_at = reply.start() if reply else stop
         close = behind[0] if behind else stop
         said = read_spoken(self.text[human.end() if human else body : reply_at], newline_of(self.text))
@@ -344,11 +345,19 @@ class _Reader:
         line = self._line_at(reply_at) + lines_before(self.text[reply.end() : close]) if reply else 0
         return Entry(number, said or "", assistant, self.blocks[at].line, line, start, reply_at, close)
 
-    def _check_marks(self, number: int, line: int, marks: Sequence[re.Match[str]]) -> None:
+    def _check_marks(self, number: int, span: Span, marks: Sequence[re.Match[str]]) -> None:
         kinds = ["Human" if mark["human"] else "Assistant" for mark in marks]
         if kinds not in (["Human"], ["Human", "Assistant"]):
             has = ", ".join(f"`**{kind}:**`" for kind in kinds) or "neither"
-            self._problem(line, f"entry {number}: one `**Human:**` and then at most one `**Assistant:**`; here: {has}")
+            wanted = "one `**Human:**` and then at most one `**Assistant:**`"
+            hint = self._unread_heading(span[0] + 1, span[1])
+            self._problem(self.blocks[span[0]].line, f"entry {number}: {wanted}; here: {has}{hint}")
+
+    def _unread_heading(self, first: int, end: int) -> str:
+        """Names a line that looks like the heading of an entry, and is none; "" where there is none such."""
+        found = (start for start, _ in self._lines(first, end) if _UNREAD.match(self.text, start))
+        at = next(found, None)
+        return "" if at is None else f" (line {self._line_at(at)} is no heading: it needs a blank line before it)"
 
     def _check_numbers(self, entries: Sequence[Entry]) -> None:
         last = 0

@@ -18,6 +18,7 @@ from .document import (
     THREAD,
     TOOLS,
     CodeFile,
+    Entry,
     Llmd,
     LlmdError,
     Part,
@@ -146,15 +147,14 @@ def _add_item(llmd: Llmd, said: str) -> str:
     return _splice(llmd, llmd.log.end, llmd.log.end, item)
 
 
-def append_reply(llmd: Llmd, number: int, reply: str) -> Llmd:
-    """The document with the reply to an entry. Any string can be stored, and
+def append_reply(llmd: Llmd, entry: Entry, reply: str) -> Llmd:
+    """The document with the reply to one of its entries. Any string can be stored, and
     `Entry.assistant` gives it back: as it is where that changes nothing else, else in a
     code fence `reply`. (White space around a reply forces the fence: strip it before.)
-    Raises LlmdError where no such entry waits for a reply."""
-    at = next((at for at, one in enumerate(llmd.entries) if one.number == number and one.assistant is None), None)
-    if at is None:
-        raise LlmdError(f"there is no entry {number} that waits for a reply")
-    entry, before = llmd.entries[at], _says(llmd)
+    Raises LlmdError where that entry waits for no reply."""
+    if entry.assistant is not None or entry not in llmd.entries:
+        raise LlmdError(f"entry {entry.number} waits for no reply")
+    at, before = llmd.entries.index(entry), _says(llmd)
     entries = [(one.number, one.human, one.assistant) for one in llmd.entries]
     entries[at] = (entry.number, entry.human, reply)
     end = entry.reply_at + len(llmd.text[entry.reply_at : entry.end].rstrip(" \t\r\n"))  # a mark without a reply
@@ -162,7 +162,7 @@ def append_reply(llmd: Llmd, number: int, reply: str) -> Llmd:
         made = parse_llmd(_put(llmd, entry.reply_at, end, spelling))
         if _says(made) == before | {"entries": entries}:
             return made
-    raise LlmdError(f"entry {number}: something before it is left open (a code fence, a comment, metadata)")
+    raise LlmdError(f"entry {entry.number}: something before it is left open (a code fence, a comment, metadata)")
 
 
 def append_entry(llmd: Llmd) -> Llmd:

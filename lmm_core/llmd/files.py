@@ -13,6 +13,7 @@ from .document import LlmdError
 
 _PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(10))
 _DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$", "clock$", *_PORTS})
+TEMPORARY = ".llmd.tmp"  # how files end that are written beside others
 OWN = {".git": "git's own", "git~1": "git's own", ".lmm": "kept by lmm", "lmm~1": "kept by lmm"}
 
 
@@ -39,6 +40,8 @@ def _part_problem(part: str) -> str:
     plain = unicodedata.normalize("NFKC", part).casefold().rstrip(". ")
     if plain in OWN:
         return f"`{part}` is {OWN[plain]}"
+    if plain.startswith(".") and plain.endswith(TEMPORARY):
+        return f"`{part}` is a name for lmm's temporary files"
     if part.endswith((".", " ")):
         return "a name that ends in a dot or a blank"
     if plain.split(".")[0].rstrip() in _DEVICES:
@@ -88,8 +91,12 @@ class Files:
 
     def _is_allowed(self, path: str) -> bool:
         from pathspec import GitIgnoreSpec
+        from pathspec.patterns.gitignore.base import GitIgnorePatternError
 
-        return bool(self.allow) and GitIgnoreSpec.from_lines(self.allow).match_file(path)
+        try:
+            return bool(self.allow) and GitIgnoreSpec.from_lines(self.allow).match_file(path)
+        except GitIgnorePatternError as error:
+            raise LlmdError(f"--allow: {error}") from None
 
     def read(self, path: str) -> str | None:
         """A file's text, line ends and byte-order mark kept; None where there is no such

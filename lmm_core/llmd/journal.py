@@ -3,6 +3,7 @@ killed, and that can be taken back."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .document import LlmdError
-from .files import OWN, read_bytes
+from .files import OWN, TEMPORARY, read_bytes
 
 JOURNAL = ".lmm/llmd"
 KEPT = 20  # applications that can be taken back
@@ -46,7 +47,7 @@ class Applied:
 def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> Change:
     """The change of one file. Raises LlmdError for a file that may not be written."""
     path = place.relative_to(root).as_posix()
-    mode = stat.S_IMODE(place.stat().st_mode) if old is not None else None
+    mode = stat.S_IMODE(place.stat().st_mode) & 0o777 if old is not None else None
     if mode is not None and not mode & 0o222:
         raise LlmdError(f"{path}: read-only")
     missing = [folder for folder in place.parents if folder.is_relative_to(root) and not folder.exists()]
@@ -75,7 +76,7 @@ class Journal:
         if Path(os.path.realpath(self.folder)) != self.folder:
             raise LlmdError(f"{self.folder}: a link; the journal has to be in the project")
         self.folder.mkdir(parents=True, exist_ok=True)
-        _refuse_links(self.folder)
+        _refuse_others(self.folder)
         ignore = self.folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
@@ -89,7 +90,7 @@ class Journal:
         """All folders by their numbers."""
         if Path(os.path.realpath(self.folder)) != self.folder or not self.folder.is_dir():
             return []
-        found = [folder for folder in self.folder.iterdir() if folder.stem.isdigit() and folder.is_dir()]
+        found = [folder for folder in self.folder.iterdir() if folder.stem.isdecimal() and folder.is_dir()]
         return sorted(found, key=lambda folder: int(folder.stem))
 
     def apply(self, changes: Sequence[Change], document: str, entry: int = 0, reply: str = "") -> None:
@@ -129,10 +130,14 @@ class Journal:
                 self._discard(folder)
         return said
 
+    def done(self, document: str) -> Iterator[Applied]:
+        """What was applied for a document and not taken back, the last first. Raises LlmdError."""
+        done = (self._read(folder) for folder in reversed(self._folders()) if folder.suffix == ".done")
+        return (one for one in done if one.document == document)
+
     def last(self, document: str) -> Applied | None:
         """What was applied last for a document. Raises LlmdError."""
-        done = (self._read(folder) for folder in reversed(self._folders()) if folder.suffix == ".done")
-        return next((one for one in done if one.document == document), None)
+        return next(self.done(document), None)
 
     def changed_since(self, applied: Applied) -> list[tuple[str, bytes | None, bytes | None]]:
         """The files that are not as they were left: path, bytes then and now."""
@@ -157,7 +162,9 @@ class Journal:
         for one in applied.changes:
             if self._found(one) == "old":
                 self._put(one, one.new)
-            self._temporary(one.path).unlink(missing_ok=True)
+            elif self._found(one) == "other":  # by now: a change before has made it so
+                return self._take_back(self._rename(folder, "back"))
+            self._remove_temporary(one)
         self._rename(folder, "done")
         return ""
 
@@ -169,7 +176,7 @@ class Journal:
         for one in reversed(applied.changes):
             if self._found(one) == "new":
                 self._put(one, one.old)
-            self._temporary(one.path).unlink(missing_ok=True)
+            self._remove_temporary(one)
             self._remove_folders(one)
         if not left:
             self._discard(folder)
@@ -197,6 +204,10 @@ class Journal:
             os.replace(temporary, place)
         _sync(place.parent)
 
+    def _remove_temporary(self, one: Change) -> None:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            self._temporary(one.path).unlink()
+
     def _remove_folders(self, one: Change) -> None:
         """Remove the folders that were made, where nothing is in them."""
         for name in reversed(one.folders if one.old is None else ()):
@@ -216,7 +227,7 @@ class Journal:
     def _temporary(self, path: str) -> Path:
         """Beside the file, so that it can be renamed; always the same, so that none is left."""
         place = self._place(path)
-        return place.with_name(f".{place.name[:40]}.llmd.tmp")
+        return place.with_name(f".{place.name[:40]}{TEMPORARY}")
 
     # The journal's own files
 
@@ -233,12 +244,12 @@ class Journal:
         _sync(folder)
 
     def _read(self, folder: Path) -> Applied:
-        _refuse_links(folder)
+        _refuse_others(folder)
         try:
             said: dict[str, Any] = json.loads((folder / "journal.json").read_bytes())
             changes = tuple(_read_changes(folder, said["changes"]))
             return Applied(folder, str(said["document"]), int(said["entry"]), str(said["reply"]), changes)
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise LlmdError(f"{folder}: cannot be read ({error}): move it away to go on without it") from None
 
     def _rename(self, folder: Path, state: str) -> Path:
@@ -251,11 +262,16 @@ class Journal:
         shutil.rmtree(folder if folder.suffix == ".gone" else self._rename(folder, "gone"))
 
 
-def _refuse_links(folder: Path) -> None:
-    """Nothing in a journal is a link, unless somebody else has made it: then it might lead to
-    any file. Raises LlmdError and OSError."""
-    if links := [path for path in (folder, *folder.iterdir()) if path.is_symlink()]:
-        raise LlmdError(f"{links[0]}: a link, which is none of the journal's: remove it")
+def _refuse_others(folder: Path) -> None:
+    """Nothing in a journal is a link, or a pipe, unless somebody else has made it: then it might
+    lead to any file, or nowhere. Raises LlmdError and OSError."""
+    for path in (folder, *folder.iterdir()):
+        if not (stat.S_ISREG(mode := path.lstat().st_mode) or stat.S_ISDIR(mode)):
+            raise LlmdError(f"{path}: {_kind(mode)}, which is none of the journal's: remove it")
+
+
+def _kind(mode: int) -> str:
+    return "a link" if stat.S_ISLNK(mode) else "no regular file"
 
 
 def _read_changes(folder: Path, said: list[dict[str, Any]]) -> Iterator[Change]:
@@ -263,8 +279,17 @@ def _read_changes(folder: Path, said: list[dict[str, Any]]) -> Iterator[Change]:
         old, new = (
             (folder / f"{number}.{name}").read_bytes() if one[name] else None for name in ("old", "new")
         )  # fmt: skip
-        mode = None if one["mode"] is None else int(one["mode"]) & 0o7777
-        yield Change(str(one["path"]), old, new, mode, tuple(map(str, one["folders"])))
+        mode = None if one["mode"] is None else int(one["mode"]) & 0o777
+        yield Change(_read_path(one["path"]), old, new, mode, tuple(map(_read_path, one["folders"])))
+
+
+def _read_path(said: Any) -> str:
+    """A path of a journal. Raises ValueError for one that no file has."""
+    path = str(said)
+    if "\0" in path:
+        raise ValueError("a path with NUL")
+    os.fsencode(path)
+    return path
 
 
 def write_synced(place: Path, data: bytes, mode: int | None) -> None:

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from ..markdown.blocks import HeadingBlock, Problem, blank, trim_blank_lines
+from ..markdown.blocks import BOM, HeadingBlock, Problem, blank, trim_blank_lines
 from ..markdown.parse import parse_markdown_text
 
 MARK = re.compile(r"\*\*(?:(?P<human>Human)|Assistant(?P<escaped> \(escaped\))?):\*\*")
@@ -99,7 +99,7 @@ def stands_alone(text: str) -> bool:
     the thread would be read by."""
     problems: list[Problem] = []
     parse_markdown_text(text, problems)
-    if problems or "{#lmm-" in text:
+    if problems or "{#lmm-" in text or text.startswith(BOM):  # which is one at the start of a file only
         return False
     return all(_still_behind(text, closer) for closer in _closers(text))
 

@@ -113,6 +113,14 @@ HOSTILE = {
     "x <img src=x onerror=alert(1)> y": "<img",
     "[x](javascript:alert(1))": 'href="javascript',
     "[x]( JavaScript:alert(1))": 'href="javascript',
+    "[x](&#1;javascript:alert(1))": "javascript:",
+    "[x](&#11;data:text/html,y)": "data:text",
+    "[x](file:///etc/passwd)": 'href="file',
+    "![x](/etc/passwd)": "<img",
+    "![x](../../secret.png)": "<img",
+    "![x](%2e%2e/secret.png)": "<img",
+    "![x](http://127.0.0.1:9/x.png)": "<img",
+    "$\\href{javascript:alert(1)}{x}$": 'class="math',
     "[x](y){onclick=alert(1)}": "onclick",
     "::: {.a onclick=alert(1)}\nx\n:::": "onclick",
     "</div></details><h1>mine</h1>": "<h1>mine",
@@ -128,6 +136,25 @@ def test_what_is_said_is_shown_and_not_done(said, any_pandoc):
     write("PROJECT.md", text("PROJECT.md").replace("`x`", f"``````reply\n{said}\n``````"))
     lmm("lmm llmd check PROJECT.md")
     assert HOSTILE[said].lower() not in page(any_pandoc).lower()
+
+
+def test_links_and_pictures_of_the_project_stay(any_pandoc):
+    project(("[a](https://a.b/c:d)", "![b](img/b.png) [c](d.md) [e](mailto:f@g.h) $x^2$"))
+    shown = page(any_pandoc)
+    for part in ('href="https://a.b/c:d"', 'src="img/b.png"', 'href="d.md"', 'href="mailto:f@g.h"', "<sup>2</sup>"):
+        assert part in shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["\\input{/etc/passwd}", "$\\input{/etc/passwd}$", "$$^^5cinput{/etc/passwd}$$", "`\\input{/etc/passwd}`{=latex}"],
+)
+def test_commands_of_tex_are_shown_and_not_done(said, any_pandoc):
+    project(("One", "`x`"))
+    write("PROJECT.md", text("PROJECT.md").replace("`x`", f"```reply\n{said}\n```"))
+    shown = page(any_pandoc, target="latex").split("Assistant")[1]
+    assert "/etc/passwd" in shown and "^^5cinput{" not in shown
+    assert "\\input{" not in shown or "\\begin{verbatim}\n\\input{" in shown
 
 
 def test_headings_in_what_is_said_are_below_those_of_the_page(any_pandoc):

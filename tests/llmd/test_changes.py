@@ -94,6 +94,7 @@ REFUSED = [
     ({}, block("a", "x\n", "z\n"), "there is no such file"),
     ({"a": "x\n"}, block("a", "x\n", "z\0\n"), "no text file has"),
     ({"a": "x\n"}, block("a", "x\n", "\ud800\n"), "no text file has"),
+    ({}, block("a/b", "", "x\n") + block("a", "", "y\n"), "a/b: a is no folder, but a file of this reply"),
     ({"a": "z\n"}, block("a", "x\n", "z\n"), "has the reply been applied before?"),
     ({"a": "other\n"}, block("a", "\n\n", "z\n"), "nor anything like it"),
     ({"a": "x y\n"}, block("a", "x\n", "z\n"), "not there"),

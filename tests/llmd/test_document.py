@@ -1,5 +1,6 @@
 """LLMD documents: read, and edited without touching anything else."""
 
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -131,6 +132,7 @@ PROBLEMS = [
     ("### Entry 2", "### Entry 1", 81, "entry 1 comes after entry 1"),
     ("**Human:** Please", "Please", 61, "here: `**Assistant:**`"),
     ("**Human:** Please", "**Human:** Hi\n\n**Human:** Please", 61, "`**Human:**`, `**Human:**`, `**Assistant:**`"),
+    ("round to cents", "round\n### Entry 2\n**Human:** to cents", 61, "(line 64 is no heading: it needs a blank"),
     ("Show me", "Show me\n\n~~~\n", 85, "a code fence starts here and is not closed"),
 ]  # fmt: skip
 
@@ -212,7 +214,7 @@ def test_any_text_becomes_one_item_of_the_changelog(text, said):
 def test_any_reply_can_be_stored_and_changes_nothing_else(text, reply):
     before = parse_llmd(text)
     entry = before.entries[-1]
-    made = append_reply(before, entry.number, reply)
+    made = append_reply(before, entry, reply)
     entries = [(one.number, one.human, one.assistant) for one in before.entries]
     entries[-1] = (entry.number, entry.human, reply)
     assert says(made) == says(before) | {"entries": entries}
@@ -224,8 +226,10 @@ CLOSERS = "a\n```\n~~~\n`````````\n-->\n</div>\n</script>\n?>\n\\end{x}\n:::\n::
 
 @often
 @given(replies)
+@example("\ufeff```\n```")
 def test_what_is_written_later_changes_no_reply(reply):
-    made = append_reply(append_entry(parse_llmd(golden("billing.md"))), 3, reply)
+    made = append_entry(parse_llmd(golden("billing.md")))
+    made = append_reply(made, made.entries[-1], reply)
     later = parse_llmd(str(append_entry(made)) + CLOSERS)
     assert says(later)["entries"][:-1] == says(made)["entries"]
     assert later.entries[-1].human == CLOSERS.strip()
@@ -237,7 +241,7 @@ def test_hostile_replies_in_the_midst_of_a_thread(reply):
         "**Assistant:** I round", "**Assistant:**\n\n### Entry 9\n\n**Human:** I round", 1
     )
     before = parse_llmd(text)
-    made = append_reply(before, 1, reply)
+    made = append_reply(before, before.entries[0], reply)
     assert made.entries[0].assistant == reply
     assert says(made)["entries"][1:] == says(before)["entries"][1:]
     assert [one.message for one in made.problems] == [one.message for one in before.problems]
@@ -245,6 +249,7 @@ def test_hostile_replies_in_the_midst_of_a_thread(reply):
 
 def test_ordinary_replies_stand_as_they_are():
     text = str(append_entry(make_llmd("n", "a", "b", "c"))).rstrip() + " Hi."
+    waiting = parse_llmd(text)
     for reply, stored in [
         ("Hello.", "**Assistant:** Hello."),
         ("Hello.\n\n- one\n- two", "**Assistant:** Hello.\n\n- one\n- two"),
@@ -253,12 +258,12 @@ def test_ordinary_replies_stand_as_they_are():
         ("a.py\n<<<<<< SEARCH\n# a\n=======\n>>>>>> REPLACE", "**Assistant:**\n\na.py\n<<<<<< SEARCH\n# a\n=======\n>>>>>> REPLACE"),
         ("### Entry 7", "**Assistant:**\n\n```reply\n### Entry 7\n```"),
     ]:  # fmt: skip
-        assert str(append_reply(parse_llmd(text), 1, reply)) == f"{text}\n\n{stored}"
+        assert str(append_reply(waiting, waiting.entries[0], reply)) == f"{text}\n\n{stored}"
 
 
 def test_a_reply_that_would_close_what_the_human_left_open():
     text = str(append_entry(make_llmd("n", "a", "b", "c"))).rstrip() + " Is this right?\n\n<!-- a comment"
-    made = append_reply(parse_llmd(text), 1, "No:\n`-->` is missing.")
+    made = append_reply(waiting := parse_llmd(text), waiting.entries[0], "No:\n`-->` is missing.")
     assert made.entries[0].assistant == "No:\n`-->` is missing."
     spelled = "**Assistant (escaped):** No&#58;&#10;\n&#96;&#45;&#45;&#62;&#96; is missing&#46;"
     assert str(made) == f"{text}\n\n{spelled}"
@@ -270,7 +275,7 @@ def test_a_reply_that_would_close_what_the_human_left_open():
 def test_long_hostile_replies_are_stored_in_no_time(piece):
     made = append_entry(parse_llmd(golden("billing.md")))
     start = perf_counter()
-    assert append_reply(made, 3, piece * 5_000).entries[2].assistant == piece * 5_000
+    assert append_reply(made, made.entries[2], piece * 5_000).entries[2].assistant == piece * 5_000
     assert perf_counter() - start < 5
 
 
@@ -286,18 +291,26 @@ STORED = [
 def test_how_replies_are_stored():
     """The format on disk: what one version writes the next one has to read."""
     made = make_llmd("Storing", "A format.", "None.", "None.", "Store replies.")
-    for number, (human, reply) in enumerate(STORED, 1):
+    for human, reply in STORED:
         made = parse_llmd(str(append_entry(made)).rstrip() + f" {human}\n")
-        made = append_reply(made, number, reply)
+        made = append_reply(made, made.entries[-1], reply)
     assert str(made) == golden("stored.md")
     assert [(entry.human, entry.assistant) for entry in parse_llmd(golden("stored.md")).entries] == STORED
 
 
 def test_no_second_reply():
-    with pytest.raises(LlmdError, match="no entry 1 that waits"):
-        append_reply(parse_llmd(golden("billing.md")), 1, "again")
-    with pytest.raises(LlmdError, match="no entry 9"):
-        append_reply(parse_llmd(golden("billing.md")), 9, "again")
+    made = parse_llmd(golden("billing.md"))
+    for entry in (made.entries[0], replace(made.entries[0], assistant=None)):
+        with pytest.raises(LlmdError, match="entry 1 waits for no reply"):
+            append_reply(made, entry, "again")
+
+
+def test_the_reply_goes_to_its_own_entry():
+    """Though another one has its number, and its text."""
+    text = golden("billing.md") + "\n### Entry 3\n\n**Human:** Why?\n" * 2
+    for at in (2, 3):
+        made = append_reply(before := parse_llmd(text), before.entries[at], "So.")
+        assert [one.assistant for one in made.entries[2:]] == [("So." if at == n else None) for n in (2, 3)]
 
 
 def test_entries_are_numbered():

@@ -103,6 +103,15 @@ def test_nothing_is_made_where_a_file_has_changed_meanwhile(journal):
     assert (tree(), states()) == (now, [])
 
 
+@pytest.mark.parametrize("paths", [("a.py", "a.py/b"), ("d/b", "d")])
+def test_a_file_where_another_one_needs_a_folder(paths):
+    """All or none, though the first of them was made already."""
+    journal, planned = Journal(Path.cwd()), [change(Path.cwd(), Path.cwd() / path, None, b"x") for path in paths]
+    with pytest.raises((OSError, LlmdError)):
+        journal.apply(planned, "P.md")
+    assert tree() == {} and journal.last("P.md") is None
+
+
 def test_a_file_that_may_not_be_written(journal):
     os.chmod("a.py", 0o400)
     with pytest.raises(LlmdError, match=r"a.py: read-only"):
@@ -311,11 +320,44 @@ def test_a_link_in_the_journal(journal, name, tmp_path_factory):
     assert (tree(), text(outside)) == (now, "theirs\n")
 
 
-@pytest.mark.parametrize("said", ["", "[]", "{}", '{"changes": 1}'])
+ONE = '{"document": "P.md", "entry": 1, "reply": "", "changes": [{"path": "a.py", "old": null, "new": null, "mode": null, "folders": []}]}'
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "[]", "{}", '{"changes": 1}', "[" * 100_000, ONE.replace("a.py", "a\\u0000"), ONE.replace("a.py", "\\ud800"),
+     ONE.replace(": 1,", ": Infinity,"), ONE.replace("[]", '["\\u0000"]'), ONE.replace("[]", "1")],
+    ids=lambda said: said[-20:],
+)  # fmt: skip
 def test_a_journal_that_cannot_be_read(journal, said):
     write(f"{JOURNAL}/0001.open/journal.json", said)
     with pytest.raises(LlmdError, match=r"0001.open: cannot be read"):
         journal.recover()
+
+
+def test_a_pipe_in_the_journal(journal):
+    """Nobody waits for what comes out of it."""
+    os.makedirs(f"{JOURNAL}/0001.open")
+    os.mkfifo(f"{JOURNAL}/0001.open/journal.json")
+    with pytest.raises(LlmdError, match="no regular file, which is none of the journal's"):
+        journal.recover()
+
+
+def test_a_journal_gives_nobody_the_owners_rights(journal):
+    journal.apply(changes(), "P.md")
+    (folder,) = Path(JOURNAL).glob("0*")
+    said = json.loads(text(folder / "journal.json"))
+    for one in said["changes"]:
+        one["mode"] = 0o6755
+    write(folder / "journal.json", json.dumps(said))
+    journal.undo(journal.last("P.md"))
+    assert os.stat("a.py").st_mode & 0o7777 == 0o755
+
+
+def test_what_is_none_of_the_journals_folders(journal):
+    for name in ("².open", "x.open", "1²"):
+        os.makedirs(f"{JOURNAL}/{name}")
+    assert journal.unfinished == [] and journal.recover() == []
 
 
 FOLDER = st.dictionaries(st.sampled_from(["a", "b", "d/a", "d/e/c"]), st.binary(max_size=20), min_size=1)

@@ -67,6 +67,7 @@ NAMES = {
     "a\x1b[31m": "not seen (U+001B)",
     "\u202eyp.a": "not seen (U+202E)",
     "\udc80": "not seen (U+DC80)",
+    "src/.a.py.llmd.tmp": "temporary files",
     "CON": "device on Windows",
     "nul.txt": "device on Windows",
     "src/Com1.py": "device on Windows",
@@ -149,6 +150,18 @@ def test_only_the_code_context_and_what_is_allowed():
     assert files((), ("src/*.py",)).read("src/b.py") is None
     assert files((), ("src",)).read("src/deep/b.py") is None
     assert "git's own" in refusal(".git/config", known={".git/config"}, allow=(".git/**", "*"))
+
+
+@pytest.mark.parametrize("pattern", ["!", "!/", "\\"])
+def test_a_pattern_that_is_none(pattern):
+    write("a.py", "a\n")
+    assert "--allow" in refusal_of_pattern(pattern)
+
+
+def refusal_of_pattern(pattern):
+    with pytest.raises(LlmdError) as error:
+        files(allow=(pattern,)).locate("a.py")
+    return str(error.value)
 
 
 def test_ignored_by_git():
