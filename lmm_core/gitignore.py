@@ -55,7 +55,10 @@ def says_ignored(rules: Sequence[Rules], path: str) -> bool:
 
 def rules_of(folder: str | Path) -> list[str] | None:
     """The lines of a folder's .gitignore; None where it has none. Raises OSError."""
-    file = Path(folder, ".gitignore")
+    return _lines(Path(folder, ".gitignore"))
+
+
+def _lines(file: Path) -> list[str] | None:
     if file.is_symlink() or not file.is_file():
         return None
     text = os.fsdecode(file.read_bytes().removeprefix(b"\xef\xbb\xbf"))
@@ -63,12 +66,16 @@ def rules_of(folder: str | Path) -> list[str] | None:
 
 
 def rules_above(root: Path) -> list[Rules]:
-    """The rules of the repository that the root lies in, from its top down to the folder
-    above the root. Raises OSError."""
+    """The rules of the repository that the root lies in: its `.git/info/exclude`, then those
+    from its top down to the folder above the root. Raises OSError."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     folders = [folder for folder in reversed(root.parents) if folder.is_relative_to(top)]
-    found = ((folder, rules_of(folder)) for folder in folders)
-    return [read_rules(lines, 0, f"{root.relative_to(folder).as_posix()}/") for folder, lines in found if lines]
+    found = [(top, _lines(top / ".git" / "info" / "exclude")), *((folder, rules_of(folder)) for folder in folders)]
+    return [read_rules(lines, 0, _above(root, folder)) for folder, lines in found if lines]
+
+
+def _above(root: Path, folder: Path) -> str:
+    return "" if root == folder else f"{root.relative_to(folder).as_posix()}/"
 
 
 _TRIMMED = re.compile(r"((?:\\.|[^\\])*?) *", re.S)
