@@ -76,6 +76,9 @@ LOAD = """() => {
 
 
 class _Quiet(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # connections are kept, as by any host
+    disable_nagle_algorithm = True
+
     def log_message(self, format: str, *args: object) -> None:
         pass
 
@@ -104,7 +107,7 @@ def make_site(folder: Path, wanted: int) -> tuple[Path, int]:
         pages.append(SitePage(source, f"{number}.html"))
         if count >= wanted:
             break
-    write_box(output, pages, Project(folder), AskOptions(), "en", ListLogger())
+    write_box(output, pages, Project(folder), AskOptions(), {"lang": "en"}, ListLogger())
     (output / "plain.html").write_text(PAGE.format(""), encoding="utf-8")
     return output / pages[0].page, count
 

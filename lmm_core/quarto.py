@@ -98,11 +98,16 @@ def read_project(folder: Path) -> dict[str, Any]:
     if file is None:
         return {}
     found = _read_yaml(file)
-    for profile in os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split():
+    for profile in active_profiles():
         over = folder / f"_quarto-{profile}.yml"
         if over.is_file():
             found = _merged(found, _read_yaml(over))
     return found
+
+
+def active_profiles() -> list[str]:
+    """The profiles of this run (`QUARTO_PROFILE`)."""
+    return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:

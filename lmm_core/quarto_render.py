@@ -312,11 +312,11 @@ def _finish(environment: Mapping[str, str], project_dir: Path, logger: LoggerBas
         everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
         indexed = _indexed(project, base, project_dir)
         _report_counts(asyncio.run(_index(paths, indexed, logger, prune=everything)), logger)
-    project = replace(project, rules=header_rules(read_project(project_dir), project.rules))
     output = output_dir(environment, project_dir)
+    shown = replace(project, rules=header_rules(read_project(project_dir), project.rules))
     if output.is_dir():
-        _write_box(output, _indexed(project, base, project_dir), project_dir, logger)
-        _look_for_leaks(output, pages, project, project_dir, logger)
+        _write_box(output, shown, project_dir, logger)
+        _look_for_leaks(output, pages, shown, project_dir, logger)
     return not logger.errors
 
 
@@ -358,25 +358,39 @@ def _write_box(output: Path, project: Project, project_dir: Path, logger: Logger
         remove_box(output)
         return
     settings = read_project(project_dir)
-    language = str(settings.get("lang") or "en")
-    written = write_box(output, list(_site_pages(project_dir)), project, ask, language, logger)
+    written = write_box(output, list(_site_pages(project_dir)), project, ask, settings, logger)
     logger.info(f"ask box: {written.sections} sections of {written.documents} documents")
 
 
 def _site_pages(project_dir: Path) -> Iterator[SitePage]:
     """The documents with their pages, each once; those included in a page after it. A
-    document may say `ask: false` for itself."""
+    document may say `ask: false` for itself, and a draft has no part in it: Quarto leaves the
+    text of one out of the site."""
     from .site_data import SitePage
 
+    drafts = _listed_drafts(project_dir)
     seen: set[Path] = set()
     for page in _pages(find_inputs(project_dir), project_dir):
-        if page.included or ask_options(page.options.ask) is None:
+        if page.included or ask_options(page.options.ask) is None or _is_draft(page, drafts):
             continue
         name = PurePath(_shown(page.file.path, project_dir)).with_suffix(".html").as_posix()
         for path in with_included([page.file.path], project_dir):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
                 yield SitePage(path, name)
+
+
+def _listed_drafts(project_dir: Path) -> set[Path]:
+    """The drafts that `_quarto.yml` names (https://quarto.org/docs/websites/website-drafts.html)."""
+    settings = read_project(project_dir)
+    found = [settings.get(kind) for kind in ("website", "book")]
+    named = [one.get("drafts") for one in found if isinstance(one, dict)]
+    return {(project_dir / str(name)).resolve() for one in named for name in (one if isinstance(one, list) else [one])}
+
+
+def _is_draft(page: Page, drafts: set[Path]) -> bool:
+    header = page.blocks[0].content if page.blocks and isinstance(page.blocks[0], HeaderBlock) else {}
+    return header.get("draft") is True or page.file.path.resolve() in drafts
 
 
 def _look_for_leaks(

@@ -32,14 +32,16 @@ from .markdown.unfold import unfold_edits
 from .markdown_files import docid_of, project_of
 from .models.bm25 import NO_LANGUAGE, bm25_language, stop_words
 from .project import Project
-from .quarto import ASK_FOLDER, AskOptions, packaged_extension
+from .quarto import ASK_FOLDER, AskOptions, active_profiles, packaged_extension
 from .retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from .retrieve.outline import plain_title, reading_minutes
 from .retrieve.passages import Material, Passage, Section, build_material
 from .scan.knit import KnitRules, header_rules, slug, strip_divs, verdicts
+from .shown import Shown
 from .store.vector_store import ScoredPoint
 
 PART = 300_000  # bytes of a part, at most; a section that is longer has one of its own
+RUN = (".qmd", ".Rmd")  # documents whose code is run
 FORMAT = 1  # of the data: ask.js reads no other
 _MADE = re.compile(r'"made":"[^"]*"')
 _TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", re.I)
@@ -74,18 +76,22 @@ class Written:
 
 
 def write_box(
-    output: Path, pages: Sequence[SitePage], project: Project, ask: AskOptions, language: str, logger: LoggerBase
+    output: Path,
+    pages: Sequence[SitePage],
+    project: Project,
+    ask: AskOptions,
+    settings: Mapping[str, Any],
+    logger: LoggerBase,
 ) -> Written:
     """Write the data of an ask box and the box itself into a site, and the tag for it into
-    its pages; what has not changed is not written. language: a code (`en-GB`), of the pages.
-    Pages that are not there have no part in it. Raises OSError, MarkdownError and
-    ConfigError."""
+    its pages; what has not changed is not written. settings: what `_quarto.yml` says. Pages
+    that are not there have no part in it. Raises OSError, MarkdownError and ConfigError."""
     shown = [page for page in pages if (output / page.page).is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
-    material, sources = _read(shown, replace(project, rules=rules), logger)
+    material, sources = _read(shown, replace(project, rules=rules), settings, logger)
     ids = {page: element_ids(_text(output / page)) for page in dict.fromkeys(sources.values())}
     documents, rows = _rows(material, sources, ids)
-    files = _files(documents, rows, material.kinds, language)
+    files = _files(documents, rows, material.kinds, str(settings.get("lang") or "en"))
     changed = _write_files(output / ASK_FOLDER, files)
     marks = {page: _mark(rows, documents, page) for page in ids}
     changed += [output / page for page in ids if _put_tag(output, page, ask, marks[page])]
@@ -134,7 +140,9 @@ def _with_identifier(block: HeadingBlock, counts: Counter[str]) -> HeadingBlock:
     return replace(block, source=f"{'#' * block.level} {block.title} {{#{name}}}\n\n")
 
 
-def _read(pages: Sequence[SitePage], project: Project, logger: LoggerBase) -> tuple[Material, dict[str, str]]:
+def _read(
+    pages: Sequence[SitePage], project: Project, settings: Mapping[str, Any], logger: LoggerBase
+) -> tuple[Material, dict[str, str]]:
     """The material of the pages, and the page of each source."""
     points: list[ScoredPoint] = []
     sources: dict[str, str] = {}
@@ -147,10 +155,16 @@ def _read(pages: Sequence[SitePage], project: Project, logger: LoggerBase) -> tu
         if own is None:
             continue
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
-        kept = public_blocks(blocks, header_rules(header, own.rules))
+        metadata = {**settings, **header}
+        shown = Shown(frozenset(active_profiles()), metadata, page.source.suffix in RUN)
+        kept = [_shown(block, shown) for block in public_blocks(blocks, header_rules(header, own.rules))]
         chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
         points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]
     return build_material(points, list(sources)), sources
+
+
+def _shown(block: Block, shown: Shown) -> Block:
+    return replace(block, source=shown.text(block.source)) if isinstance(block, TextBlock) else block
 
 
 # Rows

@@ -190,6 +190,103 @@ def test_a_page_may_stay_out(site):
     assert [one[0] for one in about(site)["documents"]] == ["part/index.html"]
 
 
+@pytest.mark.parametrize("said", ["in the header", "in the project"])
+def test_a_draft_stays_out(site, said):
+    if said == "in the header":
+        write("means.md", NOTES.replace("lang: en\n", "lang: en\ndraft: true\n"))
+    else:
+        write("_quarto.yml", text("_quarto.yml") + "website:\n  drafts: [means.md]\n")
+    assert finish() == []
+    assert [one[0] for one in about(site)["documents"]] == ["part/index.html"]
+
+
+HIDDEN = """# Means
+
+Said to all. [Said to nobody.]{.content-hidden}[Said [by](x) profile.]{.content-visible when-profile="instructor"}
+
+::: {.content-hidden}
+Hidden from all.
+:::
+
+::: {.content-visible when-profile="instructor"}
+## Solution
+
+For instructors: eighty-one.
+:::
+
+:::: note
+::: {.content-hidden unless-format="pdf"}
+In print alone.
+:::
+::: {.content-visible when-format="html" unless-profile="instructor"}
+For students on the web.
+:::
+::::
+
+::: {.content-visible when-meta="course.late"}
+Late in the course.
+:::
+
+```{python}
+#| echo: false
+made = "by hidden code"
+```
+
+```{r, include=FALSE}
+also <- "hidden"
+```
+
+```{r}
+#| label: shown
+kept <- "shown code"
+```
+
+It is `{python} made` and `r also`, in `code`.
+"""
+
+
+def hidden(environment="", more=""):
+    """The text in the data for a page with conditional content."""
+    write("means.md", "# Means\n")
+    write("cond.qmd", HIDDEN + more)
+    write("_site/cond.html", "<head></head><h1 id=means>Means</h1>")
+    assert finish() == []
+    row = next(
+        row for row in all_rows(Path("_site")) if about(Path("_site"))["documents"][row[0]][0] == "cond.html" and row[2]
+    )
+    return "\n".join(row[7])
+
+
+def test_what_quarto_does_not_show_is_not_in_the_data(site, monkeypatch):
+    shown = hidden()
+    for words in ("Said to all.", "For students on the web.", 'kept <- "shown code"', "It is and , in code."):
+        assert words in shown
+    assert not re.search("nobody|profile|Hidden|eighty-one|Solution|print|Late|made|also|label", shown)
+    monkeypatch.setenv("QUARTO_PROFILE", "instructor")
+    shown = hidden()
+    assert "eighty-one" in shown and "Said by profile." in shown and "For students" not in shown
+    write("_quarto.yml", text("_quarto.yml") + "course: {late: true}\nexecute: {echo: false}\n")
+    shown = hidden()
+    assert "Late in the course." in shown and "kept" not in shown
+
+
+def test_what_a_profile_keeps_is_shown_and_found(site, monkeypatch):
+    write("_quarto-instructor.yml", "lmm:\n  keep: all\n")
+    monkeypatch.setenv("QUARTO_PROFILE", "instructor")
+    assert finish() == []
+    data = text(site / "lmm-ask/part-1.js")
+    assert "Twelve students forgot" in data and "For the examination" in data
+    assert about(site)["kinds"] == {"exercise": 1, "topic": 1}
+
+
+def test_in_a_partial_render_the_other_pages_stay(site):
+    write("part/index.md", "# Medians\n\nThe median is sturdy.\n")
+    logger = ListLogger()
+    assert post_render({"QUARTO_PROJECT_OUTPUT_FILES": "_site/part/index.html"}, Path(), logger) == 0
+    assert rows(site)["Medians"][3] == ["The median is sturdy."]
+    assert rows(site)["The mean"][0] == "sec-mean"
+
+
 def test_included_files_belong_to_the_page(site):
     write("_more.md", "## Umbrellas\n\nAn umbrella is no statistic.\n")
     write("means.md", NOTES + "\n{{< include _more.md >}}\n")

@@ -114,7 +114,7 @@ class Ask:
         try:
             await asyncio.wait_for(self.places.acquire(), PATIENCE)
         except TimeoutError:
-            busy = "Many are asking just now. Try again in a moment."
+            busy = "Many are asking just now."
             raise HTTPException(429, busy, {"Retry-After": f"{BUSY:.0f}"}) from None
         try:
             await self._answer(question, send)

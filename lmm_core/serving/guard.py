@@ -124,7 +124,7 @@ class Access:
         client = scope.get("client")
         wait = self.rates.take(client[0] if client else "", 1.0 if scope["path"] in self.dear else CHEAP)
         if wait:
-            return refusal(429, f"Too many questions at once: try again in {math.ceil(wait)} s.", wait)
+            return refusal(429, "Too many questions at once.", wait)
         if self._token and not self._knows_token(scope):
             return refusal(401, "This server wants an access token.", challenge=True)
         return None

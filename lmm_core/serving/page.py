@@ -27,7 +27,7 @@ HTML = """\
 </body>
 </html>
 """
-OPEN = "window.lmmAsk.button.click(); // there is nothing else on this page\n"
+OPEN = "window.lmmAsk.open(); // there is nothing else on this page\n"
 
 
 def own_page(folder: Path) -> dict[str, Response]:

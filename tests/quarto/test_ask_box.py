@@ -1,30 +1,22 @@
 """The ask box in a real browser: from files and served, by keyboard, with a server and without."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import threading
 import time
-from contextlib import contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.quarto_render import post_render
-from tests.commands import BIN, pandocs, run, text, write
+from tests.box_pages import IN_A_BROWSER, ROOT, Static, opened, put, search, served
+from tests.commands import pandocs, run, text, write
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
-ROOT = Path(__file__).parents[2]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")]
-STRICT = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' http://127.0.0.1:*"
-)
+pytestmark = IN_A_BROWSER
 HOSTILE = """# Means <img src=x onerror="document.title='run'">
 
 ::: {.lmm .content-hidden}
@@ -43,50 +35,7 @@ said by `<script>document.title='run'</script>`.
 """
 
 
-# A browser and sites
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def tab(browser):
-    """Makes pages; at the end none may have reported an error."""
-    problems, contexts = [], []
-
-    def make(**options):
-        context = browser.new_context(viewport={"width": 1000, "height": 760}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(8000)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda said: problems.append(said.text) if "inline script" in said.text else None)
-        return page
-
-    yield make
-    for context in contexts:
-        context.close()
-    assert problems == []
-
-
-@pytest.fixture(scope="module")
-def book(tmp_path_factory):
-    """The sample book, as docs/course.sh renders it without Quarto, with two summaries."""
-    work = tmp_path_factory.mktemp("course")
-    (work / "pandoc").symlink_to(pandocs()[-1])
-    path = os.pathsep.join([str(work), str(BIN), "/usr/bin", "/bin"])
-    folder = shutil.copytree(ROOT / "sample-book", work / "book")
-    write(folder / "_quarto.yml", text(folder / "_quarto.yml").replace("ask: true", "ask: {include: [exercise]}"))
-    done = subprocess.run(
-        ["sh", ROOT / "docs/course.sh", folder], env={**os.environ, "PATH": path}, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr
-    return folder / "_book"
+# A site of one page
 
 
 def make_site(notes, ask="true", title="Site"):
@@ -100,41 +49,6 @@ def make_site(notes, ask="true", title="Site"):
     logger = ListLogger()
     assert post_render({}, Path(), logger) == 0, logger.reports
     return Path("_site").resolve()
-
-
-@contextmanager
-def served(handler):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-class Static(SimpleHTTPRequestHandler):
-    """Files, under a policy that lets no inline script or style run."""
-
-    def end_headers(self):
-        self.send_header("Content-Security-Policy", STRICT)
-        super().end_headers()
-
-    def log_message(self, *args):
-        pass
-
-
-def opened(page, url, **fields):
-    """A page with the box open and ready."""
-    page.goto(url)
-    page.keyboard.press("/")
-    page.wait_for_selector("dialog.lmm-ask[data-ready]")
-    return page
-
-
-def search(page, words):
-    page.get_by_role("searchbox").fill(words)
-    return page.locator(".lmm-ask-hits li")
 
 
 # Without a server
@@ -197,7 +111,10 @@ def test_a_section_of_the_same_page(tab, book):
 def test_kinds(tab, book):
     page = opened(tab(), (book / "index.html").as_uri())
     search(page, "residuals")
+    pressed = page.locator(".lmm-ask-chips [aria-pressed=true]")
+    assert pressed.all_inner_texts() == ["All"]
     page.get_by_role("button", name="exercise", exact=True).click()
+    assert pressed.all_inner_texts() == ["exercise"]
     assert page.locator(".lmm-ask-hits li").count() > 0
     for hit in page.locator(".lmm-ask-hits li").all():
         assert hit.locator(".lmm-ask-kind").inner_text() == "exercise"
@@ -281,6 +198,20 @@ def test_hostile_notes(tab):
     page.get_by_role("button", name="Show the answer").click()
     assert page.locator("dialog").locator("img, script").count() == 0
     assert page.title() != "run"
+
+
+def test_words_that_are_long_or_run_the_other_way(tab):
+    """Neither breaks the box on a phone, nor turns what stands beside it."""
+    site = make_site(f"# {'Sehr' * 60}wort\n\nMean {'x' * 3000} of \u202e it\n\n# עברית mean\n\nהממוצע mean.\n")
+    page = tab()
+    page.set_viewport_size({"width": 320, "height": 500})
+    opened(page, (site / "notes.html").as_uri())
+    assert search(page, "mean").count() == 2
+    for name in ("Search", "Contents"):
+        page.get_by_role("tab", name=name).click()
+        assert page.evaluate("document.querySelector('.lmm-ask-body').scrollWidth") <= 320
+    hebrew = page.locator("#lmm-ask-contents a", has_text="עברית")
+    assert page.evaluate("one => getComputedStyle(one).unicodeBidi", hebrew.element_handle()) == "isolate"
 
 
 def test_a_question_of_10_000_characters(tab, book):
@@ -371,6 +302,38 @@ def test_the_language_of_the_page(tab):
     assert page.get_by_role("tab").all_inner_texts() == ["Suchen", "Inhalt", "Karten"]
 
 
+def test_pages_in_folders_whose_names_are_no_plain_ones(tab):
+    write("Übung 1/#2 & mehr.md", "# Fragen\n\nZur <b>Varianz</b>.\n")
+    Path("_site/Übung 1").mkdir(parents=True)
+    command = "pandoc -s -M pagetitle='<b>T</b>' 'Übung 1/#2 & mehr.md' -o '_site/Übung 1/#2 & mehr.html'"
+    assert run(command, pandocs()[-1]).returncode == 0
+    site = make_site("# A\n\nMean.\n")
+    page = opened(tab(), (site / "notes.html").as_uri())
+    search(page, "Varianz").first.locator("a").click()
+    page.wait_for_url("**/*mehr.html#fragen")
+    opened(page, page.url)
+    assert page.locator(".lmm-ask-notice").count() == 0  # it knows which page it is
+    search(page, "mean").first.locator("a").click()
+    page.wait_for_url("**/notes.html#a")
+
+
+QUARTO_BAR = """<header id="quarto-header" class="headroom fixed-top"><nav class="navbar navbar-expand-lg">
+<div class="navbar-container container-fluid"><div class="navbar-brand-container mx-auto">Bar</div>
+<div id="quarto-search"></div><button class="navbar-toggler" type="button">Menu</button>
+<div class="collapse navbar-collapse" id="navbarCollapse" hidden><ul class="navbar-nav"><li>One</li></ul></div>
+<div class="quarto-navbar-tools"><a class="quarto-color-scheme-toggle" href="#">Dark</a></div></div></nav></header>
+"""
+
+
+def test_the_button_in_a_bar_of_quarto(tab):
+    site = make_site(f"```{{=html}}\n{QUARTO_BAR}```\n\n# A\n\nWords.\n")
+    page = tab()
+    page.goto((site / "notes.html").as_uri())
+    page.locator(".quarto-navbar-tools > .lmm-ask-open").wait_for()
+    page.set_viewport_size({"width": 360, "height": 640})
+    assert page.locator(".lmm-ask-open").is_visible()
+
+
 def test_the_button_is_in_the_navigation_bar(tab):
     site = make_site('<nav class="navbar"><div class="navbar-container">Bar</div></nav>\n\n# A\n\nWords.\n')
     page = tab()
@@ -379,6 +342,10 @@ def test_the_button_is_in_the_navigation_bar(tab):
     page.add_init_script("addEventListener('keydown', () => { document.title = 'seen'; })")  # as Quarto's search
     opened(page, page.url)
     assert page.title() != "seen"
+
+
+VIOLATIONS = """axe.run(document.querySelector('dialog')).then(
+  found => found.violations.map(one => [one.id, one.nodes[0].html]))"""
 
 
 def axe(cache):
@@ -401,14 +368,13 @@ def test_accessibility(tab, book, scheme, request):
     source = axe(request.config.cache)
     page = opened(tab(color_scheme=scheme, reduced_motion="reduce"), (book / "index.html").as_uri())
     page.evaluate(source)
-    look = "axe.run(document.querySelector('dialog')).then(found => found.violations.map(one => [one.id, one.nodes[0].html]))"
     search(page, "an *exercise* on residuals")
-    assert page.evaluate(look) == []
+    assert page.evaluate(VIOLATIONS) == []
     for name in ("Contents", "Cards"):
         page.get_by_role("tab", name=name).click()
-        assert page.evaluate(look) == [], name
+        assert page.evaluate(VIOLATIONS) == [], name
     page.get_by_role("button", name="Show the answer").click()
-    assert page.evaluate(look) == []
+    assert page.evaluate(VIOLATIONS) == []
 
 
 # With a server
@@ -461,7 +427,7 @@ class Answers(BaseHTTPRequestHandler):
                                     "<img src=x onerror=\"document.title='run'\">"})  # fmt: skip
         nearest = [{"titles": ["Spread"], "place": "02-describing.md:90", "anchor": "sec-spread"}]
         return self.event(
-            "done", {"answered": True, "cited": [1], "notes": ["A note."], "nearest": nearest, "kinds": []}
+            "done", {"answered": True, "cited": [1], "notes": ["A note."], "nearest": nearest, "kinds": ["exercise"]}
         )
 
     def event(self, name, data):
@@ -511,11 +477,6 @@ def answering(book, tab):
             server.__exit__(None, None, None)
 
 
-def put(page, question):
-    page.get_by_role("searchbox").fill(question)
-    page.keyboard.press("Enter")
-
-
 def test_an_answer_with_its_sources(answering):
     page, server = answering("whole")
     put(page, "what is the mean?")
@@ -528,11 +489,20 @@ def test_an_answer_with_its_sources(answering):
     assert answer.locator(".lmm-ask-cite").get_attribute("href").endswith("/02-describing.html#sec-centre")
     assert "Describing distributions › Centre" in answer.inner_text()
     assert "Nearest sections" in answer.inner_text()
-    assert "Answers are made from the notes as they were on January 2, 2020" in page.locator("dialog").inner_text()
+    page.get_by_text("Answers are made from the notes as they were on January 2, 2020").wait_for()
     put(page, "and *exercise* on it?")
     page.get_by_text("A note.").nth(1).wait_for()
     assert server.asked[1]["type"] == "exercise"
     assert [turn["question"] for turn in server.asked[1]["history"]] == ["what is the mean?"]
+
+
+def test_accessibility_of_an_answer(answering, request):
+    source = axe(request.config.cache)
+    page, _ = answering("whole")
+    put(page, "what is the mean?")
+    page.get_by_text("A note.").wait_for()
+    page.evaluate(source)
+    assert page.evaluate(VIOLATIONS) == []
 
 
 def test_replies_that_would_run(answering):
@@ -604,6 +574,28 @@ def test_a_server_that_is_down(tab):
     page.get_by_text("The server that answers cannot be reached.").first.wait_for()
     assert not page.get_by_role("button", name="Ask", exact=True).is_visible()
     assert search(page, "means").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (503, b'{"error": "The notes are in the middle of an update."}', "in the middle of an update"),
+        (502, b"<h1>Bad Gateway</h1>", "cannot be reached"),
+        (503, b"<h1>Service Unavailable</h1>", "cannot be reached"),
+        (429, b'{"error": "Too many questions at once."}', ""),
+        (200, b"<h1>Another page</h1>", "cannot be reached"),
+    ],
+)
+def test_what_the_server_says_of_itself(tab, status, body, said):
+    handler = type("Handler", (Answers,), {"do_GET": lambda self: self.reply(status, body)})
+    with served(handler) as address:
+        site = make_site("# A\n\nWords on means.\n", ask=f"{{server: '{address}'}}")
+        page = opened(tab(), (site / "notes.html").as_uri())
+        if said:
+            page.locator(".lmm-ask-notices p", has_text=said).wait_for()
+        is_up = "reached" not in said
+        page.get_by_role("button", name="Ask", exact=True).wait_for(state="visible" if is_up else "hidden")
+        assert page.locator(".lmm-ask-notices p").count() == bool(said)
 
 
 def test_a_page_without_data(tab):

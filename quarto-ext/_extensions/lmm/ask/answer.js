@@ -16,14 +16,19 @@
   const address = (name) => new URL(name, server);
   const headers = (more = {}) => {
     const token = ask.keep("sessionStorage", "token");
-    return token ? { ...more, Authorization: `Bearer ${token}` } : more;
+    if (!token) return more;
+    const bytes = String.fromCharCode(...new TextEncoder().encode(token)); // a header holds no other signs
+    return { ...more, Authorization: `Bearer ${bytes}` };
   };
 
-  // What the server says of itself; null where it cannot be reached.
+  // What the server says of itself, `error` where it has nothing to say; null where it cannot
+  // be reached: a proxy may answer for it, but not so.
   async function health() {
     try {
       const response = await fetch(address("health"), { signal: AbortSignal.timeout(HELLO), headers: headers() });
-      return response.ok || response.status === 401 ? await response.json().catch(() => ({})) : null;
+      const said = await response.json();
+      if (response.ok) return said;
+      return said.error ? { error: response.status === 503 ? String(said.error) : "" } : null;
     } catch {
       return null;
     }
@@ -51,12 +56,12 @@
   // Ask, and show what comes as it comes.
   async function send(question, kind) {
     stop();
-    const turn = { question, kind, answer: "", sources: [], cited: [], notes: [], nearest: [], state: "open", problem: "" };
+    const turn = { question, kind, answer: "", sources: [], cited: [], notes: [], nearest: [], kinds: [], answered: true, state: "open", problem: "" };
     const history = turns.filter(({ answer }) => answer).slice(-HISTORY).map((one) => ({ question: one.question, answer: one.answer }));
     turns.push(turn);
     const shown = show(turn);
     log.append(shown);
-    shown.scrollIntoView({ block: "nearest" });
+    shown.scrollIntoView({ block: "start" }); // its answer comes below it
     const own = (running = new AbortController());
     try {
       await stream({ question, history, ...(kind ? { type: kind } : {}) }, turn, own);
@@ -111,7 +116,7 @@
     draw(turn);
   }
 
-  const pick = ({ answered = true, cited = [], notes = [], nearest = [] }) => ({ answered, cited, notes, nearest });
+  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [] }) => ({ answered, cited, notes, nearest, kinds });
 
   function fail(turn, error, signal) {
     turn.state = signal.aborted && !(signal.reason instanceof Refused) ? "stopped" : "broken";
@@ -126,7 +131,7 @@
     draw(turn);
     ask.keep("sessionStorage", "turns", turns.slice(-20));
     ask.box.say(turn.state === "done" ? `${t("answered")} ${turn.answer.slice(0, 600)}` : turn.problem || t("brokeOff"));
-    ask.box.asking(false);
+    ask.box.asking(running !== null); // another question may have ended this one
   }
 
   const stop = () => running?.abort();
@@ -168,8 +173,10 @@
   function state(turn) {
     const note = (text) => el("p", { class: "lmm-ask-notice" }, text);
     if (turn.state === "open") return turn.answer ? [] : [el("p", { class: "lmm-ask-quiet" }, t("thinking"))];
-    const notes = (turn.notes || []).map((text) => el("p", { class: "lmm-ask-quiet" }, String(text)));
-    if (turn.state === "done") return notes;
+    if (turn.state === "done") {
+      const said = [...(turn.answered || turn.answer.trim() ? [] : [t("noAnswer")]), ...turn.notes];
+      return said.map((text) => el("p", { class: "lmm-ask-quiet" }, String(text)));
+    }
     const again = () => {
       shownAs.get(turn).closest("section").remove();
       turns.splice(turns.indexOf(turn), 1);
@@ -184,6 +191,7 @@
     const submit = (event) => {
       event.preventDefault();
       ask.keep("sessionStorage", "token", field.value.trim());
+      ask.box.enter();
       again();
     };
     return el("form", { class: "lmm-ask-row", onsubmit: submit }, field, el("button", {}, t("askAgain")));
@@ -196,7 +204,16 @@
     return [
       ...(shown.length && turn.answer ? [el("h4", {}, t("sources")), el("ol", { class: "lmm-ask-sources" }, shown)] : []),
       ...(nearest.length ? [el("h4", {}, t("nearest")), el("ul", { class: "lmm-ask-sources" }, nearest)] : []),
+      ...(turn.state === "done" && turn.kinds?.length ? [kinds(turn)] : []),
     ];
+  }
+
+  // The same question to each type of material that there is.
+  function kinds(turn) {
+    const names = turn.kinds.filter((name) => name !== turn.kind).map(String);
+    return el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("kinds") },
+      el("span", { class: "lmm-ask-quiet" }, `${t("kinds")}:`),
+      names.map((name) => el("button", { type: "button", onclick: () => ask.box.ask(turn.question, name) }, name)));
   }
 
   function source(one) {

@@ -10,6 +10,7 @@
   const script = document.currentScript;
   if (!script || window.lmmAsk) return;
   const SCRIPTS = ["minisearch.js", "words.js", "page.js", "search.js", "study.js", "answer.js", "box.js"];
+  const BARS = [".navbar .quarto-navbar-tools", ".navbar .navbar-container", ".navbar"]; // the first that there is
   const OPEN = {
     en: "Search the notes", de: "Im Skript suchen", fr: "Chercher dans le cours",
     es: "Buscar en los apuntes", it: "Cerca negli appunti",
@@ -48,6 +49,7 @@
     }
     ask.box.open();
   }
+  ask.open = open;
 
   const isTyping = (target) =>
     target instanceof Element && (target.isContentEditable || target.closest("input, textarea, select"));
@@ -84,7 +86,7 @@
     button.setAttribute("aria-keyshortcuts", "/ Control+K");
     button.setAttribute("aria-haspopup", "dialog");
     button.addEventListener("click", open);
-    const bar = document.querySelector(".navbar .quarto-navbar-tools, .navbar .navbar-container, .navbar");
+    const bar = BARS.map((one) => document.querySelector(one)).find(Boolean);
     if (bar) bar.append(button);
     button.classList.toggle("lmm-ask-corner", !bar || !button.checkVisibility());
     if (button.classList.contains("lmm-ask-corner")) document.body.append(button);

@@ -4,8 +4,9 @@
   const ask = window.lmmAsk;
   const { el, answer } = ask;
   const t = ask.t;
-  const NAMES = ["find", "contents", "cards"];
   const hasData = "page" in ask.options;
+  const NAMES = hasData ? ["find", "contents", "cards"] : ["find", "contents"];
+  const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
 
@@ -32,7 +33,7 @@
       el("div", { role: "tablist", "aria-label": t("title"), class: "lmm-ask-tabs" }, tabs),
       el("button", { type: "button", class: "lmm-ask-close", "aria-label": t("close"), onclick: () => close() }, "×")),
     notices, el("div", { class: "lmm-ask-body" }, panels), live);
-  panels[0].append(form, chips, answer.log, forget, hits);
+  panels[0].append(form, chips, hits, answer.log, forget);
   document.body.append(dialog);
 
   // Opening and closing
@@ -115,11 +116,18 @@
     const said = await answer.health();
     isUp = said !== null;
     submit.hidden = !isUp;
-    notice("server", isUp ? "" : t("down"));
+    notice("server", isUp ? said.error || "" : t("down"));
+    await begun; // the data may come later
     const indexed = said?.indexed;
-    const made = ask.about?.made;
-    if (indexed && made && indexed.slice(0, 10) < made.slice(0, 10)) notice("indexed", t("indexOlder", date(indexed)));
+    const isOlder = Date.parse(ask.about?.made) - Date.parse(indexed) > RENDER;
+    notice("indexed", isOlder ? t("indexOlder", date(indexed)) : "");
     if (!hasData && said?.kinds) showChips(Array.isArray(said.kinds) ? said.kinds : Object.keys(said.kinds));
+  }
+
+  // With the token that has just been given.
+  function enter() {
+    greet();
+    if (!hasData) readOutline();
   }
 
   function serverIsDown() {
@@ -200,7 +208,7 @@
   function showChips(kinds) {
     const names = kinds.length ? ["", "notes", ...kinds] : [];
     chips.replaceChildren(...names.map((name) => el("button", {
-      type: "button", "data-kind": name, "aria-pressed": name === kind, onclick: () => filter(name),
+      type: "button", "data-kind": name, "aria-pressed": String(name === kind), onclick: () => filter(name),
     }, name === "" ? t("all") : name === "notes" ? t("notes") : name)));
   }
 
@@ -297,5 +305,5 @@
     close();
   }
 
-  ask.box = { open, say, asking, serverIsDown, ask: askServer };
+  ask.box = { open, say, asking, enter, serverIsDown, ask: askServer };
 })();

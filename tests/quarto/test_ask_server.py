@@ -1,0 +1,301 @@
+"""The ask box, in a real browser, and the real `lmm serve`: from another origin, as a file, and on the server's own page."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.box_pages import IN_A_BROWSER, Static, opened, put, search, served
+from tests.commands import text, write
+from tests.model_server import ModelServer
+
+pytestmark = IN_A_BROWSER
+KEY = "sk-of-the-teacher"
+QUESTION = "What is the standard error?"
+HOSTILE = """The **error** is drawn [1]. <script>document.title='run'</script> <img src=x onerror="document.title='run'">
+
+```{=html}
+<script>document.title='run'</script>
+```
+
+[click](javascript:document.title='run') ![x](x" onerror="document.title='run') <svg onload="document.title='run'"></svg>
+<math><mtext><style><img src=x onerror="document.title='run'"></style></mtext></math> \u202etxet desrever
+"""
+
+
+class Course:
+    """The sample book in a folder whose name is no plain one, served twice: its pages by a
+    static host, answers by `lmm serve`."""
+
+    def __init__(self, folder, address):
+        self.folder, self.site, self.address = folder, folder / "_book", address
+        self.process = self.log = self.answers = None
+
+    def start(self, *options, settings="", **environment):
+        write(self.folder / "config.toml", f'[serve]\norigins = ["{self.address}", "null"]\n{settings}\n')
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "lmm_core", "serve", "--port", "0", *options], cwd=self.folder,
+            stderr=subprocess.PIPE, text=True, env={**os.environ, **environment},
+        )  # fmt: skip
+        self.log = []
+        for line in self.process.stderr:
+            if found := re.search(r"at (http://127\.0\.0\.1:\d+)/", line):
+                self.answers = found[1]
+                break
+        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
+        for file in self.site.glob("*.html"):
+            write(
+                file,
+                re.sub(r'(data-lmm-ask)(?: data-server="[^"]*")?', rf'\1 data-server="{self.answers}"', text(file)),
+            )
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(10)
+
+
+@pytest.fixture
+def course(book):
+    with served(partial(Static, directory=str(book_copy(book) / "_book"))) as address:
+        made = Course(Path("Kurs für alle").resolve(), address)
+        yield made
+        made.stop()
+
+
+def book_copy(book):
+    return Path(shutil.copytree(book.parent, "Kurs für alle")).resolve()
+
+
+@contextmanager
+def model(monkeypatch, **options):
+    with ModelServer(**options) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
+        yield server
+
+
+def answered(page):
+    page.locator(".lmm-ask-turn:last-child .lmm-ask-answer[aria-busy=false]").wait_for()
+    return page.locator(".lmm-ask-turn").last
+
+
+def ready(page, url):
+    opened(page, url)
+    page.get_by_role("button", name="Ask", exact=True).wait_for()
+    return page
+
+
+@pytest.mark.parametrize("how", ["http", "file"])
+def test_an_answer_of_the_best_passages(course, tab, how):
+    course.start()
+    base = course.address if how == "http" else course.site.as_uri()
+    page = ready(tab(), f"{base}/02-describing.html")
+    assert page.locator(".lmm-ask-notices p").count() == 0
+    put(page, QUESTION)
+    turn = answered(page)
+    assert "has a name of its own, the standard error" in turn.inner_text()
+    link = turn.locator(".lmm-ask-sources a", has_text="The standard error")
+    assert link.get_attribute("href").endswith("/04-estimation.html#sec-se")
+    link.click()
+    page.wait_for_url("**/04-estimation.html#sec-se")
+    assert page.locator("#sec-se").is_visible()
+    page.go_back()
+    opened(page, page.url)
+    assert "the standard error" in answered(page).inner_text()
+
+
+def test_types_of_material_can_be_asked_for(course, tab):
+    course.start()
+    page = ready(tab(), f"{course.address}/index.html")
+    put(page, QUESTION)
+    answered(page).get_by_role("button", name="exercise", exact=True).click()
+    page.locator(".lmm-ask-turn").nth(1).wait_for()
+    assert answered(page).locator("h3").first.inner_text() == QUESTION
+    assert "Exercise" in answered(page).locator(".lmm-ask-sources").inner_text()
+
+
+def test_what_the_notes_do_not_answer(course, tab):
+    course.start()
+    page = ready(tab(), f"{course.address}/index.html")
+    put(page, "Who won the cup in the garden of the oak last year?")
+    assert "The notes do not answer this." in answered(page).inner_text()
+    assert answered(page).locator("h4", has_text="Nearest sections").count() == 1
+
+
+def test_a_hostile_model(course, tab, monkeypatch):
+    with model(monkeypatch, reply=HOSTILE) as server:
+        course.start()
+        page = tab()
+        seen = []
+        page.on("response", lambda response: seen.append(str(response.all_headers())))
+        ready(page, f"{course.address}/index.html")
+        put(page, "<svg onload=\"document.title='run'\"> and the standard error?")
+        turn = answered(page)
+        assert "<script>document.title='run'</script>" in turn.inner_text()
+        assert page.locator("dialog").locator("script, img, svg, math, style").count() == 0
+        assert page.locator("dialog a[href^='javascript']").count() == 0
+        assert turn.locator(".lmm-ask-cite").count() == 1
+        put(page, "and why is it so?")
+        page.locator(".lmm-ask-turn").nth(1).wait_for()
+        answered(page)
+        sent = [message["content"] for message in server.requests[-1]["messages"]]
+        assert any("and the standard error?" in said for said in sent[:-1])  # what was asked before
+        assert page.title() != "run"
+        kept = page.evaluate("JSON.stringify(sessionStorage) + JSON.stringify(localStorage)")
+        assert KEY not in kept + page.content() + "".join(seen)
+
+
+def test_a_long_question_is_refused_with_the_reason(course, tab):
+    course.start()
+    page = ready(tab(), f"{course.address}/index.html")
+    for question in ("why " * 2500, "why " * 100_000):
+        put(page, question)
+        assert re.search(r"10,000 characters|9,999 characters|256 KB", answered(page).inner_text())
+    page.reload()
+    ready(page, page.url)
+    put(page, QUESTION)  # what was refused is no part of the conversation
+    assert "the standard error" in answered(page).inner_text()
+
+
+def test_too_many_questions(course, tab):
+    course.start(settings="rate = 1")
+    page = ready(tab(), f"{course.address}/index.html")
+    put(page, QUESTION)
+    notice = answered(page).locator(".lmm-ask-notice").inner_text()
+    assert re.fullmatch(r"Too many questions at once\. Try again in \d+ s\.", notice)
+    again = ready(page.context.new_page(), f"{course.address}/index.html")  # that it is there is known all the same
+    assert again.locator(".lmm-ask-notices p").count() == 0
+
+
+@pytest.mark.parametrize("where", ["site", "own page"])
+def test_a_token_with_signs_of_any_language(course, tab, where):
+    course.start(LMM_SERVE_TOKEN="šésame, 开门")
+    page = ready(tab(), f"{course.address}/index.html" if where == "site" else course.answers)
+    put(page, QUESTION)
+    for token in ("wrong", "šésame, 开门"):
+        turn = answered(page)
+        turn.get_by_label("Access code").fill(token)
+        with page.expect_response("**/ask"):
+            turn.get_by_role("button", name="Ask again").click()
+    assert "the standard error" in answered(page).inner_text()
+    if where == "own page":
+        page.get_by_role("button", name="exercise", exact=True).first.wait_for()
+        page.get_by_role("tab", name="Contents").click()
+        page.locator("#lmm-ask-contents li").first.wait_for()
+        assert not page.locator(".lmm-ask-notices p").count()
+
+
+def test_a_server_that_dies_half_way(course, tab, monkeypatch):
+    with model(monkeypatch, reply="word " * 200, pause=0.05):
+        course.start()
+        page = ready(tab(), f"{course.address}/index.html")
+        put(page, QUESTION)
+        page.get_by_text("word word").first.wait_for()
+        course.stop()
+        page.locator(".lmm-ask-answer .lmm-ask-notice", has_text="The answer broke off.").wait_for()
+        assert "word word" in answered(page).inner_text()
+        answered(page).get_by_role("button", name="Ask again").click()
+        page.locator(".lmm-ask-notices p", has_text="cannot be reached").wait_for()
+        assert search(page, "mean").count() > 0
+
+
+def test_a_server_that_is_told_to_stop_finishes_the_answer(course, tab, monkeypatch):
+    with model(monkeypatch, reply="one two three four five [1]", pause=0.2):
+        course.start()
+        page = ready(tab(), f"{course.address}/index.html")
+        put(page, QUESTION)
+        page.get_by_text("one two").first.wait_for()
+        course.process.send_signal(signal.SIGTERM)
+        page.get_by_text("four five").first.wait_for()
+        assert answered(page).locator(".lmm-ask-cite").count() == 1
+        course.process.wait(10)
+
+
+def test_another_question_ends_the_one_before(course, tab, monkeypatch):
+    with model(monkeypatch, reply="word " * 100, pause=0.05):
+        course.start()
+        page = ready(tab(), f"{course.address}/index.html")
+        put(page, QUESTION)
+        page.get_by_text("word word").first.wait_for()
+        put(page, "And what is the mean?")
+        page.locator(".lmm-ask-turn", has_text="Stopped.").wait_for()
+        page.locator(".lmm-ask-turn").nth(1).get_by_text("word word").wait_for()
+        page.get_by_role("button", name="Stop", exact=True).click()
+        page.locator(".lmm-ask-turn", has_text="Stopped.").nth(1).wait_for()
+
+
+def test_the_newest_answer_is_in_view_and_so_is_the_field(course, tab):
+    course.start()
+    page = ready(tab(), f"{course.address}/index.html")
+    for number, question in enumerate((QUESTION, "What is a residual?", "What is a population?"), 1):
+        put(page, question)
+        page.locator(".lmm-ask-turn").nth(number - 1).wait_for()
+        answered(page)
+    body = page.locator(".lmm-ask-body").bounding_box()
+    field = page.get_by_role("searchbox").bounding_box()
+    newest = answered(page).locator("h3").first.bounding_box()
+    assert body["y"] <= field["y"] and field["y"] + field["height"] <= newest["y"] < body["y"] + body["height"] / 2
+    search(page, "residuals")  # hits stand above the conversation
+    page.locator(".lmm-ask-hits li").first.scroll_into_view_if_needed()
+    hit = page.locator(".lmm-ask-hits li").first.bounding_box()
+    assert hit["y"] < page.locator(".lmm-ask-turn").first.bounding_box()["y"]
+
+
+def test_without_an_index_the_box_says_so(course, tab):
+    shutil.rmtree(course.folder / ".lmm")
+    course.start()
+    page = opened(tab(), f"{course.address}/index.html")
+    page.locator(".lmm-ask-notices p", has_text="There are no notes to ask here yet.").wait_for()
+    assert search(page, "mean").count() > 0
+
+
+def test_sites_that_may_not_ask(course, tab):
+    course.start()
+    with served(partial(Static, directory=str(course.site))) as strange:
+        page = opened(tab(), f"{strange}/index.html")
+        page.locator(".lmm-ask-notices p", has_text="cannot be reached").wait_for()
+
+
+def test_the_page_of_the_server(course, tab):
+    """It opens by itself; without data it has no cards."""
+    course.start()
+    page = tab()
+    page.goto(course.answers)
+    page.wait_for_selector("dialog[data-ready]")
+    assert page.get_by_role("tab").all_inner_texts() == ["Search", "Contents"]
+    search(page, "residuals")
+    page.locator(".lmm-ask-hits li", has_text="Residuals").first.wait_for()
+    put(page, QUESTION)
+    assert "the standard error" in answered(page).inner_text()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Search the notes").click()
+    page.locator("dialog[open]").wait_for()
+
+
+@pytest.mark.parametrize("logged", [False, True])
+def test_what_is_asked_is_kept_only_where_that_is_wanted(course, tab, logged):
+    course.start(*(["--log-questions", "asked.jsonl"] if logged else []))
+    page = ready(tab(), f"{course.address}/index.html")
+    put(page, QUESTION)
+    answered(page)
+    course.process.terminate()
+    course.process.wait(15)
+    assert any("POST /ask 200" in line for line in course.log)
+    assert not any("standard" in line for line in course.log)
+    holding = [path for path in course.folder.rglob("*") if path.is_file() and QUESTION.encode() in path.read_bytes()]
+    assert [path.name for path in holding if ".lmm" in path.parts or path.suffix == ".jsonl"] == (
+        ["asked.jsonl"] if logged else []
+    )
+    if logged:
+        assert json.loads(text(course.folder / "asked.jsonl"))["question"] == QUESTION
