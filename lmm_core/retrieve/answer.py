@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from ..models.sources import STAND_IN_NAME, ModelError
 from ..models.tokens import count_tokens
 from .citations import NO_ANSWER, CitedText
 from .context import Context, Source, build_context, outline_context
+from .queries import keyword_form
 from .rank import Ranked
 from .retriever import Found, Retriever
 from .tools import Result, ToolError, Tools
@@ -29,6 +31,7 @@ SENTENCES = 2  # of each
 AGAIN = "(This broke off. The answer again:)"
 NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
 NO_ROOM = "There is no room for what this gives back: answer from what you have, or ask for less of it."
+_NOTE = re.compile(r"\A\[\^[^\]]+\]:[ \t]*")  # the label of a footnote
 _FENCES = re.compile(r"^[ \t]*:::.*\n?", re.M)  # of divs
 # A block whose last line takes no number: code, a formula, a table, its caption.
 _CLOSED = re.compile(r"(?:`{3,}|~{3,}|\$\$|\||^[ \t]*:.*|^ {4}.*)[ \t]*\Z", re.M)
@@ -288,15 +291,18 @@ def _nearest(found: Found) -> tuple[Ranked, ...]:
 def stand_in_answer(question: str, found: Found, context: Context, language: str = "") -> Answer:
     """The passages that fit best: of each the sentences that have most of the question's
     words; of material of a type that was asked for, all. (An exercise that was not asked for
-    is taken where there is nothing else: it may hold its solution.) It understands nothing: where few of
-    the question's words are in the notes, it says that they do not answer."""
+    is taken where there is nothing else: it may hold its solution.) It understands nothing:
+    where too few of the question's words are in them (half are enough where they stand in
+    titles or annotated questions), it says that the notes do not answer."""
     encoder = Bm25Encoder(language)
-    asked = set(encoder.encode_query(found.text).indices)
-    plain = [source for source in context.sources if not source.kinds]
-    ranked = sorted(plain or context.sources, key=lambda source: -_common(source.text, asked, encoder))
-    best = [source for source in ranked[:BEST] if _common(source.text, asked, encoder) or found.kind]
-    covered = set[int]().union(*(set(encoder.encode_query(source.text).indices) for source in best)) & asked
-    answered = bool(best) and (bool(found.kind) or len(covered) * 2 > len(asked))
+    asked = set(encoder.encode_query(keyword_form(found.text, language)).indices)
+    plain = [source for source in context.sources if not source.kinds] or context.sources
+    had = {source.number: _words_had(source, found, asked, encoder) for source in plain}
+    ranked = sorted(plain, key=lambda source: -sum(had[source.number].values()))
+    most = sum(had[ranked[0].number].values()) if ranked else 0
+    best = [one for one in ranked[:BEST] if found.kind or sum(had[one.number].values()) * 2 > most]
+    covered = [max(had[source.number][word] for source in best) for word in asked] if best else []
+    answered = bool(best) and (bool(found.kind) or sum(min(times, 2) for times in covered) >= max(len(asked), 1))
     chosen = sorted(best, key=lambda source: source.number) if answered else []
     parts = [_excerpt(source, asked, encoder, whole=bool(found.kind)) for source in chosen]
     cited = tuple(source.number for source in chosen)
@@ -304,6 +310,15 @@ def stand_in_answer(question: str, found: Found, context: Context, language: str
     text = "\n\n".join(parts)
     sources = context.sources
     return Answer(question, text, sources, cited, answered, STAND_IN_NAME, context, (), nearest, _kinds(found))
+
+
+def _words_had(source: Source, found: Found, asked: set[int], encoder: Bm25Encoder) -> Counter[int]:
+    """Which of the words that are asked for a source has; those in its titles and annotated
+    questions say what it is about, and count three times."""
+    passages = (found.material.passages[one] for one in source.ids if one in found.material.passages)
+    about = "\n".join([*source.titles, *(line for passage in passages for line in passage.questions)])
+    had = Counter(asked & set(encoder.encode_query(source.text).indices))
+    return had + Counter(dict.fromkeys(asked & set(encoder.encode_query(about).indices), 2))
 
 
 def _common(text: str, asked: set[int], encoder: Bm25Encoder) -> int:
@@ -316,8 +331,8 @@ def _excerpt(source: Source, asked: set[int], encoder: Bm25Encoder, whole: bool)
     if whole:
         return _numbered(_FENCES.sub("", source.text).strip(), source.number)
     sentences = split_sentences(plain_text(source.text))
-    if not sentences:  # code, a table
-        return _numbered(source.text.strip(), source.number)
+    if not sentences:  # code, a table, a note
+        return _numbered(_NOTE.sub("", source.text.strip()), source.number)
     order = sorted(range(len(sentences)), key=lambda at: (-_common(sentences[at], asked, encoder), at))
     return _numbered(" ".join(sentences[at] for at in sorted(order[:SENTENCES])), source.number)
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..models.bm25 import NO_LANGUAGE, bm25_language, stop_words
+from ..models.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, stop_words
 from ..models.chat import Asker
 from ..models.prompts import QUERIES
 from ..models.sources import ModelError
+from ..models.stopwords import STOPWORDS
 from .delimit import as_data
 
 MOST_QUERIES = 4  # beside the question
@@ -58,6 +59,8 @@ def keyword_form(question: str, language: str = "") -> str:
     """The words of a question that say what it is about; the question where none do."""
     name = bm25_language(language)
     left_out = stop_words(name) if name != NO_LANGUAGE else frozenset[str]()
+    for code in (code for code, known in LANGUAGES.items() if known == name):
+        left_out |= STOPWORDS.get(code, frozenset())  # a longer list: `know` says nothing of a question
     words = [word for word in _WORD.findall(question) if word.lower() not in left_out]
     return " ".join(dict.fromkeys(words)) or question
 
