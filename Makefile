@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 COURSE ?= course
 
-.PHONY: demo course test lint bench update-golden clean
+.PHONY: demo course extension test bench update-golden clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
@@ -32,6 +32,11 @@ course: $(VENV)/.installed
 	cp -R sample-book "$(COURSE)"
 	@PATH="$(abspath $(BIN)):$$PATH" sh docs/course.sh "$(COURSE)"
 
+# What `quarto add` takes from a release: a zip with _extensions/ in it.
+extension:
+	rm -f lmm-quarto.zip
+	cd quarto-ext && $(PYTHON) -m zipfile -c ../lmm-quarto.zip README.md _extensions
+
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check lmm_core filters tests benchmarks
@@ -55,4 +60,4 @@ update-golden: $(VENV)/.installed-test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.golden.update
 
 clean:
-	rm -rf $(VENV) $(DEMO) $(COURSE) .cache build *.egg-info
+	rm -rf $(VENV) $(DEMO) $(COURSE) .cache build *.egg-info lmm-quarto.zip

@@ -44,6 +44,7 @@ def test_knit_to_markdown(source, pandoc):
     assert text("out.md") == f"---\ntitle: T\n---\n\n# A\n\n{PROSE}"
 
 
+@pytest.mark.slow
 def test_knit_of_plain_notes_is_pandocs_own_html(corpora, pandoc):
     for file in sorted(corpora.rglob("*.md"))[::20]:
         ok(f"pandoc '{file}' -o plain.html", pandoc)

@@ -655,6 +655,7 @@ def test_a_folder_can_be_used_by_many_threads(tmp_path):
     store.close()
 
 
+@pytest.mark.slow
 def test_a_folder_of_many_points(tmp_path):
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, INDEXES)
