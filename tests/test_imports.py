@@ -20,7 +20,10 @@ MAY_IMPORT = {
     "llmd": {"markdown", "models", "scan"},
     "crawl": {"markdown", "models", "scan", "store", "retrieve"},
 }
-HEAVY = ["openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic"]
+HEAVY = [
+    "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",
+    "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "pathspec",
+]  # fmt: skip
 
 
 def imported(path):
