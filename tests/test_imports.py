@@ -71,7 +71,18 @@ def test_markdown_needs_the_standard_library_and_yaml_alone():
                 assert name.split(".")[0] in sys.stdlib_module_names | {"yaml"}, f"{path.name} imports {name}"
 
 
-@pytest.mark.parametrize("module", ["lmm_filters.lmm_rag", "lmm_filters.lmm_knit", "lmm_core.cli", "lmm_core.scan"])
+COMMANDS = [f"lmm_core.cli.{path.stem}" for path in sorted((CORE / "cli").glob("[a-z]*.py"))]
+
+
+def test_the_command_imports_no_commands_but_the_one_that_is_called():
+    code = "import sys, lmm_core.cli; print([n for n in sys.modules if n.startswith('lmm_core.cli.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "module", ["lmm_filters.lmm_rag", "lmm_filters.lmm_knit", "lmm_core.scan", ", ".join(["lmm_core.cli", *COMMANDS])]
+)
 def test_start_up_imports_nothing_heavy(module):
     heavy = [*HEAVY, "panflute"]
     code = f"import sys, {module}; print([n for n in {heavy} if n in sys.modules])"

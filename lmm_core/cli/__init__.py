@@ -7,45 +7,43 @@ changed), 2 wrong usage.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
 from .. import __version__
-from .ask import ask
-from .bench import bench
-from .find import chunks, index, search, split
-from .llmd import llmd
-from .md import md_index, md_search
-from .models import models
-from .publish import convert, knit
-from .quarto import leak_check, quarto
-from .serve import serve
-from .setup import cache, config, doctor
-from .talk import accept, chat, clear, edit, reject, watch
-from .teach import cards, toc
-from .tools import mcp
-from .write import own_pass, rag, scan
 
-GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Write": (scan, rag, own_pass),
-    "Talk to the model": (chat, edit, watch, accept, reject, clear),
-    "Find": (index, search, chunks, split, md_index, md_search),
-    "Ask": (ask, toc, cards, bench, mcp, serve),
-    "Work on a project": (llmd,),
-    "Publish": (knit, convert, leak_check, quarto),
-    "Set up": (doctor, models, config, cache),
+# The commands with their modules, of which only the one that is called is imported: start-up
+# is part of the user's wait.
+GROUPS: dict[str, dict[str, str]] = {
+    "Write": {"scan": "write", "rag": "write", "pass": "write"},
+    "Talk to the model": dict.fromkeys(("chat", "edit", "watch", "accept", "reject", "clear"), "talk"),
+    "Find": dict.fromkeys(("index", "search", "chunks", "split"), "find") | {"md-index": "md", "md-search": "md"},
+    "Ask": {"ask": "ask", "toc": "teach", "cards": "teach", "bench": "bench", "mcp": "tools", "serve": "serve"},
+    "Work on a project": {"llmd": "llmd"},
+    "Publish": {"knit": "publish", "convert": "publish", "leak-check": "quarto", "quarto": "quarto"},
+    "Set up": {"doctor": "setup", "models": "models", "config": "setup", "cache": "setup"},
 }
+MODULES = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 
 
 class _Grouped(click.Group):
     """Help by what a person wants to do."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [str(command.name) for commands in GROUPS.values() for command in commands]
+        return list(MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in MODULES:
+            return None
+        found = vars(import_module(f".{MODULES[cmd_name]}", __name__)).values()
+        return next(one for one in found if isinstance(one, click.Command) and one.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, commands in GROUPS.items():
+        for title, names in GROUPS.items():
+            commands = [(name, command) for name in names if (command := self.get_command(ctx, name))]
             with formatter.section(title):
-                formatter.write_dl([(str(command.name), command.get_short_help_str(90)) for command in commands])
+                formatter.write_dl([(name, command.get_short_help_str(90)) for name, command in commands])
 
 
 @click.group(cls=_Grouped, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -55,11 +53,6 @@ def cli() -> None:
 
     FILES are markdown files, or folders of them. Nothing in them changes but
     their metadata."""
-
-
-for _commands in GROUPS.values():
-    for _command in _commands:
-        cli.add_command(_command)
 
 
 def main() -> None:
