@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from .annotator import Annotation, Section
 from .chat import Asker, Request
 from .prompts import annotate_prompt, language_of
+from .replies import find_object, one_line
 from .sources import ModelError
 from .tokens import count_tokens
 
 MOST_QUESTIONS = 12
 MOST_CHARACTERS = 5_000
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 class ModelAnnotator:
@@ -91,41 +89,3 @@ def _read_summary(value: Any) -> str:
 
 def _kind(value: Any) -> str:
     return "nothing" if value is None else f"of type {type(value).__name__}"
-
-
-def one_line(text: str) -> str:
-    """A text on one line, without characters that no text file should hold; nothing
-    else in it is changed."""
-    return " ".join(_UNSEEN.sub(" ", text.encode("utf-8", "replace").decode("utf-8")).split())
-
-
-def find_object(text: str) -> dict[str, Any]:
-    """The first JSON object in a reply: servers without schemas put prose, thoughts or
-    a code fence around it. Raises ModelError."""
-    thoughts = text.rfind("</think>")  # an object that ends before is none yet
-    for start in (0, thoughts + 1):
-        found, end = _first_object(text, start)
-        if found is not None and end > thoughts:
-            return found
-    raise ModelError(f"the reply is not JSON: {_shown(text)}" if text.strip() else "empty reply")
-
-
-def _first_object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
-    """The first object from a place on, and where it ends."""
-    decoder = json.JSONDecoder(strict=False)
-    for _ in range(50):
-        at = text.find("{", at)
-        if at < 0:
-            break
-        try:
-            found, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at += 1
-        else:
-            return found, end
-    return None, 0
-
-
-def _shown(text: str) -> str:
-    line = one_line(text[:200])
-    return repr(line if len(line) <= 60 else line[:59] + "…")

@@ -233,8 +233,7 @@ class _Turn:
 
     def _source(self, result: Mapping[str, Any]) -> Source | None:
         """The source that a text of a tool is: one there is already, where that has all of it."""
-        docid, _, path = str(result.get("section", "")).partition("#")
-        section = self.found.material.sections.get((docid, path))
+        section = self.found.material.find_section(str(result.get("section", "")))
         file, _, lines = str(result.get("place", "")).rpartition(":")
         start, _, end = lines.partition("-")
         if section is None or not start.isdigit():
@@ -242,7 +241,7 @@ class _Turn:
         text = str(result["text"])
         known = (one for one in self.sources.values() if (one.docid, one.path) == section.key and text in one.text)
         return next(known, None) or Source(
-            len(self.sources) + 1, section.titles, docid, file, section.anchor, path, int(start),
+            len(self.sources) + 1, section.titles, section.docid, file, section.anchor, section.path, int(start),
             int(end) if end.isdigit() else int(start), (), section.depth, text,
         )  # fmt: skip
 

@@ -56,9 +56,8 @@ def _entries(section: Section, depth: int, level: int) -> Iterator[Entry]:
     kinds = Counter(item.kind for item in items if id(item.section) not in shown)
     minutes = reading_minutes(section.all_passages())
     summary = section.summary or inner.summary
-    name = f"{section.docid}#{inner.path}" if inner.path else section.docid
     yield Entry(
-        name, plain_title(inner.title), depth, section.place, inner.anchor, minutes, dict(kinds), summary
+        inner.name, plain_title(inner.title), depth, section.place, inner.anchor, minutes, dict(kinds), summary
     )  # fmt: skip
     for child in children:
         yield from _entries(child, depth + 1, level)

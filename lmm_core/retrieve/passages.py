@@ -46,6 +46,11 @@ class Passage:
         return self.docid, self.path
 
     @property
+    def section(self) -> str:
+        """Its section's name."""
+        return section_name(self.key)
+
+    @property
     def place(self) -> str:
         """`file:line-line`."""
         return place(self.source, self.line_start, self.line_end)
@@ -76,6 +81,11 @@ class Section:
     def key(self) -> Key:
         """What names it in a collection."""
         return self.docid, self.path
+
+    @property
+    def name(self) -> str:
+        """The same as a text; see `section_name`."""
+        return section_name(self.key)
 
     @property
     def title(self) -> str:
@@ -113,6 +123,11 @@ class Material:
         for document in self.documents:
             yield from document.walk()
 
+    def find_section(self, name: str) -> Section | None:
+        """The section of a name; None where there is none."""
+        docid, _, path = name.rpartition("#")
+        return self.sections.get((docid, path)) or self.sections.get((name, ""))
+
     def section_of(self, passage: Passage) -> Section:
         """The section that a passage stands in."""
         return self.sections[passage.key]
@@ -124,6 +139,13 @@ class Material:
         at = next(number for number, sibling in enumerate(siblings) if sibling is section)
         before = siblings[at - 1] if at else None
         return before, siblings[at + 1] if at + 1 < len(siblings) else None
+
+
+def section_name(key: Key) -> str:
+    """What names a section to people and agents: `document#1.2`; the document alone for all
+    of it."""
+    docid, path = key
+    return f"{docid}#{path}" if path else docid
 
 
 def place(source: str, start: int, end: int) -> str:

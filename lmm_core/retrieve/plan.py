@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from ..models.chat import Asker
 from ..models.prompts import PLAN
+from ..models.replies import find_object
 from ..models.sources import ModelError
 from ..models.tokens import count_tokens
 from .delimit import as_data
@@ -161,7 +161,7 @@ def _step(section: Section, document: str, title: str, passages: Sequence[Passag
     topics = tuple(item.text for item in items if item.kind == TOPIC)
     where = place(section.source, passages[0].line_start, max(one.line_end for one in passages))
     step = Step(
-        f"{section.docid}#{section.path}" if section.path else section.docid, document, title, where,
+        section.name, document, title, where,
         reading_minutes(read) + EXERCISE_MINUTES * len(exercises), names, topics,
     )  # fmt: skip
     return _Placed(step, frozenset(passage.id for passage in passages))
@@ -226,11 +226,10 @@ def _for_reader(plan: Plan) -> str:
 def _read_reply(text: str, known: Mapping[str, Step]) -> _Reply:
     """A model's plan, without the sections that there are not, and each section once. Raises
     ModelError where nothing is left."""
-    start, end = text.find("{"), text.rfind("}")
     try:
-        found = json.loads(text[start : end + 1])
+        found = find_object(text)
         planned = [(_names(one["sections"]), _line(one.get("advice"))) for one in found["sessions"]]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ModelError, KeyError, TypeError, AttributeError):
         raise ModelError("the reply holds no plan") from None
     used: set[str] = set()
     unknown: Counter[str] = Counter()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Protocol
 from ..models.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, stop_words
 from ..models.chat import Asker
 from ..models.prompts import QUERIES
+from ..models.replies import find_value
 from ..models.sources import ModelError
 from ..models.stopwords import STOPWORDS
 from .delimit import as_data
@@ -67,11 +67,7 @@ def keyword_form(question: str, language: str = "") -> str:
 
 def _read_queries(text: str) -> list[str]:
     """The queries in a reply. Raises ModelError."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        found = json.loads(text[start : end + 1])["queries"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise ModelError("the reply holds no queries") from None
+    found = find_value(text, "queries")
     if not isinstance(found, list):
         raise ModelError("the reply holds no list of queries")
     queries = [" ".join(query.split())[:MOST_CHARACTERS] for query in found if isinstance(query, str)]

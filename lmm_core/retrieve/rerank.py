@@ -12,6 +12,7 @@ from ..models.chat import Asker
 from ..models.cross_encoder import CrossEncoder
 from ..models.openai_chat import require_key, without_key
 from ..models.prompts import RERANK
+from ..models.replies import find_value
 from ..models.roles import ModelName
 from ..models.sources import ModelError, Source, is_address, shown_address
 from .delimit import as_data, enclose
@@ -150,11 +151,7 @@ def _shown(passage: Passage) -> str:
 
 def _read_grades(text: str, count: int) -> dict[int, float]:
     """The grades in a reply, by positions from 0. Raises ModelError."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        found = json.loads(text[start : end + 1])["grades"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise ModelError("the reply holds no grades") from None
+    found = find_value(text, "grades")
     grades: dict[int, float] = {}
     for one in found if isinstance(found, list) else []:
         number, grade = map(one.get, ("number", "grade")) if isinstance(one, dict) else (0, 0)

@@ -328,19 +328,13 @@ def _check_filled(name: str, value: str) -> None:
 # Names
 
 
-def section_name(section: Section) -> str:
-    """What names a section for the tools: `document#1.2`; the document alone for all of it."""
-    return f"{section.docid}#{section.path}" if section.path else section.docid
-
-
 def _section(name: str, material: Material) -> Section:
     """The section of a name, else of a document's or a file's. Raises ToolError."""
-    named = {section_name(section): section for section in material.walk()}
-    if found := named.get(name.strip()):
+    if found := material.find_section(name.strip()):
         return found
     if "#" not in name:
         return _document(name, material)
-    raise ToolError(f"there is no section {name!r}. {_near(name, named.values())} {kinds_there(material)}")
+    raise ToolError(f"there is no section {name!r}. {_near(name, material.walk())} {kinds_there(material)}")
 
 
 def _document(name: str, material: Material) -> Section:
@@ -357,10 +351,10 @@ def _near(name: str, sections: Iterable[Section]) -> str:
     """What may have been meant: sections of similar names and titles."""
     by_text: dict[str, Section] = {}
     for section in sections:
-        for text in (section_name(section), section.anchor, section.title):
+        for text in (section.name, section.anchor, section.title):
             by_text.setdefault(text.casefold(), section)
     close = get_close_matches(name.strip().casefold()[:TITLE], by_text, n=5, cutoff=0.5)
-    found = {section_name(by_text[text]): _cut(by_text[text].title, TITLE) for text in close}
+    found = {by_text[text].name: _cut(by_text[text].title, TITLE) for text in close}
     if not found:
         return "outline lists what there is;"
     return f"Was one of these meant: {', '.join(f'{near} ({title})' for near, title in found.items())}?"
@@ -387,7 +381,7 @@ def _previous(section: Section, material: Material) -> Section | None:
 
 
 def _name(section: Section) -> Result:
-    return {"section": section_name(section), "title": _cut(section.title, TITLE)}
+    return {"section": section.name, "title": _cut(section.title, TITLE)}
 
 
 def _card(section: Section) -> Result:
@@ -399,10 +393,9 @@ def _card(section: Section) -> Result:
 
 def _shown(passage: Passage) -> Result:
     """A passage in a list."""
-    name = f"{passage.docid}#{passage.path}" if passage.path else passage.docid
-    cut = {"cut": f"read_section {name} gives the rest"} if len(passage.text) > SHOWN else {}
+    cut = {"cut": f"read_section {passage.section} gives the rest"} if len(passage.text) > SHOWN else {}
     return {
-        "section": name,
+        "section": passage.section,
         "titles": [_cut(title, TITLE) for title in passage.titles],
         "place": passage.place,
         "anchor": passage.anchor,
@@ -414,7 +407,7 @@ def _shown(passage: Passage) -> Result:
 
 def _own_text(section: Section) -> Result:
     text = section_text(section, whole=False)
-    cut = {"cut": f"read_section {section_name(section)} gives the rest"} if len(text) > SHOWN else {}
+    cut = {"cut": f"read_section {section.name} gives the rest"} if len(text) > SHOWN else {}
     return {"text": text[:SHOWN], **cut}
 
 

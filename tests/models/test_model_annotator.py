@@ -16,12 +16,11 @@ from lmm_core.models.model_annotator import (
     MOST_CHARACTERS,
     MOST_QUESTIONS,
     ModelAnnotator,
-    find_object,
     make_request,
-    one_line,
     read_annotation,
 )
 from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.replies import find_object, one_line
 from lmm_core.models.roles import ModelName, Requests
 from lmm_core.models.sources import ModelError, Source
 from tests.model_server import ModelServer
