@@ -148,7 +148,7 @@ async def ask(library: Library, labelled: Sequence[Labelled]) -> list[Outcome]:
 
 async def _search(library: Library, questions: Sequence[str]) -> list[list[Passage]]:
     """The hits of each question, those with the same type keyword searched for together."""
-    kinds = await library.kinds()
+    kinds = sorted((await library.material()).kinds)
     asked = [understand(question, kinds) for question in questions]
     found: dict[int, list[Passage]] = {}
     for kind in {one.type for one in asked}:

@@ -88,8 +88,8 @@ class Conversation:
         found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history])
         if self.context == "passages":
             return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)
-        with_text = self.context == "text"
-        return found, outline_context(found.material, self.level, self.budget, count_tokens, with_text)
+        shown = (found.material, self.level, self.budget, count_tokens, self.context == "text")
+        return found, await asyncio.to_thread(outline_context, *shown)
 
     async def ask(self, question: str, show: Show | None = None, kind: str = "") -> Answer:
         """The answer to a question; `show` is told its parts as they come. kind: a type of

@@ -69,17 +69,13 @@ class Library:
             return frozenset({("", str(self.store.count(self.collection)))})
         return frozenset((point.id, str(point.payload)) for point in self.store.scroll(files))
 
-    async def kinds(self) -> list[str]:
-        """The types of material that a question can ask for (`*exercise*`), sorted."""
-        return sorted((await self.material()).kinds)
-
     async def search(
         self, texts: Sequence[str], limit: int = 20, kind: str = "", only: bool = False
     ) -> list[list[Passage]]:
         """For each text the passages that fit it best, the best first; summaries are among
-        them. kind: passages of this type come first; only: no others. Raises StoreError and
-        ModelError."""
-        material = await self.material()
+        them. kind: passages of this type come first; only: no others. It searches in what
+        `material` gave last: a refresh is looked for there. Raises StoreError and ModelError."""
+        material = self._material or await self.material()
         where = Where({"type": kind}) if kind and only else None
         found = await aqueries(self.store, self.collection, self.encoder, texts, limit, where, kind)
         return [[passage for point in points if (passage := _found(point, material))] for points in found]

@@ -71,11 +71,19 @@ class Retriever:
             return list(passages)
 
 
+class UnknownKind(RetrieveError):
+    """A type of material that the collection does not have; `kinds` are those that it has."""
+
+    def __init__(self, kind: str, material: Material) -> None:
+        super().__init__(f"there is no material of the type {kind!r}; {kinds_there(material)}")
+        self.kinds = list(material.kinds)
+
+
 def known_kind(kind: str, material: Material) -> str:
-    """A type of material as the collection spells it, "" for none. Raises RetrieveError."""
+    """A type of material as the collection spells it, "" for none. Raises UnknownKind."""
     spelled = {known.casefold(): known for known in material.kinds}
     if kind.strip() and kind.strip().casefold() not in spelled:
-        raise RetrieveError(f"there is no material of the type {kind!r}; {kinds_there(material)}")
+        raise UnknownKind(kind, material)
     return spelled.get(kind.strip().casefold(), "")
 
 

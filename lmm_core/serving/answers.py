@@ -23,7 +23,7 @@ from ..retrieve.context import Context, Source
 from ..retrieve.library import Library, RetrieveError
 from ..retrieve.outline import make_outline
 from ..retrieve.passages import Passage
-from ..retrieve.retriever import Found, Retriever
+from ..retrieve.retriever import Found, Retriever, UnknownKind
 from ..retrieve.tools import Tools
 from ..store.refresh import FILES
 from ..store.vector_store import StoreError
@@ -99,6 +99,9 @@ class Answers:
                 if time.monotonic() > until:
                     self.log(f"the index: {error}")
                     raise _unavailable(NOT_NOW) from None
+            except UnknownKind as error:
+                there = ", ".join(error.kinds) or "none"
+                raise HTTPException(400, f"There is no material of this type; there is: {there}.") from None
             except RetrieveError as error:
                 self.log(f"the index: {error}")
                 raise _unavailable(EMPTY) from None
@@ -113,10 +116,9 @@ class Answers:
         """What fits a question. Raises HTTPException."""
 
         async def work(library: Library) -> Looked:
-            kind = await _known_kind(question.kind, library)
             talk = conversation(self.project, self.models, library, tools=self._tools)
             talk.history = list(question.history)
-            return Looked(talk, *await talk.look(question.text, kind))
+            return Looked(talk, *await talk.look(question.text, question.kind))
 
         return await self.read(work)
 
@@ -160,7 +162,7 @@ class Answers:
         """The passages that fit a query best. Raises HTTPException."""
 
         async def work(library: Library) -> Found:
-            return await Retriever(library).retrieve(query, await _known_kind(kind, library))
+            return await Retriever(library).retrieve(query, kind)
 
         found = await self.read(work)
         hits = [hit_data(passage, found.kind) for passage in found.passages[:limit]]
@@ -187,17 +189,6 @@ class Answers:
 
 def _unavailable(error: str) -> HTTPException:
     return HTTPException(503, error, {"Retry-After": f"{RETRY:.0f}"})
-
-
-async def _known_kind(kind: str, library: Library) -> str:
-    """A type as the material spells it, "" for none. Raises HTTPException."""
-    if not kind.strip():
-        return ""
-    spelled = {known.casefold(): known for known in await library.kinds()}
-    if kind.strip().casefold() not in spelled:
-        there = ", ".join(spelled.values()) or "none"
-        raise HTTPException(400, f"There is no material of this type; there is: {there}.")
-    return spelled[kind.strip().casefold()]
 
 
 def last_refresh(project: Project) -> datetime | None:
