@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .index import Upload, encode_file
+from .index import Upload, encode_files
 from .logging import ListLogger, LoggerBase
 from .markdown.blocks import MarkdownError
 from .markdown.files import load_markdown
 from .model_pool import Models
-from .project import ConfigError, Project
+from .project import Project
 from .retrieve.bench import (
     DEPTH,
     Asked,
@@ -99,18 +99,8 @@ class Bench:
 
     def _read(self, paths: Sequence[Path]) -> Material:
         """The sections and their questions; no model is asked for them."""
-        points = []
-        for path in paths:
-            try:
-                chunks = encode_file(path, self.project, self.logger)
-                points += [ScoredPoint(chunk.uuid, chunk.payload, 0.0) for chunk in chunks]
-            except OSError as error:
-                self.logger.error(f"{path}: {error.strerror or error}")
-            except MarkdownError as error:
-                self.logger.error(str(error))
-            except ConfigError as error:
-                self.logger.error(f"{path}:1: {error}")
-        return build_material(points)
+        chunks = encode_files(paths, lambda path: self.project, self.logger)
+        return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
     def _annotations(self) -> tuple[str, ...]:
         """What is embedded beside the text: nothing that says the answer to what is asked."""

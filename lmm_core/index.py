@@ -94,10 +94,18 @@ def global_client_from_config(config: ConfigSettings | Project | None = None) ->
 async def encoder_for(
     store: VectorStore, project: Project, models: Models, collection: str, encoding: str, language: str = ""
 ) -> Encoder:  # fmt: skip
-    """The encoder for a collection: as the configuration says, and where it says nothing,
-    as the collection was made. language: of the documents, for a new one. Raises
-    StoreError and ModelError."""
+    """The encoder for a collection; see `make_encoder`. language: of the documents, for a new
+    one. Raises StoreError and ModelError."""
     known = await asyncio.to_thread(store.metadata, collection) or {}
+    return make_encoder(project, models, known, encoding, language)
+
+
+def make_encoder(
+    project: Project, models: Models, known: Mapping[str, Any], encoding: str, language: str = ""
+) -> Encoder:
+    """An encoder as the configuration says, and where it says nothing, as what it is for was
+    made (`known`: its identity, empty for something new); `encoding` may be `default`. Raises
+    StoreError and ModelError."""
     if encoding == DEFAULT and known.get("encoding"):
         encoding = str(known["encoding"])
     embedder = None
@@ -508,3 +516,18 @@ def encode_file(path: Path, project: Project, logger: LoggerBase) -> list[Chunk]
     encoding = EncodingModel.BM25 if name == DEFAULT else EncodingModel(name)
     source = _source(path, project)
     return blocklist_encode(blocks, found, encoding, docid_of(path), source, logger=in_file(logger, path)).chunks
+
+
+def encode_files(paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase) -> list[Chunk]:
+    """The chunks of files, as they would be indexed; what cannot be read is reported."""
+    found: list[Chunk] = []
+    for path in paths:
+        try:
+            found += encode_file(path, project_for(path), logger)
+        except OSError as error:
+            in_file(logger, path).error(error.strerror or str(error))
+        except MarkdownError as error:
+            logger.error(str(error))
+        except ConfigError as error:
+            in_file(logger, path).error(str(error), 1)
+    return found

@@ -34,7 +34,7 @@ from .llmd.files import Files, as_data, as_text, read_bytes
 from .llmd.journal import Applied, Change, Journal, change
 from .logging import LoggerBase
 from .markdown.blocks import BOM, Problem
-from .markdown.files import ChangedError, MarkdownFile, load_markdown, project_root, save_markdown
+from .markdown.files import ROOT_MARKS, ChangedError, MarkdownFile, load_markdown, project_root, save_markdown
 from .model_pool import Models
 from .models.chat import Message, Request
 from .models.prompts import LLMD, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
@@ -43,7 +43,6 @@ from .project import load_project
 from .scan.messages import REPLY_TOKENS, Screen, say
 
 _ATTEMPTS = 5
-_MARKS = ("config.toml", "_quarto.yml", "_quarto.yaml", ".git")
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,8 @@ def root_of(path: Path) -> Path:
     """The project's root (see `project_root`); where nothing marks one, the document's folder,
     wherever one works: the same document always has the same root."""
     root = project_root(path)
-    return root if any((root / mark).exists() for mark in _MARKS) else path.resolve().parent
+    marked = any((root / mark).exists() for marks in ROOT_MARKS for mark in marks)
+    return root if marked else path.resolve().parent
 
 
 def open_document(path: Path, logger: LoggerBase) -> Opened:
@@ -310,7 +310,7 @@ def propose(opened: Opened, allow: Sequence[str] = ()) -> Proposal | None:
     texts, refused = _read_files(opened, reply, allow)
     planned = plan(opened.llmd, texts, reply)
     problems = refused or planned.problems
-    first = _first_line(opened.llmd, entry)
+    first = entry.reply_line
     return Proposal(
         opened, entry, planned, _moved(problems, first), _moved(planned.warnings, first), tuple(allow)
     )  # fmt: skip
@@ -342,14 +342,6 @@ def _read_files(opened: Opened, reply: Reply, allow: Sequence[str]) -> tuple[dic
         if text is not None:
             texts[path] = text
     return texts, refused
-
-
-def _first_line(llmd: Llmd, entry: Entry) -> int:
-    """The line of the document that a reply begins in."""
-    lines = llmd.text.split("\n")[entry.reply_line - 1 :]
-    wanted = (entry.assistant or "").split("\n", 1)[0].rstrip("\r")
-    found = (at for at, line in enumerate(lines) if wanted and line.rstrip("\r").endswith(wanted))
-    return entry.reply_line + next(found, 0)
 
 
 def _moved(problems: Sequence[Problem], first: int) -> tuple[Problem, ...]:

@@ -113,3 +113,8 @@ class LocatedLogger(LoggerBase):
 def in_file(logger: LoggerBase, path: object) -> LoggerBase:
     """A logger whose reports name a file."""
     return LocatedLogger(logger, lambda line: (str(path), line))
+
+
+def printable(text: str) -> str:
+    """A text without what would steer the terminal."""
+    return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")

@@ -77,8 +77,9 @@ async def serve_http(tools: Tools, host: str, port: int, ready: Callable[[str], 
     ready: is told the address. Raises OSError where the port cannot be had."""
     import uvicorn
 
-    listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    with listening:
+    from .serving.server import listen
+
+    with listen(host, port) as listening:
         app = http_app(make_server(tools, await tools.greeting()), host)
         shown = f"[{host}]" if ":" in host else host
         ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")

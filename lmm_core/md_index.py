@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .index import cached_embedder
+from .index import make_encoder
 from .markdown.blocks import HeaderBlock, HeadingBlock
 from .markdown.parse import parse_markdown_text
 from .model_pool import Models
@@ -91,28 +91,15 @@ def add_tools(tools: Tools, project: Project, models: Models, working: Path, ind
 
 
 def encoder_for(project: Project, models: Models, known: Mapping[str, Any]) -> Encoder:
-    """The encoder for an index: as the configuration says, and where it says nothing, as
-    the index was made (`known`). What encodes annotations alone is not for texts that have
-    none: then it is `bm25` or `hybrid`. Raises StoreError and ModelError."""
-    from .models.bm25 import Bm25Encoder
-
-    encoding = _encoding(project.index.encoding, known)
-    embedder = None
-    if encoding != EncodingModel.BM25:
-        named = project.models["embedding"] == DEFAULT and known.get("embedding")
-        wanted = replace(project, models=project.models | {"embedding": str(named)}) if named else project
-        embedder = cached_embedder(models.embedder(wanted), project, models)
-    kind = EncodingModel(encoding or ("hybrid" if embedder else "bm25"))
-    stored = str(known.get("sparse") or "").removeprefix("bm25/")
-    sparse = Bm25Encoder(project.index.language or stored or "en")
-    return Encoder(encoding_to_qdrantembedding_model(kind), embedder, sparse, kind)
+    """The encoder for an index, which is `known` by what it was made with. What encodes
+    annotations alone is not for texts that have none: then it is `bm25` or `hybrid`. Raises
+    StoreError and ModelError."""
+    return make_encoder(project, models, known, _encoding(project.index.encoding))
 
 
-def _encoding(configured: str, known: Mapping[str, Any]) -> str:
-    """The encoding that is wanted, "" for what the models that are there allow."""
-    if configured == DEFAULT:
-        return str(known.get("encoding") or "")
-    if configured in ("bm25", "hybrid", "content", "merged"):
+def _encoding(configured: str) -> str:
+    """The encoding for texts without annotations."""
+    if configured in (DEFAULT, "bm25", "hybrid", "content", "merged"):
         return configured
     return "hybrid" if has_dense(encoding_to_qdrantembedding_model(EncodingModel(configured))) else "bm25"
 

@@ -36,8 +36,9 @@ from .quarto import ASK_FOLDER, AskOptions, active_profiles, packaged_extension
 from .retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from .retrieve.outline import plain_title, reading_minutes
 from .retrieve.passages import Material, Passage, Section, build_material
-from .scan.knit import KnitRules, header_rules, slug, strip_divs, verdicts
+from .scan.knit import KnitRules, header_rules, strip_divs, verdicts
 from .shown import Shown
+from .store.chunks import anchor_of
 from .store.vector_store import ScoredPoint
 
 PART = 300_000  # bytes of a part, at most; a section that is longer has one of its own
@@ -132,12 +133,7 @@ def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
 
 
 def _with_identifier(block: HeadingBlock, counts: Counter[str]) -> HeadingBlock:
-    explicit = block.attributes.identifier
-    name = explicit or slug(block.title)
-    counts[name] += 1
-    if not explicit and counts[name] > 1:
-        name = f"{name}-{counts[name] - 1}"
-    return replace(block, source=f"{'#' * block.level} {block.title} {{#{name}}}\n\n")
+    return replace(block, source=f"{'#' * block.level} {block.title} {{#{anchor_of(block, counts)}}}\n\n")
 
 
 def _read(

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..logging import printable
 from ..model_pool import Models
 from ..models.sources import ModelError
 from ..project import Project
 from ..store.chunks import SUMMARY
 from .find import relative, searched_project
-from .shared import Told, json_option, leave, print_json, printable, warn, with_library
+from .shared import Told, json_option, leave, print_json, warn, with_library
 
 if TYPE_CHECKING:
     from ..retrieve.answer import Answer, Conversation

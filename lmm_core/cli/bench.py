@@ -11,9 +11,23 @@ import click
 
 from ..markdown.files import save_markdown
 from ..model_pool import Models
-from ..models.sources import ModelError
-from ..project import Project, load_project
-from .shared import Bar, Told, checked, find, json_option, leave, paths_argument, print_json, run, tell, warn
+from ..project import Project
+from ..store.encoding import EncodingModel
+from .find import relative
+from .shared import (
+    Bar,
+    Told,
+    counted,
+    find,
+    json_option,
+    leave,
+    paths_argument,
+    print_json,
+    project_at,
+    tell,
+    told,
+    warn,
+)
 
 if TYPE_CHECKING:
     from ..benching import Report, Result
@@ -22,10 +36,7 @@ if TYPE_CHECKING:
 
 SHOWN = 10  # sections
 FOUND = 5  # a section that is among so many hits is found
-ENCODINGS = (
-    "content", "merged", "multivector", "sparse", "sparse_content", "sparse_merged", "sparse_multivector", "bm25",
-    "hybrid",
-)  # fmt: skip
+ENCODINGS = tuple(str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE)
 
 
 @click.command()
@@ -49,12 +60,12 @@ def bench(
 ) -> None:
     """Which sections can students not find? Their annotated questions are the test."""
     logger, files = Told(), find(paths)
-    project = checked(lambda: load_project(files[0] if files else paths[0] / "-"))
+    project = project_at(files[0] if files else paths[0] / "-")
     report = _measured(files, project, encodings, with_questions, questions, logger)
     if report is None:
         sys.exit(1)
     if report.unlabelled:
-        warn(f"{questions}: {_count(report.unlabelled, 'question')} without a section left out")
+        warn(f"{questions}: {counted(report.unlabelled, 'question')} without a section left out")
     if html is not None:
         _write_page(html, report, logger)
     if as_json:
@@ -74,7 +85,6 @@ def _measured(
     from ..benching import Bench
     from ..retrieve.bench import QuestionsError
     from ..retrieve.library import RetrieveError
-    from ..store.vector_store import StoreError
 
     models = Models(warn=warn)
 
@@ -83,16 +93,12 @@ def _measured(
             with Bar(False) as bar:
                 job = Bench(project, models, encodings, with_questions, logger, bar.expect, bar.add)
                 return await job.run(files, questions)
+        except QuestionsError as error:
+            raise click.UsageError(str(error)) from None
         finally:
             await models.close()
 
-    try:
-        return run(work())
-    except QuestionsError as error:
-        raise click.UsageError(str(error)) from None
-    except (RetrieveError, StoreError, ModelError) as error:
-        logger.error(str(error))
-        return None
+    return told(work(), logger, RetrieveError)
 
 
 def _write_page(path: Path, report: Report, logger: Told) -> None:
@@ -171,7 +177,7 @@ def _print_sections(result: Result, project: Project) -> None:
         click.echo(f"\nAll sections are among the first {FOUND} hits of their questions.")
         return
     click.echo(
-        f"\n{len(hard)} of {_count(len(sections), 'section')} not among the first {FOUND} hits of a question "
+        f"\n{len(hard)} of {counted(len(sections), 'section')} not among the first {FOUND} hits of a question "
         f"({result.encoding}), the worst first:"
     )
     for section, outcomes in hard[:SHOWN]:
@@ -186,13 +192,13 @@ def is_missed(outcome: Outcome) -> bool:
 
 
 def _print_section(section: Section, outcomes: Sequence[Outcome], project: Project) -> None:
-    click.echo(f"\n{_path(section.source, project)}:{section.line_start}  ", nl=False)
+    click.echo(f"\n{relative(project.root / section.source)}:{section.line_start}  ", nl=False)
     click.echo(click.style(" > ".join(section.titles), bold=True))
     for one in filter(is_missed, outcomes):
         click.echo(f"    {one.labelled.question}")
         click.echo(f"      {shown_rank(one.rank)}", nl=False)
         if one.first is not None:
-            place = f"{_path(one.first.source, project)}:{one.first.line_start}"
+            place = f"{relative(project.root / one.first.source)}:{one.first.line_start}"
             click.echo(f"; first is {place}  {' > '.join(one.first.titles)}", nl=False)
         click.echo()
 
@@ -202,16 +208,6 @@ def shown_rank(rank: int | None) -> str:
     from ..retrieve.bench import DEPTH
 
     return f"not among {DEPTH} hits" if rank is None else f"hit {rank}"
-
-
-def _path(source: str, project: Project) -> Path:
-    """A source as it is called from the working folder."""
-    path = project.root / source
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 # For programs

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Coroutine
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,8 @@ from ..markdown.blocks import Block, HeaderBlock, MarkdownError, TextBlock, seri
 from ..markdown.files import MarkdownFile, save_markdown
 from ..markdown_files import work_on
 from ..model_pool import Models
-from ..models.sources import ModelError
-from ..project import ConfigError, Project, load_project
-from .shared import Bar, Told, checked, find, json_option, leave, paths_argument, print_json, run, tell, warn
+from ..project import ConfigError, Project
+from .shared import Bar, Told, find, json_option, leave, paths_argument, print_json, project_at, run, tell, told, warn
 
 if TYPE_CHECKING:
     from ..store.vector_store import ScoredPoint
@@ -43,7 +41,7 @@ def index(
     from ..store.refresh import Counts
 
     began, logger, files = time.monotonic(), Told(quiet), find(paths)
-    project = _project(files[0] if files else paths[0] / "-")
+    project = project_at(files[0] if files else paths[0] / "-")
     models = Models(warn=warn)
 
     async def work() -> Counts:
@@ -61,7 +59,7 @@ def index(
             await models.close()
             store.close()
 
-    counts = _stored(work(), logger)
+    counts = told(work(), logger)
     if counts is None:
         sys.exit(1)
     if as_json:
@@ -113,7 +111,7 @@ def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: 
             await models.close()
             store.close()
 
-    points = _stored(work(), logger)
+    points = told(work(), logger)
     if points is None:
         sys.exit(1)
     if as_json:
@@ -139,15 +137,10 @@ def relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _project(path: Path) -> Project:
-    project: Project = checked(lambda: load_project(path))
-    return project
-
-
 def searched_project() -> Project:
     """The working folder's project; where that has no index, the one just below that has
     (`lmm index book` has put it there, if the book is a project of its own)."""
-    project = _project(Path.cwd() / "-")
+    project = project_at(Path.cwd() / "-")
     index = project.index
     if index.memory or index.url or (project.root / index.folder).exists():
         return project
@@ -155,18 +148,7 @@ def searched_project() -> Project:
     if len(below) > 1:
         names = ", ".join(folder.name for folder in below)
         raise click.UsageError(f"no index here, and several below ({names}): search in one of these folders")
-    return _project(below[0] / "-") if below else project
-
-
-def _stored(work: Coroutine[Any, Any, Any], logger: Told) -> Any:
-    """The result of work on the index; None where the store or a model failed."""
-    from ..store.vector_store import StoreError
-
-    try:
-        return run(work)
-    except (StoreError, ModelError) as error:
-        logger.error(str(error))
-        return None
+    return project_at(below[0] / "-") if below else project
 
 
 # What would be indexed
@@ -181,7 +163,7 @@ def split(path: Path, output: Path | None) -> None:
     from ..scan.split import scan_split
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        project = _project(path)
+        project = project_at(path)
         said = blocks[0].content.get("split") if blocks and isinstance(blocks[0], HeaderBlock) else None
         try:
             opts = split_options(project.index.split, said)
@@ -224,17 +206,11 @@ def _shown_apart(blocks: list[Block]) -> list[Block]:
 @json_option
 def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
     """List the chunks of documents: sizes, places, and what will be embedded."""
-    from ..index import encode_file
+    from ..index import encode_files
     from .chunk_page import chunk_page
 
-    logger, found = Told(), []
-    for path in find(paths):
-        try:
-            found += encode_file(path, _project(path), logger)
-        except (OSError, MarkdownError) as error:
-            tell(error, path, logger)
-        except ConfigError as error:
-            logger.error(f"{path}:1: {error}")
+    logger = Told()
+    found = encode_files(find(paths), project_at, logger)
     if html is not None:
         save_markdown(html, chunk_page(found))
     elif as_json:

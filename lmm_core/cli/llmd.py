@@ -15,7 +15,7 @@ import click
 from ..logging import LocatedLogger, LoggerBase
 from ..markdown.blocks import MarkdownError
 from ..model_pool import Models
-from .shared import Told, asking_options, cost, leave, run, tell, warn
+from .shared import Told, asking_options, cost, counted, leave, run, tell, warn
 from .talk import Screen
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...
 
     def work() -> None:
         shown = new_document(document, name.strip() or document.stem, found, logger)
-        click.echo(f"{document}: {_count(shown, 'file')} in its code context; write what you want into it", err=True)
+        click.echo(f"{document}: {counted(shown, 'file')} in its code context; write what you want into it", err=True)
 
     _reporting(document, logger, work)
 
@@ -128,7 +128,7 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
 
 
 def _apply(proposal: Proposal, yes: bool) -> None:
-    count = _count(len(proposal.plan.changes), "file")
+    count = counted(len(proposal.plan.changes), "file")
     if not yes and not click.confirm(f"Change {count} and the document?", err=True):
         click.echo("nothing was changed", err=True)
         return
@@ -174,7 +174,7 @@ def check(document: Path) -> None:
         for problem in check(opened):
             located.error(problem.message, problem.line)
         if not logger.count():
-            click.echo(f"{document}: well-formed; {_count(len(opened.llmd.files), 'file')} as on disk", err=True)
+            click.echo(f"{document}: well-formed; {counted(len(opened.llmd.files), 'file')} as on disk", err=True)
 
     _reporting(document, logger, work)
 
@@ -243,10 +243,6 @@ def _reporting(document: Path, logger: Told, work: Callable[[], None]) -> None:
 
 def _located(logger: Told, document: Path) -> LoggerBase:
     return LocatedLogger(logger, lambda line: (str(document), line))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _text(data: bytes | None) -> str | None:

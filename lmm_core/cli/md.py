@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..logging import Report
+from ..logging import Report, printable
 from ..model_pool import Models
-from ..models.sources import ModelError
-from ..project import Project, load_project
-from .shared import Bar, Told, checked, json_option, leave, print_json, printable, run, warn
+from .shared import Bar, Told, counted, json_option, leave, print_json, project_at, told, warn
 
 if TYPE_CHECKING:
     from ..crawl.indexer import Indexed
@@ -44,7 +42,7 @@ def md_index(
     """Index any folder of markdown; only what has changed is read."""
     from ..md_index import database_from, index_markdown
 
-    began, logger, models, project = time.monotonic(), Told(quiet), Models(warn=warn), _project()
+    began, logger, models, project = time.monotonic(), Told(quiet), Models(warn=warn), project_at(None)
 
     async def work() -> Indexed:
         with Bar(quiet) as bar:
@@ -72,7 +70,7 @@ def _summary(done: Indexed) -> str:
     skipped = f", {len(done.skipped)} skipped" if done.skipped else ""
     removed = f", {done.removed} gone" if done.removed else ""
     return (
-        f"{done.name}: {done.files} file{'' if done.files == 1 else 's'} ({done.read} read, {done.unchanged} unchanged"
+        f"{done.name}: {counted(done.files, 'file')} ({done.read} read, {done.unchanged} unchanged"
         f"{removed}{skipped}), {done.snippets} snippets ({done.written} written, {done.dropped} removed)"
     )
 
@@ -89,7 +87,7 @@ def md_search(query: str, index: str, k: int, db_root: Path, as_json: bool) -> N
 
     if not query.strip():
         raise click.UsageError("an empty query: say what is looked for")
-    logger, models, project = Told(), Models(warn=warn), _project()
+    logger, models, project = Told(), Models(warn=warn), project_at(None)
 
     async def work() -> list[Match]:
         indexes = open_indexes(project, models, database_from(project, db_root))
@@ -114,15 +112,9 @@ def _print_match(match: Match) -> None:
     click.echo(f"       {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}\n")
 
 
-def _project() -> Project:
-    project: Project = checked(lambda: load_project(None))
-    return project
-
-
 def _done(work: Callable[[], Awaitable[Any]], models: Models, logger: Told) -> Any:
     """What comes of work on the indexes; None where it cannot be done, which is told."""
     from ..crawl.walk import CrawlError
-    from ..store.vector_store import StoreError
 
     async def closing() -> Any:
         try:
@@ -130,8 +122,4 @@ def _done(work: Callable[[], Awaitable[Any]], models: Models, logger: Told) -> A
         finally:
             await models.close()
 
-    try:
-        return run(closing())
-    except (CrawlError, StoreError, ModelError) as error:
-        logger.error(str(error))
-        return None
+    return told(closing(), logger, CrawlError)

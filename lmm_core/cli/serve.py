@@ -6,16 +6,13 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import click
 
 from ..models.sources import ModelError
 from ..project import TOKEN_VARIABLE, ConfigError, Project
 from .find import searched_project
-from .shared import warn
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+from .shared import LOOPBACK, needing, warn
 
 
 @click.command()
@@ -30,7 +27,8 @@ def serve(port: int, host: str, model: str, questions: Path | None) -> None:
     Settings stand in the section [serve]; an access token, if there is to be one, in LMM_SERVE_TOKEN."""
     if questions is not None and questions.suffix.lower() != ".jsonl":
         raise click.UsageError(f"--log-questions {questions}: the file should end in .jsonl, for lmm bench to read it")
-    _packages()
+    with needing("serve", "lmm serve needs"):
+        from ..serving import server  # noqa: F401
     project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
     if host not in LOOPBACK and not token:
         warn(f"who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
@@ -71,13 +69,3 @@ async def _serve(project: Project, host: str, port: int, model: str, token: str,
 
 def _say(message: str) -> None:
     click.echo(message, err=True)
-
-
-def _packages() -> ModuleType:
-    try:
-        from ..serving import server
-    except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"the package {error.name!r} is missing: pip install 'lmm-markdown[serve]' installs what lmm serve needs"
-        ) from None
-    return server

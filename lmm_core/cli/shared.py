@@ -7,10 +7,11 @@ import difflib
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,11 +21,12 @@ from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_ma
 from ..markdown_files import Work, work_on
 from ..model_pool import Models
 from ..models.sources import ModelError
-from ..project import ConfigError, Project
+from ..project import ConfigError, Project, load_project
 
 if TYPE_CHECKING:
     from ..retrieve.library import Library
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts that nobody else reaches
 Result = TypeVar("Result")
 FILES_AT_ONCE = 16
 
@@ -121,12 +123,34 @@ def load(path: Path, logger: Told) -> MarkdownFile | None:
         return None
 
 
-def checked(read: Callable[[], Any]) -> Any:
+def checked(read: Callable[[], Result]) -> Result:
     """A wrong configuration is wrong usage."""
     try:
         return read()
     except ConfigError as error:
         raise click.UsageError(str(error)) from None
+
+
+def project_at(path: Path | None) -> Project:
+    """The project of a file (None: of the working folder)."""
+    return checked(lambda: load_project(path))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: `1 file`, `2 files`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Says how to install packages that are imported within the block, where they are
+    missing: those of an extra of ours, which installs `what`."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"the package {error.name!r} is missing: pip install 'lmm-markdown[{extra}]' installs what {what}"
+        ) from None
 
 
 # Work on files
@@ -237,10 +261,23 @@ async def _all_of(
 def run(work: Coroutine[Any, Any, Result]) -> Result:
     """Asynchronous work; a wrong configuration is wrong usage."""
     try:
-        return cast(Result, checked(lambda: asyncio.run(work)))
+        return checked(lambda: asyncio.run(work))
     except KeyboardInterrupt:
         click.echo("stopped: what was answered is kept; run again to go on", err=True)
         sys.exit(130)
+
+
+def told(work: Coroutine[Any, Any, Result], logger: Told, *errors: type[Exception]) -> Result | None:
+    """What comes of work with a store and models; None where one of them, or one of these
+    errors, keeps it from being done, which is told."""
+    from ..store.vector_store import StoreError
+
+    kinds: tuple[type[Exception], ...] = (StoreError, ModelError, *errors)
+    try:
+        return run(work)
+    except kinds as error:
+        logger.error(str(error))
+        return None
 
 
 def with_library(
@@ -249,7 +286,6 @@ def with_library(
     """What comes of work on the project's index; None where it cannot be done, which is told."""
     from ..ask import open_library
     from ..retrieve.library import RetrieveError
-    from ..store.vector_store import StoreError
 
     async def opened() -> Result:
         try:
@@ -261,11 +297,7 @@ def with_library(
         finally:
             await models.close()
 
-    try:
-        return run(opened())
-    except (StoreError, ModelError, RetrieveError) as error:
-        logger.error(str(error))
-        return None
+    return told(opened(), logger, RetrieveError)
 
 
 def cost(models: Models | None, began: float) -> str:
@@ -281,11 +313,6 @@ def print_diff(path: Path, before: str, after: str) -> None:
         before.splitlines(keepends=True), after.splitlines(keepends=True), str(path), str(path)
     )
     click.echo("".join(lines), nl=False)
-
-
-def printable(text: str) -> str:
-    """A text without what would steer the terminal."""
-    return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")
 
 
 def print_json(value: Any) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ..conversation import ConversationWork, decide
-from ..logging import LoggerBase
+from ..logging import LoggerBase, printable
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownFile, find_markdown
 from ..model_pool import Models
@@ -23,7 +23,6 @@ from .shared import (
     json_option,
     leave,
     paths_argument,
-    printable,
     rewrite,
     warn,
     writing_options,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..markdown.blocks import MarkdownError
+from ..logging import printable
 from ..markdown.files import save_markdown
 from ..model_pool import Models
 from ..models.sources import STAND_IN
-from ..project import ConfigError, Project, load_project
+from ..project import Project
 from .find import searched_project
-from .shared import Told, checked, find, json_option, leave, print_json, printable, tell, warn, with_library
+from .shared import Told, find, json_option, leave, needing, print_json, project_at, warn, with_library
 
 if TYPE_CHECKING:
     from ..retrieve.cards import Card
@@ -98,8 +98,8 @@ def cards(paths: tuple[Path, ...], form: str, output: Path | None) -> None:
     from ..retrieve.cards import make_cards
 
     logger, files = Told(), find(paths)
-    project = _project(files[0] if files else paths[0] / "-") if paths else searched_project()
-    material = _read(files, logger) if paths else _indexed(project, logger)
+    project = project_at(files[0] if files else paths[0] / "-") if paths else searched_project()
+    material = _read(files, project, logger) if paths else _indexed(project, logger)
     if material is None:
         sys.exit(1)
     name = _name(paths, project)
@@ -113,11 +113,6 @@ def cards(paths: tuple[Path, ...], form: str, output: Path | None) -> None:
     leave(logger)
 
 
-def _project(path: Path) -> Project:
-    project: Project = checked(lambda: load_project(path))
-    return project
-
-
 def _name(paths: tuple[Path, ...], project: Project) -> str:
     """A file's or folder's own name; the project's, where several or none are given."""
     if len(paths) != 1:
@@ -126,24 +121,16 @@ def _name(paths: tuple[Path, ...], project: Project) -> str:
     return (path.stem if path.is_file() else path.name) or "cards"
 
 
-def _read(files: list[Path], logger: Told) -> Material:
-    """The material of files, as it would be indexed; what cannot be read is told."""
+def _read(files: list[Path], project: Project, logger: Told) -> Material:
+    """The material of files, as it would be indexed, in the order of the project; what cannot
+    be read is told."""
     from ..ask import reading_order
-    from ..index import encode_file
+    from ..index import encode_files
     from ..retrieve.passages import build_material
     from ..store.vector_store import ScoredPoint
 
-    points, order = [], list[str]()
-    for path in files:
-        try:
-            project = _project(path)
-            order = order or reading_order(project)
-            points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in encode_file(path, project, logger)]
-        except (OSError, MarkdownError) as error:
-            tell(error, path, logger)
-        except ConfigError as error:
-            logger.error(f"{path}:1: {error}")
-    return build_material(points, order)
+    points = [ScoredPoint(chunk.uuid, chunk.payload) for chunk in encode_files(files, project_at, logger)]
+    return build_material(points, reading_order(project))
 
 
 def _indexed(project: Project, logger: Told) -> Material | None:
@@ -178,13 +165,8 @@ def _save(text: str, output: Path | None) -> None:
 
 
 def _write_package(made: list[Card], name: str, output: Path, root: Path) -> None:
-    try:
+    with needing("cards", "a package for Anki needs (csv and md need nothing)"):
         from ..retrieve.anki import write_package
-    except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"the package {error.name!r} is missing: pip install 'lmm-markdown[cards]' installs what a package for "
-            "Anki needs (csv and md need nothing)"
-        ) from None
     write_package(made, name, output, root)
 
 

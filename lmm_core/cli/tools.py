@@ -6,13 +6,12 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import click
 
 from ..model_pool import Models
 from .find import searched_project
-from .shared import warn
+from .shared import LOOPBACK, needing, warn
 
 
 @click.command()
@@ -27,10 +26,11 @@ def mcp(port: int | None, host: str) -> None:
     from ..md_index import add_tools
     from ..retrieve.tools import Tools
 
-    server = _server()
+    with needing("mcp", "lmm mcp needs"):
+        from .. import mcp_server as server
     project, models = searched_project(), Models(warn=warn)
     library = SharedLibrary(project, models)
-    if port is not None and host not in ("127.0.0.1", "localhost", "::1"):
+    if port is not None and host not in LOOPBACK:
         warn(f"who can reach {host} can read the notes and have folders indexed: there is no password")
 
     async def serve() -> None:
@@ -52,13 +52,3 @@ def mcp(port: int | None, host: str) -> None:
         raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-def _server() -> ModuleType:
-    try:
-        from .. import mcp_server
-    except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"the package {error.name!r} is missing: pip install 'lmm-markdown[mcp]' installs what lmm mcp needs"
-        ) from None
-    return mcp_server

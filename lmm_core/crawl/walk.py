@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from ..gitignore import Rules, read_rules, rules_above, rules_of
+from ..gitignore import Rules, read_rules, rules_above, rules_of, says_ignored
 from ..markdown.files import SUFFIXES
 
 MIB = 2**20
@@ -143,10 +143,7 @@ class _Walk:
             yield self._file(entry, rel)
 
     def _is_ignored(self, rel: str, rules: list[Rules]) -> bool:
-        for one in [self.extra, *reversed(rules)] if rules else [self.extra, self.deny]:
-            if (verdict := one.verdict(rel)) is not None:
-                return verdict
-        return False
+        return says_ignored([*(rules or [self.deny]), self.extra], rel)
 
     def _where_to(self, entry: os.DirEntry[str]) -> str:
         target = Path(os.path.realpath(entry.path))

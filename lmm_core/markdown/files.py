@@ -12,6 +12,8 @@ from .blocks import MarkdownError
 
 SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".Rmd", ".rmd")
 _ENDINGS = frozenset(suffix.lower() for suffix in SUFFIXES) | {".txt", ".text", ".mkd", ".mkdn", ".mdwn"}
+# What marks a project's root; the first kind goes over the second.
+ROOT_MARKS = (("config.toml",), ("_quarto.yml", "_quarto.yaml", ".git"))
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
@@ -127,7 +129,7 @@ def project_root(path: Path) -> Path:
     `config.toml`, else with `_quarto.yml` or `.git`; without any of these the working
     folder where the file lies in it, else the file's own folder."""
     folder = path.resolve().parent
-    for marks in (("config.toml",), ("_quarto.yml", "_quarto.yaml", ".git")):
+    for marks in ROOT_MARKS:
         for place in (folder, *folder.parents):
             if any((place / mark).exists() for mark in marks):
                 return place

@@ -19,6 +19,7 @@ from ..models.sources import STAND_IN_NAME, ModelError
 from ..models.tokens import count_tokens
 from .citations import NO_ANSWER, CitedText
 from .context import Context, Source, build_context, outline_context
+from .items import without_fences
 from .queries import keyword_form
 from .rank import Ranked
 from .retriever import Found, Retriever
@@ -32,7 +33,6 @@ AGAIN = "(This broke off. The answer again:)"
 NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
 NO_ROOM = "There is no room for what this gives back: answer from what you have, or ask for less of it."
 _NOTE = re.compile(r"\A\[\^[^\]]+\]:[ \t]*")  # the label of a footnote
-_FENCES = re.compile(r"^[ \t]*:::.*\n?", re.M)  # of divs
 # A block whose last line takes no number: code, a formula, a table, its caption.
 _CLOSED = re.compile(r"(?:`{3,}|~{3,}|\$\$|\||^[ \t]*:.*|^ {4}.*)[ \t]*\Z", re.M)
 
@@ -328,7 +328,7 @@ def _common(text: str, asked: set[int], encoder: Bm25Encoder) -> int:
 def _excerpt(source: Source, asked: set[int], encoder: Bm25Encoder, whole: bool) -> str:
     """The best sentences of a source in their order, or its text, with its number."""
     if whole:
-        return _numbered(_FENCES.sub("", source.text).strip(), source.number)
+        return _numbered(without_fences(source.text).strip(), source.number)
     sentences = split_sentences(plain_text(source.text))
     if not sentences:  # code, a table, a note
         return _numbered(_NOTE.sub("", source.text.strip()), source.number)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
 
+from .context import Source
 from .library import RetrieveError
 from .passages import Key, Material, Passage, Section
 
@@ -89,8 +90,9 @@ def find_section(material: Material, name: str) -> Section:
     raise RetrieveError(f"no section {name!r}; " + (f"near: {_listed(near)}" if near else "lmm scan FILE lists them"))
 
 
-def address(section: Section) -> str:
-    """What names one section of a collection: `file#anchor`; the file for a document."""
+def address(section: Section | Source) -> str:
+    """What names the section (of a source) in a collection: `file#anchor`; the file for a
+    document."""
     return f"{section.source}#{section.anchor}" if section.anchor else section.source
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..logging import printable
 from .items import is_solution, items_under
 from .passages import Material, Passage, Section
 
@@ -91,11 +92,6 @@ def _without_marks(text: str) -> str:
     for _ in range(3):  # bold in italics, in what a link had
         text = _MARK.sub(lambda found: found[2] or found[3] or found[4] or "", text)
     return text
-
-
-def printable(text: str) -> str:
-    """A text without what would steer the terminal."""
-    return "".join(sign for sign in text if sign.isprintable() or sign == "\n")
 
 
 def show_outline(entries: Sequence[Entry], summaries: bool = False, width: int = WIDTH) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..logging import printable
 from ..models.chat import Asker
 from ..models.prompts import PLAN
 from ..models.replies import find_object
@@ -16,7 +17,7 @@ from ..models.tokens import count_tokens
 from .delimit import as_data
 from .items import EXERCISE, SOLUTION, TOPIC, Item, items_under
 from .library import Library
-from .outline import WIDTH, fill, plain_title, printable, reading_minutes, show_minutes, unfolded
+from .outline import WIDTH, fill, plain_title, reading_minutes, show_minutes, unfolded
 from .passages import Material, Passage, Section, place
 from .queries import keyword_form
 from .study_time import SESSION, StudyTime, read_time

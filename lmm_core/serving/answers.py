@@ -19,6 +19,7 @@ from ..models.chat import Asker
 from ..models.sources import STAND_IN, ModelError
 from ..project import Project
 from ..retrieve.answer import Answer, Conversation
+from ..retrieve.bench import address
 from ..retrieve.context import Context, Source
 from ..retrieve.library import Library, RetrieveError
 from ..retrieve.outline import make_outline
@@ -150,9 +151,8 @@ class Answers:
         if self.questions is None:
             return
         cited = next((one for one in answer.sources if one.number in answer.cited[:1]), None)
-        section = f"{cited.source}#{cited.anchor}" if cited and cited.anchor else cited.source if cited else ""
         try:
-            self.questions.add(answer.question, section)
+            self.questions.add(answer.question, address(cited) if cited else "")
         except OSError as error:
             self.log(f"{self.questions.path}: a question is not logged: {error.strerror}")
 

@@ -217,7 +217,7 @@ def _places(tree: HeadingNode) -> dict[int, _Place]:
             counts[id(node.parent)] = counts.get(id(node.parent), 0) + 1
             number = str(counts[id(node.parent)])
             around = [*around, f"{around[-1]}.{number}" if around else number]
-            names = [*names, _anchor(node.heading, anchors)]
+            names = [*names, anchor_of(node.heading, anchors)]
         places[id(node)] = _Place(titles[id(node)], around, names, node.level)
     return places
 
@@ -232,9 +232,9 @@ def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
     return paths
 
 
-def _anchor(heading: HeadingBlock, anchors: Counter[str]) -> str:
+def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
     """The identifier that Pandoc gives a heading: its own, or made of its title, and
-    numbered where it has been given before."""
+    numbered where it has been given before, which `anchors` counts."""
     explicit = heading.attributes.identifier
     name = explicit or slug(heading.title)
     anchors[name] += 1
