@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from lmm_core.retrieve.tools import Tools
-from tests.commands import write
+from tests.commands import copy_folder, write
 from tests.indexing import document, lmm, section
 
 SERVER = [sys.executable, "-m", "lmm_core", "mcp"]
@@ -43,7 +42,7 @@ def indexed(tmp_path_factory):
 
 @pytest.fixture
 def notes(indexed):
-    return Path(shutil.copytree(indexed, "notes"))
+    return copy_folder(indexed, "notes")
 
 
 def stdio(folder):

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -32,7 +31,7 @@ from lmm_core.serving.page import own_page
 from lmm_core.serving.questions import QuestionLog
 from lmm_core.serving.rates import MOST, Rates
 from lmm_core.serving.server import make_server
-from tests.commands import write
+from tests.commands import copy_folder, write
 from tests.indexing import document, lmm, section
 from tests.model_server import ModelServer, parts_of
 
@@ -56,7 +55,7 @@ def course(tmp_path_factory):
 @pytest.fixture
 def own_course(course):
     """A copy, to be changed."""
-    return Path(shutil.copytree(course, "course")).resolve()
+    return copy_folder(course, "course")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from lmm_core.crawl.walk import CrawlError
 from lmm_core.store.places import RemoteSource
 from lmm_core.store.refresh import FILES
 from lmm_core.store.vector_store import StoreError
-from tests.commands import write
+from tests.commands import copy_folder, write
 from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
 from tests.qdrant_server import QdrantServer
 
@@ -346,14 +346,14 @@ def test_a_run_that_is_killed_at_any_moment_is_completed_by_the_next(update):
     if update:
         index()
         second_version()
-    shutil.copytree(".md_index" if update else "docs", "before")
+    copy_folder(".md_index" if update else "docs", "before")
     changes = killed(10_000)
     wanted = made()
     assert changes > 12
     for at in range(0, changes, 1 if update else 2):
         shutil.rmtree(".md_index")
         if update:
-            shutil.copytree("before", ".md_index")
+            copy_folder("before", ".md_index")
         assert killed(at) is None
         index()
         assert made() == wanted, at

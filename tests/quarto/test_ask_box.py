@@ -14,7 +14,7 @@ import pytest
 from lmm_core.logging import ListLogger
 from lmm_core.quarto_render import post_render
 from tests.box_pages import IN_A_BROWSER, ROOT, Static, opened, put, search, served
-from tests.commands import pandocs, run, text, write
+from tests.commands import copy_folder, pandocs, run, text, write
 
 pytestmark = IN_A_BROWSER
 HOSTILE = """# Means <img src=x onerror="document.title='run'">
@@ -456,7 +456,7 @@ class Answers(BaseHTTPRequestHandler):
 @pytest.fixture
 def answering(book, tab):
     """Makes a page of the book with its box open, and a server that answers in some way."""
-    folder = Path(shutil.copytree(book, "with a server"))
+    folder = copy_folder(book, "with a server")
     with served(partial(Static, directory=str(folder))) as site:
         started = []
 

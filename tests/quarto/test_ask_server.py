@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.box_pages import IN_A_BROWSER, Static, opened, put, search, served
-from tests.commands import text, write
+from tests.commands import copy_folder, text, write
 from tests.model_server import ModelServer
 
 pytestmark = IN_A_BROWSER
@@ -73,7 +73,7 @@ def course(book):
 
 
 def book_copy(book):
-    return Path(shutil.copytree(book.parent, "Kurs für alle")).resolve()
+    return copy_folder(book.parent, "Kurs für alle")
 
 
 @contextmanager
