@@ -517,10 +517,11 @@ def test_a_text_without_annotations_is_told_of_where_nothing_else_is_encoded():
 
 
 def test_a_document_is_indexed_by_its_blocks():
-    from lmm_core.index import blocklist_upload
+    from lmm_core.index import blocklist_upload, global_client_from_config
     from lmm_core.markdown import parse_markdown_text
 
     blocks = parse_markdown_text("---\ntitle: T\ndocid: by-blocks\n---\n\n# A\n\nA mean is a sum by a count.\n")
     assert blocklist_upload(blocks).written == 1
     again = blocklist_upload(blocks)
     assert (again.written, again.unchanged) == (0, 1)
+    global_client_from_config().close()
