@@ -2,12 +2,11 @@
 # A course site that answers, from a folder of notes: set up, render, prove that nothing
 # leaks, refresh the index. With Quarto where it is installed, else with pandoc.
 #
-#     sh docs/course.sh FOLDER [OUTPUT]     (OUTPUT: _book, as in the folder's _quarto.yml)
+#     sh docs/course.sh FOLDER [OUTPUT]     (OUTPUT: as in the folder's _quarto.yml, else _book)
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:?usage: course.sh FOLDER [OUTPUT]}"
-output=${2:-_book}
 work=
 
 say() { printf '\n%s\n' "$*"; }
@@ -30,9 +29,11 @@ page() {
 say "Set up (lmm quarto init, lmm quarto check):"
 lmm quarto init
 lmm quarto check
+output=${2:-$(sed -n 's/^ *output-dir: *\([^ #]*\).*/\1/p' _quarto.yml | sed 1q)}
+output=${output:-_book}
 
 if command -v quarto > /dev/null; then
-    say "Render (quarto render), refresh the index, look for leaks:"
+    say "Render (quarto render), look for leaks, refresh the index:"
     quarto render
 else
     say "Render (pandoc -F lmm-knit; Quarto is not installed):"
@@ -47,7 +48,7 @@ else
         set -- "$@" "$html"
     done
     if [ -d figures ]; then cp -R figures "$output/"; fi
-    say "Refresh the index and the ask box, look for leaks (lmm quarto post-render):"
+    say "Refresh the ask box, look for leaks, refresh the index (lmm quarto post-render):"
     QUARTO_PROJECT_OUTPUT_FILES=$(printf '%s\n' "$@") QUARTO_PROJECT_OUTPUT_DIR=$output \
         QUARTO_PROJECT_RENDER_ALL=1 lmm quarto post-render
 fi

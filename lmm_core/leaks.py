@@ -58,7 +58,8 @@ _MARKUP = re.compile(
 @dataclass(frozen=True, slots=True)
 class Leak:
     """A part of `source`, at `line`, that is left out and stands in the output's `file`
-    all the same; `text` are its first words."""
+    all the same; `text` are its first words, or those that were found where only a
+    later place of it stands there."""
 
     file: Path
     source: Path
@@ -78,33 +79,32 @@ class Findings:
 
 
 def look_for_leaks(
-    output: Path,
+    output: Path | Sequence[Path],
     sources: Sequence[Path],
     project: Project,
     logger: LoggerBase | None = None,
     also_shown: Sequence[Path] = (),
     ask: AskOptions | None = None,
 ) -> Findings:
-    """The leaks of some sources in an output, a folder or a file, with what was looked
-    for. What the notes of `also_shown` say is no leak either: in a partial render, those
+    """The leaks of some sources in an output (a folder, a file, or several), with what was
+    looked for. What the notes of `also_shown` say is no leak either: in a partial render, those
     of the other pages. ask: of the site's ask box, whose data may hold the types that it
     includes, and the questions and summaries of what is shown. Files that cannot
     be read are reported as errors, those that cannot be looked into as warnings."""
     logger = logger or ConsoleLogger()
     secrets, kept = _read_sources(sources, project, logger)
     kept += _read_sources([path for path in also_shown if path not in sources], project, logger)[1]
-    index = _Index(secrets)
-    for text in kept:
-        index.forget(_Stream(words_of_markdown(text)))
+    index = _index(secrets, kept)
     data_index = _data_index(secrets, kept, [*sources, *also_shown], project, ask) if ask else index
     found = Findings(parts=len(index.looked_for()))
     found.passed_over = len(secrets) - found.parts
-    for file in find_files(output):
+    outputs = [output] if isinstance(output, Path) else output
+    for file in [file for one in outputs for file in find_files(one)]:
         content = _load(file, logger)
         if content is not None:
             found.files += 1
             own = data_index if _is_data(file) else index
-            found.leaks += [_leak(file, secrets[at]) for at in own.find(_Stream(words_of(content)))]
+            found.leaks += [_leak(file, secrets[at], words) for at, words in own.find(_Stream(words_of(content)))]
     return found
 
 
@@ -116,9 +116,11 @@ def _load(file: Path, logger: LoggerBase) -> str | None:
         return None
 
 
-def _leak(file: Path, secret: _Secret) -> Leak:
-    words = _MARKUP.sub(" ", secret.text).replace("#", " ").split()
-    return Leak(file, secret.source, secret.line, " ".join(words[:8]))
+def _leak(file: Path, secret: _Secret, found: list[str]) -> Leak:
+    words = _MARKUP.sub(" ", secret.text).replace("#", " ").split()[:8]
+    if not "".join(words_of_markdown(secret.text)).startswith("".join(found)):
+        words = found
+    return Leak(file, secret.source, secret.line, " ".join(words))
 
 
 # The data of an ask box
@@ -129,18 +131,16 @@ def _is_data(file: Path) -> bool:
 
 
 def _data_index(
-    secrets: list[_Secret], kept: Sequence[str], sources: Iterable[Path], project: Project, ask: AskOptions
+    secrets: list[_Secret], kept: Sequence[list[str]], sources: Iterable[Path], project: Project, ask: AskOptions
 ) -> _Index:
     """What is looked for in the data: all that is neither in the notes, nor of a type that
     is included, nor a question or summary of these."""
-    index = _Index(secrets)
-    for text in (*kept, *_of_data(dict.fromkeys(sources), project, ask.include)):
-        index.forget(_Stream(words_of_markdown(text)))
-    return index
+    return _index(secrets, [*kept, *_of_data(dict.fromkeys(sources), project, ask.include)])
 
 
-def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str]) -> Iterator[str]:
-    """The texts that only the data may hold. What cannot be read was reported before."""
+def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str]) -> Iterator[list[str]]:
+    """The texts that only the data may hold, by document. What cannot be read was reported
+    before."""
     for path in sources:
         try:
             blocks = parse_markdown_text(load_markdown(path).text)
@@ -149,8 +149,8 @@ def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str])
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
         rules = header_rules(header, project.rules)
         rules = KnitRules(rules.div_types, rules.keep | include)
-        yield from _stays_in(blocks, rules)
-        yield from _annotations(blocks, rules)
+        yield [*_stays_in(blocks, rules)]
+        yield [*_annotations(blocks, rules)]
 
 
 def _annotations(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
@@ -174,10 +174,12 @@ class _Secret:
     text: str
 
 
-def _read_sources(sources: Sequence[Path], project: Project, logger: LoggerBase) -> tuple[list[_Secret], list[str]]:
-    """The parts that are left out, and the texts that stay in."""
+def _read_sources(
+    sources: Sequence[Path], project: Project, logger: LoggerBase
+) -> tuple[list[_Secret], list[list[str]]]:
+    """The parts that are left out, and the texts that stay in, by document."""
     secrets: list[_Secret] = []
-    kept = _project_texts(project)
+    kept = [_project_texts(project)]
     for path in sources:
         try:
             blocks = parse_markdown_text(load_markdown(path).text)
@@ -187,7 +189,7 @@ def _read_sources(sources: Sequence[Path], project: Project, logger: LoggerBase)
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
         rules = header_rules(header, project.rules)
         secrets += [_Secret(path, line, text) for line, text in left_out(blocks, rules)]
-        kept += _stays_in(blocks, rules)
+        kept.append([*_stays_in(blocks, rules)])
     return secrets, kept
 
 
@@ -289,6 +291,11 @@ class _Stream:
         self.letters = "".join(words)
         self.starts = list(accumulate(map(len, words), initial=0))
 
+    def words(self, start: int, end: int) -> list[str]:
+        """The words from one place to another, the last one as far as it goes."""
+        places = self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
+        return [self.letters[at:to] for at, to in zip(places, [*places[1:], end], strict=True)]
+
     def is_between_words(self, at: int) -> bool:
         place = bisect_left(self.starts, at)
         return place < len(self.starts) and self.starts[place] == at
@@ -314,13 +321,18 @@ class _Index:
                 index, size = (self.long, LONG) if len(needle.letters) >= LONG else (self.short, SHORT)
                 index.setdefault(needle.letters[:size], []).append(needle)
 
-    def find(self, stream: _Stream) -> list[int]:
-        """Which of the secrets a text has, by their numbers."""
-        return sorted({needle.secret for needle in self._hits(stream)})
+    def find(self, stream: _Stream) -> list[tuple[int, list[str]]]:
+        """Which of the secrets a text has: their numbers, each with the words of it that
+        the text has first."""
+        first: dict[int, list[str]] = {}
+        for at, needle in self._hits(stream):
+            if needle.secret not in first:
+                first[needle.secret] = stream.words(at, at + len(needle.letters))
+        return sorted(first.items())
 
     def forget(self, stream: _Stream) -> None:
         """Look for nothing any more that this text has."""
-        for letters in {needle.letters for needle in self._hits(stream)}:
+        for letters in {needle.letters for _, needle in self._hits(stream)}:
             for index, size in ((self.long, LONG), (self.short, SHORT)):
                 rest = [needle for needle in index.pop(letters[:size], ()) if needle.letters != letters]
                 if rest:
@@ -330,7 +342,8 @@ class _Index:
         """The secrets that are looked for."""
         return {needle.secret for index in (self.long, self.short) for found in index.values() for needle in found}
 
-    def _hits(self, stream: _Stream) -> Iterator[_Needle]:
+    def _hits(self, stream: _Stream) -> Iterator[tuple[int, _Needle]]:
+        """What a text has, each with its place among the letters."""
         letters = stream.letters
         for index, size in ((self.long, LONG), (self.short, SHORT)):
             for at in stream.starts if index else ():
@@ -338,7 +351,16 @@ class _Index:
                     if letters.startswith(needle.letters, at) and (
                         not needle.whole or stream.is_between_words(at + len(needle.letters))
                     ):
-                        yield needle
+                        yield at, needle
+
+
+def _index(secrets: Sequence[_Secret], kept: Iterable[list[str]]) -> _Index:
+    """What is looked for: all that the documents do not say as well. Their texts are one
+    stream, as on the page, where what was left out between two is gone."""
+    index = _Index(secrets)
+    for texts in kept:
+        index.forget(_Stream([word for text in texts for word in words_of_markdown(text)]))
+    return index
 
 
 def _needles(secret: int, runs: Sequence[list[str]]) -> Iterator[_Needle]:

@@ -21,6 +21,7 @@ from .markdown.blocks import MarkdownError
 from .markdown.files import find_markdown, load_markdown
 from .markdown.metadata import parse_metadata
 from .markdown.parse import parse_markdown_text
+from .markdown.spelling import convert
 from .project import Project
 from .scan.knit import header_rules, words_of
 
@@ -57,6 +58,12 @@ lmm:
   # ask: true       # a box on every page in which students search, and practise cards
 """
 _INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
+BY_HAND = (  # what no command mends
+    "blocks that are not valid YAML, or stand inside a div, have to be mended by hand; below a rule (`---`) "
+    "leave a line empty, or write it as `***`"
+)
+_GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
+_WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _IGNORED = ("/.lmm/", "/.quarto/", "/_site/", "/_book/")
 
 
@@ -149,20 +156,43 @@ def find_inputs(folder: Path) -> list[Path]:
     settings = read_project(folder)
     book = settings.get("book")
     named = [*_chapters(book)] if isinstance(book, dict) else []
-    if not named:
-        render = _section(settings, "project").get("render")
-        patterns = [str(one) for one in render] if isinstance(render, list) else []
-        named = [str(path.relative_to(folder)) for one in patterns if one[:1] not in "!/" for path in folder.glob(one)]
     if named:
         return [folder / name for name in dict.fromkeys(named) if (folder / name).is_file()]
     output = folder / str(_section(settings, "project").get("output-dir") or "_site")
-    return [
+    found = [
         path
         for path in find_markdown([folder])
         if not path.is_relative_to(output)
         and path.stem not in ("README", "AGENTS", "CLAUDE")
         and not path.name.startswith("_")
     ]
+    render = _section(settings, "project").get("render")
+    patterns = render if isinstance(render, list) else [render]
+    return _rendered(found, [one for one in patterns if isinstance(one, str)], folder)
+
+
+def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
+    """Those of some files that `render:` names, in its order, without those after `!`."""
+    names = {path.relative_to(folder).as_posix(): path for path in paths}
+    wanted = [_pattern(one) for one in patterns if not one.startswith("!")] or [re.compile("")]
+    gone = [_pattern(one[1:], everywhere=True) for one in patterns if one.startswith("!")]
+    found = [name for one in wanted for name in names if one.match(name)]
+    return [names[name] for name in dict.fromkeys(found) if not any(one.match(name) for one in gone)]
+
+
+def _pattern(glob: str, everywhere: bool = False) -> re.Pattern[str]:
+    """What a pattern names: a file, or a folder with all that is in it; with wildcards (or
+    `everywhere`) in every folder, unless it begins with `/`
+    (https://quarto.org/docs/reference/globs.html)."""
+
+    def piece(found: re.Match[str]) -> str:
+        if found[1]:
+            return f"(?:{'|'.join(map(re.escape, found[1].split(',')))})"
+        return _WILD.get(found[0]) or re.escape(found[0])
+
+    before = "(?:.*/)?" if (everywhere or re.search(r"[*?{]", glob)) and not glob.startswith("/") else ""
+    name = glob.removeprefix("./").strip("/")
+    return re.compile(rf"{before}{_GLOB.sub(piece, name)}(?:/|\Z)", re.S)
 
 
 def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
@@ -352,31 +382,37 @@ def read_ask(folder: Path) -> AskOptions | None:
 
 def _check_spelling(folder: Path) -> Iterator[Finding]:
     """Native blocks: Quarto merges them into the header, and stops on some."""
-    native: list[str] = []
+    mended: list[str] = []
+    by_hand = unread = False
     for path in with_included(find_inputs(folder), folder):
-        lines, problem = _native_lines(path)
+        lines, left, problem = _native_lines(path)
         name = os.path.relpath(path)  # from where the lines are pasted
-        native += [name] if lines else []
+        mended += [name] if left < len(lines) else []
+        by_hand = by_hand or left > 0
+        unread = unread or bool(problem)
         where = "".join(f", {line}" for line in lines[1:])
         if problem:
             yield Finding("spelling", False, problem)
         elif lines:
             yield Finding("spelling", False, f"{name}:{lines[0]}{where}: native blocks")
-    if native:
-        yield Finding("spelling", False, "divs are safe in Quarto", f"lmm convert --to div {shlex.join(native)}")
-    else:
+    if by_hand:
+        yield Finding("spelling", False, BY_HAND)
+    if mended:
+        yield Finding("spelling", False, "divs are safe in Quarto", f"lmm convert --to div {shlex.join(mended)}")
+    elif not by_hand and not unread:
         yield Finding("spelling", True, "divs")
 
 
-def _native_lines(path: Path) -> tuple[list[int], str]:
-    """Lines of the native blocks in a file, the header not counted; and why it cannot
-    be read."""
+def _native_lines(path: Path) -> tuple[list[int], int, str]:
+    """Lines of the native blocks in a file, the header not counted; how many of them
+    converting leaves; and why it cannot be read."""
     from .quarto_render import native_lines
 
     try:
-        return native_lines(parse_markdown_text(load_markdown(path).text)), ""
+        blocks = parse_markdown_text(load_markdown(path).text)
     except (OSError, MarkdownError) as error:
-        return [], str(error)
+        return [], 0, str(error)
+    return native_lines(blocks), len(native_lines(convert(blocks, "div"))), ""
 
 
 def _check_ignored(folder: Path) -> Finding:

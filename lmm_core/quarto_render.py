@@ -1,8 +1,8 @@
 """What is done before and after Quarto renders a project.
 
 Before: no native block may get to Quarto, which merges such blocks and forgets where
-they stood; annotations are made where that is asked for. After: the index is brought
-to the state of what was rendered, and nothing that is left out may stand in it.
+they stood; annotations are made where that is asked for. After: nothing that is left out
+may stand in what was rendered, and the index is brought to its state.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from .logging import LoggerBase, Report, in_file
 from .markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, MetadataBlock, TextBlock, serialize_blocks
 from .markdown.divs import find_parts
 from .markdown.files import SUFFIXES, MarkdownFile, load_markdown, save_markdown
-from .markdown.parse import parse_markdown_text
+from .markdown.metadata import parse_metadata
+from .markdown.parse import NATIVE_CLOSE, NATIVE_OPEN, parse_markdown_text
 from .markdown.spelling import convert
 from .markdown_files import RagWork, work_on
 from .model_pool import Models
 from .models.sources import ModelError
 from .project import ConfigError, Project, load_project
 from .quarto import (
+    ASK_FOLDER,
+    BY_HAND,
     OPTIONS,
     QuartoError,
     ask_options,
@@ -208,11 +211,14 @@ def _shown(path: Path, project_dir: Path) -> str:
 
 
 def native_lines(blocks: Sequence[Block]) -> list[int]:
-    """Lines of the native blocks beside the header, those inside divs included."""
+    """Lines of the native blocks beside the header, those inside divs included, and what
+    Quarto takes for one."""
     lines: list[int] = []
     before = 0
-    for block in blocks:
-        if isinstance(block, TextBlock) and ":::" in block.source and "---" in block.source:
+    for at, block in enumerate(blocks):
+        if _is_rule_over_text(blocks, at):
+            lines.append(block.line)
+        elif isinstance(block, TextBlock) and ":::" in block.source and "---" in block.source:
             lines += [before + block.source.count("\n", 0, start) + 1 for start in _native_inside(block.source)]
         elif _is_native(block):
             lines.append(block.line)
@@ -224,6 +230,21 @@ def _is_native(block: Block) -> bool:
     if isinstance(block, ErrorBlock):
         return block.source.lstrip().startswith("-")
     return isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock) and block.spelling == "native"
+
+
+def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
+    """Whether a rule has text right below it, up to the next rule. Quarto reads that as
+    YAML, and stops on a list, and on words together with a header."""
+    block = blocks[at]
+    if not isinstance(block, TextBlock) or not NATIVE_OPEN.match(block.content):
+        return False
+    text = serialize_blocks(blocks[at:]).lstrip("\ufeff \t\r\n")
+    close = NATIVE_CLOSE.search(text, 3)
+    first, *lines = text[: close.start()].split("\n") if close else [""]
+    if first.strip() != "---":
+        return False
+    is_mapping = parse_metadata("\n".join(lines)).content is not None
+    return not is_mapping and (lines[0].startswith("- ") or isinstance(blocks[0], HeaderBlock))
 
 
 def _native_inside(text: str) -> Iterator[int]:
@@ -259,7 +280,7 @@ def refuse_native(pages: Sequence[Page], project_dir: Path) -> None:
     if mended:
         problems.append(f"write them as divs: lmm convert --to div {shlex.join(mended)}")
     if by_hand:
-        problems.append("blocks that are not valid YAML, or stand inside a div, have to be mended by hand")
+        problems.append(BY_HAND)
     if problems:
         raise RenderError("\n".join(problems))
 
@@ -306,18 +327,31 @@ def _finish(environment: Mapping[str, str], project_dir: Path, logger: LoggerBas
     base = read_options(read_project(project_dir).get("lmm"), RenderOptions(), "_quarto.yml")
     project = load_project(project_dir / "-")
     logger = _Counting(logger)
-    paths = [page.file.path for page in pages if page.options.index]
-    if paths:
-        named = _listed(environment, "OUTPUT", project_dir)
-        everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
-        indexed = _indexed(project, base, project_dir)
-        _report_counts(asyncio.run(_index(paths, indexed, logger, prune=everything)), logger)
     output = output_dir(environment, project_dir)
+    named = _listed(environment, "OUTPUT", project_dir)
     shown = replace(project, rules=header_rules(read_project(project_dir), project.rules))
     if output.is_dir():
         _write_box(output, shown, project_dir, logger)
-        _look_for_leaks(output, pages, shown, project_dir, logger)
+        _look_for_leaks(_outputs(output, named, pages, project_dir), pages, shown, project_dir, logger)
+    paths = [page.file.path for page in pages if page.options.index]
+    if paths and not logger.errors:  # a site that is not published leaves the index as it is
+        everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
+        indexed = _indexed(project, base, project_dir)
+        _report_counts(asyncio.run(_index(paths, indexed, logger, prune=everything)), logger)
     return not logger.errors
+
+
+def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
+    """What was rendered: the folder of the output. In a project without one the pages stand
+    beside their sources: those that Quarto names, else those of a source's name."""
+    if output.resolve() != project_dir.resolve():
+        return [output]
+    found = [project_dir / name for name in named]
+    if not found:
+        sources = {page.file.path.with_suffix("") for page in pages}
+        beside = [path for folder in {source.parent for source in sources} for path in sorted(folder.iterdir())]
+        found = [path for path in beside if path.with_suffix("") in sources and path.suffix not in SUFFIXES]
+    return [path for path in (*found, output / ASK_FOLDER) if path.exists()]
 
 
 def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Project:
@@ -394,14 +428,14 @@ def _is_draft(page: Page, drafts: set[Path]) -> bool:
 
 
 def _look_for_leaks(
-    output: Path, pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
+    outputs: Sequence[Path], pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
 ) -> None:
     """Report what is left out and stands in the output all the same."""
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]
     shown = with_included(find_inputs(project_dir), project_dir)
-    for leak in look_for_leaks(output, rendered, project, logger, shown, read_ask(project_dir)).leaks:
+    for leak in look_for_leaks(outputs, rendered, project, logger, shown, read_ask(project_dir)).leaks:
         located = in_file(logger, _shown(leak.source, project_dir))
         file = PurePath(_shown(leak.file, project_dir))
         located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)

@@ -102,6 +102,20 @@ def test_what_another_chapter_says_is_no_leak():
     assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
 
 
+def test_words_that_meet_where_a_part_was_are_no_leak():
+    write("notes.md", "# A\n\nLook at the data frame.\n\n::: exercise\nA table.\n:::\n\nTo make sure, look again.\n")
+    write("other.md", "::: exercise\nCheck the tail of the data frame to make sure it worked.\n:::\n")
+    write("site/notes.html", "<p>Look at the data frame.</p><p>To make sure, look again.</p>")
+    assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
+
+
+def test_a_later_place_of_a_part_is_told_by_the_words_that_were_found():
+    write("notes.md", NOTES)
+    write("site/page.html", "<p>He asked: What is the <em>median</em> of their regret?</p>")
+    [leak] = leaks("site")
+    assert leak.text == "what is the median of their"
+
+
 def test_what_is_kept_is_no_leak():
     write("notes.md", NOTES)
     write("site/page.html", f"<p>{SECRET}</p>")
@@ -320,6 +334,16 @@ def test_what_a_book_includes_is_looked_for():
     write("part/_c.md", NOTES)
     write("_book/a.html", SECRET)
     assert run("lmm leak-check _book").stdout.decode().startswith("_book/a.html: part/_c.md:21: ")
+
+
+@pytest.mark.parametrize("output", [".", "site"])
+def test_no_documents_are_an_error(output):
+    """Else nothing would be looked for, and none found."""
+    write("_quarto.yml" if output == "." else "site/_quarto.yml", "project: {title: T}\n")
+    write("site/notes.md", NOTES)
+    done = run(f"lmm leak-check {output}")
+    assert done.returncode == 2
+    assert "no documents outside of it" in done.stderr.decode()
 
 
 def test_nothing_to_look_into_is_an_error():

@@ -187,6 +187,14 @@ def test_the_command_to_paste_mends_all(project):
     assert run("lmm quarto check site").returncode == 0
 
 
+def test_what_no_command_mends(project):
+    write("a.md", "# A\n\n---\n- a list\n---\n\nText.\n")
+    done = run("lmm quarto check")
+    assert done.returncode == 1
+    assert b"a.md:3: native blocks" in done.stdout and b"by hand" in done.stdout
+    assert b"lmm convert" not in done.stdout and b"ok  spelling" not in done.stdout
+
+
 def test_a_folder_that_cannot_be_set_up():
     write("site/_extensions", "a file")
     done = run("lmm quarto init site")
@@ -225,6 +233,28 @@ def test_inputs_that_are_named():
     for name in ("a.qmd", "part/c.md", "d.md"):
         write(name, "x\n")
     assert sorted(str(path) for path in q.find_inputs(Path())) == ["a.qmd", "part/c.md"]
+
+
+@pytest.mark.parametrize(
+    ("render", "found"),
+    [
+        ("a.md", ["a.md"]),
+        ("[part/]", ["part/a.md", "part/deep/b.qmd"]),
+        ("[part/deep, a.md]", ["part/deep/b.qmd", "a.md"]),
+        ("['*.md', '!part/']", ["a.md"]),
+        ("['!a.md', '**']", ["part/deep/b.qmd"]),
+        ("['!deep/']", ["a.md", "part/a.md"]),
+        ("['/*.md']", ["a.md"]),
+        ("['**/*.qmd', './a.md', 3]", ["part/deep/b.qmd", "a.md"]),
+        ("['{a,c}.md']", ["a.md", "part/a.md"]),
+        ("['[a', '../*']", []),
+    ],
+)
+def test_patterns_of_inputs(render, found):
+    write("_quarto.yml", f"project: {{render: {render}}}\n")
+    for name in ("a.md", "part/a.md", "part/deep/b.qmd", "part/README.md", "part/_c.md"):
+        write(name, "x\n")
+    assert [str(path) for path in q.find_inputs(Path())] == found
 
 
 def test_inputs_of_a_website():
@@ -318,6 +348,19 @@ def test_the_local_script(sample_book, pandoc):
     assert "8 documents" in done.stderr.decode()
     assert "none found" in done.stderr.decode()
     assert "from statistics import mean" in re.sub("<[^>]*>", "", text(sample_book / "_book/07-computing.html"))
+
+
+def test_the_local_script_on_a_folder_of_notes(pandoc):
+    """The output is where the new `_quarto.yml` says."""
+    Path("bin").mkdir()
+    Path("bin/pandoc").symlink_to(pandoc)
+    path = os.pathsep.join([str(Path("bin").resolve()), str(BIN), "/usr/bin", "/bin"])
+    if shutil.which("quarto", path=path):
+        pytest.skip("quarto is on PATH: tests/quarto has that")
+    write("my notes/the mean.md", "# The mean\n\nText.\n")
+    done = run(f"sh '{ROOT}/docs/course.sh' 'my notes'", env={"PATH": path})
+    assert done.returncode == 0, done.stderr
+    assert Path("my notes/_site/the mean.html").is_file()
 
 
 def test_keys_are_in_no_job_for_pull_requests():

@@ -37,6 +37,10 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
     logger = Told()
     project = _project(sources[0] if sources else output, keep)
     files = find(sources) if sources else _inputs(project, output)
+    if not files:
+        raise click.UsageError(
+            f"{output}: no documents outside of it: name the folder of the rendered site, or the documents after it"
+        )
     found = look_for_leaks(output, files, project, logger, ask=_ask(project))
     if as_json:
         print_json({**asdict(found), "leaks": [_as_text(asdict(leak)) for leak in found.leaks]})
@@ -54,7 +58,8 @@ def _show(found: Findings) -> None:
         click.echo(f'{leak.file}: {leak.source}:{leak.line}: "{leak.text}…"')
     files = "1 file" if found.files == 1 else f"{found.files} files"
     parts = "1 part" if found.parts == 1 else f"{found.parts} parts"
-    over = f" ({found.passed_over} more are too short to tell, or in the notes as well)" if found.passed_over else ""
+    are = "is" if found.passed_over == 1 else "are"
+    over = f" ({found.passed_over} more {are} too short to tell, or in the notes as well)" if found.passed_over else ""
     result = f"{len(found.leaks)} found" if found.leaks else "none found"
     click.echo(f"looked in {files} for {parts} left out of the notes: {result}{over}", err=True)
 

@@ -29,7 +29,7 @@ def pre_render_command() -> None:
 
 @click.command("post-render")
 def post_render_command() -> None:
-    """After a render: refresh the index, and look for leaks. Quarto calls it."""
+    """After a render: look for leaks, and refresh the index. Quarto calls it."""
     from ..quarto_render import post_render
 
     sys.exit(post_render(os.environ, _project_dir(), _logger()))

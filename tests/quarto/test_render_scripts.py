@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -123,6 +124,19 @@ def test_rules_and_tables_are_no_blocks(project):
         project / "part" / "chapter.qmd",
         "---\ntitle: T\n---\n\n# A\n\n---\n\nText.\n\n---\n\n```\n---\na: b\n---\n```\n",
     )
+    assert script("pre", project).returncode == 0
+
+
+@pytest.mark.parametrize("between", ["- a\n- b\n", "just words\n\nand more\n"], ids=["list", "words"])
+def test_what_quarto_takes_for_a_block(project, between):
+    """Quarto reads all from one rule to the next as YAML, where text is right below the first."""
+    source = f"---\ntitle: T\n---\n\n# A\n\n---\n{between}---\n\nText.\n"
+    chapter = write(project / "part" / "chapter.qmd", source)
+    done = script("pre", project)
+    assert done.returncode == 1
+    assert "part/chapter.qmd:7: " in done.stderr
+    assert "leave a line empty" in done.stderr and "lmm convert" not in done.stderr
+    write(chapter, source.replace("---\n\nText", "\n---\n\nText").replace(f"---\n{between}", f"---\n\n{between}"))
     assert script("pre", project).returncode == 0
 
 
@@ -255,6 +269,29 @@ def test_a_leak_fails_the_render(project):
     assert "_book/part/chapter.html" in done.stderr
 
 
+def test_a_leak_leaves_the_index_as_it_is(project):
+    """It is of the commit that is published."""
+    write(project / "part" / "chapter.qmd", DIVS)
+    write(project / "_book" / "part" / "chapter.html", "<p>Compute the median of these nine values by hand.</p>")
+    assert script("post", project).returncode == 1
+    assert not (project / ".lmm").exists()
+
+
+@pytest.mark.parametrize("outputs", ["part/chapter.html", ""], ids=["named", "not named"])
+def test_a_project_without_an_output_folder(project, outputs):
+    """Pages stand beside their sources, which are no leak."""
+    write(project / "_quarto.yml", "project:\n  title: Notes\n")
+    write(project / "part" / "chapter.qmd", DIVS)
+    page = write(project / "part" / "chapter.html", "<p>Text.</p>")
+    said = {"QUARTO_PROJECT_OUTPUT_DIR": str(project), "QUARTO_PROJECT_OUTPUT_FILES": outputs}
+    done = script("post", project, **said)
+    assert done.returncode == 0, done.stderr
+    write(page, "<p>Compute the median of these nine values by hand.</p>")
+    done = script("post", project, **said)
+    assert done.returncode == 1
+    assert "part/chapter.qmd:13: " in done.stderr and "part/chapter.html" in done.stderr
+
+
 def test_what_another_page_says_is_no_leak_in_a_partial_render(project):
     write(project / "part" / "chapter.qmd", DIVS)
     write(project / "cells.qmd", "# B\n\nCompute the median of these nine values by hand.\n")
@@ -307,6 +344,20 @@ def test_no_command_is_said_in_one_sentence(project, stage, tmp_path):
     assert done.stderr.count("\n") == 1
     assert "pip install lmm-markdown" in done.stderr
     assert not (EXTENSION / "__pycache__").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_an_interrupted_render_ends_without_a_traceback(project, tmp_path):
+    slow = Path(bare_path(tmp_path)) / "lmm"
+    slow.write_text("#!/bin/sh\necho begun\nexec /bin/sleep 30\n")
+    slow.chmod(0o755)
+    environment = {**os.environ, "PATH": str(slow.parent), "QUARTO_PROJECT_DIR": str(project)}
+    child = subprocess.Popen([sys.executable, EXTENSION / "pre_render.py"], env=environment, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    assert child.stdout.readline() == "begun\n"
+    os.killpg(child.pid, signal.SIGINT)
+    assert child.communicate(timeout=20)[1] == ""
+    assert child.returncode == 130
 
 
 def test_quartos_python(project, tmp_path):

@@ -43,7 +43,10 @@ def hand_over(stage: str) -> int:
         # a failing script's own message is all that Quarto's user sees
         print(MISSING, file=sys.stderr)
         return 1
-    return subprocess.run([*command, "quarto", stage], check=False).returncode
+    try:
+        return subprocess.run([*command, "quarto", stage], check=False).returncode
+    except KeyboardInterrupt:  # the command was told as well, and has said so
+        return 130
 
 
 if __name__ == "__main__":
