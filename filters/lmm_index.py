@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from lmm_core.index import STDIN, Upload, client_from_config
+from lmm_core.logging import counted
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown_files import docid_of
@@ -89,7 +90,7 @@ def _send(document: Document, project: Project, blocks: list[Block], docid: str,
         store = client_from_config(project)
         try:
             counts = await Upload(project, store, models, logger=document.logger).send(blocks, docid, source)
-            return f"{counts.written} chunks written, {counts.removed} removed, {counts.unchanged} unchanged"
+            return f"{counted(counts.written, 'chunk')} written, {counts.removed} removed, {counts.unchanged} unchanged"
         finally:
             await models.close()
             store.close()

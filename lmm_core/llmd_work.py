@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -141,6 +142,8 @@ def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase
     shown. Raises LlmdError where there is something already, and OSError."""
     if path.exists() or path.is_symlink():
         raise LlmdError(f"{path}: is there already; nothing was written")
+    if not path.parent.is_dir():
+        raise LlmdError(f"{path}: there is no folder {path.parent}; nothing was written")
     root = root_of(path)
     llmd = make_llmd(name, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS)
     files = Files(root, (), partial(is_ignored, root), ("*",))
@@ -306,7 +309,7 @@ def propose(opened: Opened, allow: Sequence[str] = ()) -> Proposal | None:
     entry = next((one for one in reversed(opened.llmd.entries) if one.assistant is not None), None)
     if entry is None or entry.assistant is None:
         return None
-    reply = parse_reply(entry.assistant)
+    reply = _with_known_paths(parse_reply(entry.assistant), opened.llmd.files)
     texts, refused = _read_files(opened, reply, allow)
     planned = plan(opened.llmd, texts, reply)
     problems = refused or planned.problems
@@ -326,6 +329,17 @@ def is_applied(proposal: Proposal) -> bool:
 def fingerprint(entry: Entry) -> str:
     """What tells a reply from others."""
     return hashlib.sha256((entry.assistant or "").encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _with_known_paths(reply: Reply, known: Collection[str]) -> Reply:
+    """The reply with the paths spelled as in the code context: in the name of a file `é` may
+    be two signs, and models write one."""
+    spelled = {unicodedata.normalize("NFC", path): path for path in known}
+    files = (
+        one if one.path in known else replace(one, path=spelled.get(unicodedata.normalize("NFC", one.path), one.path))
+        for one in reply.files
+    )
+    return replace(reply, files=tuple(files))
 
 
 def _read_files(opened: Opened, reply: Reply, allow: Sequence[str]) -> tuple[dict[str, str], list[Problem]]:

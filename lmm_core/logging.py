@@ -118,3 +118,8 @@ def in_file(logger: LoggerBase, path: object) -> LoggerBase:
 def printable(text: str) -> str:
     """A text without what would steer the terminal."""
     return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: `1 file`, `2 files`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

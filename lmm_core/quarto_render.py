@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from .logging import LoggerBase, Report, in_file
+from .logging import LoggerBase, Report, counted, in_file
 from .markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, MetadataBlock, TextBlock, serialize_blocks
 from .markdown.divs import find_parts
 from .markdown.files import SUFFIXES, MarkdownFile, load_markdown, save_markdown
@@ -380,7 +380,9 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
 
 
 def _report_counts(counts: Counts, logger: LoggerBase) -> None:
-    logger.info(f"index: {counts.written} chunks written, {counts.removed} removed, {counts.unchanged} unchanged")
+    logger.info(
+        f"index: {counted(counts.written, 'chunk')} written, {counts.removed} removed, {counts.unchanged} unchanged"
+    )
 
 
 def _write_box(output: Path, project: Project, project_dir: Path, logger: LoggerBase) -> None:
@@ -393,7 +395,7 @@ def _write_box(output: Path, project: Project, project_dir: Path, logger: Logger
         return
     settings = read_project(project_dir)
     written = write_box(output, list(_site_pages(project_dir)), project, ask, settings, logger)
-    logger.info(f"ask box: {written.sections} sections of {written.documents} documents")
+    logger.info(f"ask box: {counted(written.sections, 'section')} of {counted(written.documents, 'document')}")
 
 
 def _site_pages(project_dir: Path) -> Iterator[SitePage]:

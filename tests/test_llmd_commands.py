@@ -162,7 +162,14 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
     ):
         assert reason in said
     assert "no file is like 'no/*.py'" in lmm("lmm llmd new other.md --code 'no/*.py'", 2).stderr
-    assert "is a folder" in lmm("lmm llmd new other.md .", 2).stderr
+    for folder in (".", "--code ."):
+        assert "is a folder" in lmm(f"lmm llmd new other.md {folder}", 2).stderr
+
+
+def test_what_no_new_document_can_be():
+    assert "there is no folder none; nothing was written" in lmm("lmm llmd new none/PROJECT.md", 1).stderr
+    assert "the name 'x {#y}' cannot stand in a heading" in lmm("lmm llmd new PROJECT.md --name 'x {#y}'", 1).stderr
+    assert not list(Path().iterdir())
 
 
 def test_paths_start_from_the_projects_folder(monkeypatch):
@@ -193,8 +200,17 @@ def test_the_reply_stands_in_the_document(project, model):
     assert [(one.number, one.human, one.assistant) for one in entries] == [(1, WISH, REPLY.strip()), (2, "", None)]
     assert "+        raise ValueError" in done.stdout and "--- /dev/null\n+++ tests/test_billing.py" in done.stdout
     assert text("src/billing.py") == CODE
+    assert "lmm llmd apply PROJECT.md --allow tests makes these changes" in done.stderr
     assert "no entry waits" in lmm("lmm llmd chat PROJECT.md").stderr
     assert model.count == 1
+
+
+def test_the_command_that_is_named_can_be_typed(project, model):
+    os.rename("PROJECT.md", "my plan #1.md")
+    change("**Human:** ", f"**Human:** {WISH}", "my plan #1.md")
+    said = lmm("lmm llmd chat 'my plan #1.md' --allow 'tests/*'").stderr
+    named = said.split("\n")[-2].removesuffix(" makes these changes")
+    assert "(lmm llmd undo 'my plan #1.md' takes it back)" in lmm(f"{named} -y").stderr
 
 
 def test_what_the_model_is_told(project, model):
@@ -465,6 +481,37 @@ def test_a_reply_is_applied_once(project, reply):
     assert tree() == before
 
 
+def test_a_mission_where_there_was_none(project):
+    change("## Mission\n\nInvoices.\n", "## Mission\n")
+    replied(MISSION.replace("\nInvoices.\n=", "\n="))
+    shown = lmm("lmm llmd apply PROJECT.md -y").stdout
+    assert shown.endswith("@@ -0,0 +1 @@\n+Invoices, without mistakes.\n")
+    assert document().mission.text == "Invoices, without mistakes."
+
+
+def test_a_name_in_another_spelling(project):
+    """`ö` as two signs on disk, as one in the reply."""
+    write("src/lo\u0308s.py", "a\n")
+    change("### src/billing.py", "### src/lo\u0308s.py\n\n```\na\n```\n\n### src/billing.py")
+    replied(f"src/l\u00f6s.py\n<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n\n{LOG}")
+    lmm("lmm llmd apply PROJECT.md -y")
+    assert text("src/lo\u0308s.py") == "b\n" and len(list(Path("src").iterdir())) == 2
+    lmm("lmm llmd check PROJECT.md")
+
+
+def test_nobody_reads_the_diff(project):
+    """As with `| head`: what was not seen is not done."""
+    replied(f"{CHANGE}\n{LOG}")
+    before = tree()
+    read, written = os.pipe()
+    os.close(read)
+    command = [BIN / "lmm", "llmd", "apply", "PROJECT.md", "-y"]
+    done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, text=True)
+    os.close(written)
+    assert (done.returncode, done.stderr) == (1, "stopped: what is shown was not read to its end\n")
+    assert tree() == before
+
+
 def test_the_document_by_another_name(project):
     """As on a disk where case makes no difference."""
     os.link("PROJECT.md", "other.md")
@@ -630,6 +677,18 @@ def test_on_a_terminal(project, model):
     shown = on_terminal("lmm llmd apply PROJECT.md", b"y\n")
     assert "Change 1 file and the document? [y/N]" in shown and "applied: 1 file" in shown
     assert "Value\u202eError" in text("src/billing.py")
+
+
+def test_messages_steer_no_terminal(project):
+    replied("src/billing.py\n<<<<<< SEARCH\ndef total(lines)\x1b[2J:\n=======\nx\n>>>>>> REPLACE\n")
+    said = lmm("lmm llmd apply PROJECT.md -y", 1).stderr
+    assert "-def total(lines):\n+def total(lines)\\x1b[2J:\n" in said
+
+
+def test_a_name_that_the_system_cannot_write(project):
+    change("### src/billing.py", "### src/größe.py\n\n```\n```\n\n### src/billing.py")
+    done = run("lmm llmd check PROJECT.md", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert done.returncode == 1 and "größe.py: no name for a file here (ascii)".encode() in done.stderr
 
 
 @pytest.mark.parametrize(

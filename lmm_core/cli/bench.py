@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..logging import counted
 from ..markdown.files import save_markdown
 from ..model_pool import Models
 from ..project import Project
@@ -17,7 +18,6 @@ from .find import relative
 from .shared import (
     Bar,
     Told,
-    counted,
     find,
     json_option,
     leave,

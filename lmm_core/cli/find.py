@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..logging import LoggerBase
+from ..logging import LoggerBase, counted
 from ..markdown.blocks import Block, HeaderBlock, MarkdownError, TextBlock, serialize_blocks
 from ..markdown.files import MarkdownFile, save_markdown
 from ..markdown_files import work_on
@@ -70,11 +70,10 @@ def index(
 
 
 def _summary(counts: Any, dry_run: bool) -> str:
-    documents = "1 document" if counts.documents == 1 else f"{counts.documents} documents"
     moved = f", {counts.moved} moved" if counts.moved else ""
     would = "would be " if dry_run else ""
     return (
-        f"{documents}, {counts.written} chunk{'' if counts.written == 1 else 's'} {would}written, "
+        f"{counted(counts.documents, 'document')}, {counted(counts.written, 'chunk')} {would}written, "
         f"{counts.removed} removed{moved}, "
         f"{counts.unchanged} unchanged"
     )

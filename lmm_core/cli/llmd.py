@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import difflib
 import glob
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ..logging import LocatedLogger, LoggerBase
+from ..logging import LocatedLogger, LoggerBase, Report, counted
 from ..markdown.blocks import MarkdownError
 from ..model_pool import Models
-from .shared import Told, asking_options, cost, counted, leave, run, tell, warn
+from .shared import Told, asking_options, cost, leave, run, tell, warn
 from .talk import Screen
 
 if TYPE_CHECKING:
@@ -26,6 +28,15 @@ _allow = click.option(
     "--allow", multiple=True, metavar="PATTERN", help="Files outside the code context that may be changed or made."
 )
 _yes = click.option("-y", "--yes", is_flag=True, help="Apply without asking.")
+
+
+class _Told(Told):
+    """Shows signs that are not seen as escapes: documents and replies are quoted in messages, and
+    could steer the terminal."""
+
+    def report(self, report: Report) -> None:
+        shown = "\n".join(_seen(line) for line in report.message.split("\n"))
+        super().report(replace(report, message=shown))
 
 
 @click.group()
@@ -40,12 +51,12 @@ def llmd() -> None:
 @_document
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES…]")
 @click.option("--name", default="", help="The project's name (else the document's).")
-@click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context (src/**/*.py).")
+@click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context ('src/**/*.py').")
 def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
     """Make a document about some files."""
     from ..llmd_work import new_document
 
-    logger = Told()
+    logger = _Told()
     found = _matching(code, files)
 
     def work() -> None:
@@ -62,9 +73,9 @@ def _matching(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path]:
     for pattern in patterns:
         names = glob.glob(pattern, recursive=True)  # noqa: PTH207 (as the shell does: without hidden files)
         matches = [path for path in map(Path, sorted(names)) if not path.is_dir()]
-        if not matches:
+        if not matches and not Path(pattern).is_dir():
             raise click.UsageError(f"--code: no file is like {pattern!r}")
-        found += matches
+        found += matches or [Path(pattern)]
     if folders := [str(path) for path in found if path.is_dir()]:
         raise click.UsageError(f"{folders[0]} is a folder: name its files ({Path(folders[0]) / '**' / '*.py'})")
     return sorted(set(found))
@@ -81,7 +92,7 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
     document, in which the answer stands."""
     from ..llmd_work import chat, open_document, propose
 
-    logger, models, began = Told(quiet), Models(model, jobs, warn), time.monotonic()
+    logger, models, began = _Told(quiet), Models(model, jobs, warn), time.monotonic()
 
     async def ask() -> bool:
         try:
@@ -96,7 +107,8 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
             click.echo(f"answered: {document}{cost(models, began)}", err=True)
         proposal, located = propose(open_document(document, logger), allow), _located(logger, document)
         if proposal and _show(proposal, located, located.warning) and not quiet:
-            click.echo(f"lmm llmd apply {document} makes these changes", err=True)
+            allowed = [word for pattern in allow for word in ("--allow", pattern)]
+            click.echo(f"{_command('apply', document, *allowed)} makes these changes", err=True)
 
     _reporting(document, logger, work)
 
@@ -111,12 +123,12 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
     In files and document, all or none; they are shown as a diff before."""
     from ..llmd_work import is_applied, open_document, propose
 
-    logger = Told()
+    logger = _Told()
 
     def work() -> None:
         proposal = propose(open_document(document, logger), allow)
         if proposal is None:
-            logger.error(f"{document}: no reply to apply (lmm llmd chat {document} asks for one)")
+            logger.error(f"{document}: no reply to apply ({_command('chat', document)} asks for one)")
         elif is_applied(proposal):
             click.echo(f"entry {proposal.entry.number} has been applied already", err=True)
         else:
@@ -133,7 +145,8 @@ def _apply(proposal: Proposal, yes: bool) -> None:
         click.echo("nothing was changed", err=True)
         return
     proposal.apply()
-    click.echo(f"applied: {count} and the document (lmm llmd undo takes it back)", err=True)
+    undo = _command("undo", proposal.opened.file.path)
+    click.echo(f"applied: {count} and the document ({undo} takes it back)", err=True)
 
 
 def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, int], None]) -> bool:
@@ -152,9 +165,10 @@ def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, i
         show_diff(one.path, one.old, one.new)
     if proposal.plan.mission is not None:
         before = proposal.opened.llmd.mission
-        show_diff(f"{name} (mission)", f"{before.text}\n" if before else "", f"{proposal.plan.mission}\n")
-    for text in proposal.plan.changelog:
-        show_diff(f"{name} (changelog)", "", "- " + text.strip().replace("\n", "\n  ") + "\n")
+        old = f"{before.text}\n" if before and before.text else ""
+        show_diff(f"{name} (mission)", old, f"{proposal.plan.mission}\n")
+    items = ("- " + text.strip().replace("\n", "\n  ") + "\n" for text in proposal.plan.changelog)
+    show_diff(f"{name} (changelog)", "", "".join(items))
     return True
 
 
@@ -166,7 +180,7 @@ def check(document: Path) -> None:
     Exit status 1: it is not well-formed, or its code context is not what the files hold."""
     from ..llmd_work import check, open_document
 
-    logger = Told()
+    logger = _Told()
 
     def work() -> None:
         opened = open_document(document, logger)
@@ -185,7 +199,7 @@ def sync(document: Path) -> None:
     """Refresh the code context from disk."""
     from ..llmd_work import open_document, save_synced, sync
 
-    logger = Told()
+    logger = _Told()
 
     def work() -> None:
         opened = open_document(document, logger)
@@ -195,7 +209,7 @@ def sync(document: Path) -> None:
             return
         save_synced(opened, made)
         show_diff(str(document), opened.llmd.text, made.text)
-        click.echo(f"refreshed: {document} (lmm llmd undo takes it back)", err=True)
+        click.echo(f"refreshed: {document} ({_command('undo', document)} takes it back)", err=True)
 
     _reporting(document, logger, work)
 
@@ -210,7 +224,7 @@ def undo(document: Path) -> None:
     from ..llmd.journal import Journal
     from ..llmd_work import applied_last, undo
 
-    logger = Told()
+    logger = _Told()
 
     def work() -> None:
         root, applied = applied_last(document, logger)
@@ -236,9 +250,16 @@ def _reporting(document: Path, logger: Told, work: Callable[[], None]) -> None:
     """Do some work; what cannot be done is told, and exits with 1."""
     try:
         work()
+    except BrokenPipeError:  # `| head`
+        logger.error("stopped: what is shown was not read to its end")
     except (OSError, MarkdownError) as error:
         tell(error, Path(error.filename) if isinstance(error, OSError) and error.filename else document, logger)
     leave(logger)
+
+
+def _command(name: str, document: Path, *words: str) -> str:
+    """A command to type."""
+    return shlex.join(["lmm", "llmd", name, str(document), *words])
 
 
 def _located(logger: Told, document: Path) -> LoggerBase:

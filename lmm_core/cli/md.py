@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..logging import Report, printable
+from ..logging import Report, counted, printable
 from ..model_pool import Models
-from .shared import Bar, Told, counted, json_option, leave, print_json, project_at, told, warn
+from .shared import Bar, Told, json_option, leave, print_json, project_at, told, warn
 
 if TYPE_CHECKING:
     from ..crawl.indexer import Indexed

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from ..logging import counted
 from ..markdown.blocks import MarkdownError
 from ..markdown.files import project_root
 from ..project import Project, load_project
@@ -56,8 +57,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 def _show(found: Findings) -> None:
     for leak in found.leaks:
         click.echo(f'{leak.file}: {leak.source}:{leak.line}: "{leak.text}…"')
-    files = "1 file" if found.files == 1 else f"{found.files} files"
-    parts = "1 part" if found.parts == 1 else f"{found.parts} parts"
+    files, parts = counted(found.files, "file"), counted(found.parts, "part")
     are = "is" if found.passed_over == 1 else "are"
     over = f" ({found.passed_over} more {are} too short to tell, or in the notes as well)" if found.passed_over else ""
     result = f"{len(found.leaks)} found" if found.leaks else "none found"

@@ -136,11 +136,6 @@ def project_at(path: Path | None) -> Project:
     return checked(lambda: load_project(path))
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things: `1 file`, `2 files`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 @contextmanager
 def needing(extra: str, what: str) -> Iterator[None]:
     """Says how to install packages that are imported within the block, where they are

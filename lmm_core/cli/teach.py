@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..logging import printable
+from ..logging import counted, printable
 from ..markdown.files import save_markdown
 from ..model_pool import Models
 from ..models.sources import STAND_IN
@@ -172,5 +172,5 @@ def _write_package(made: list[Card], name: str, output: Path, root: Path) -> Non
 
 def _count(made: list[Card]) -> str:
     kinds = [card.kind for card in made]
-    parts = [f"{kinds.count(kind)} {kind}{'' if kinds.count(kind) == 1 else 's'}" for kind in dict.fromkeys(kinds)]
-    return f"{len(made)} card{'' if len(made) == 1 else 's'} ({', '.join(parts)})"
+    parts = [counted(kinds.count(kind), kind) for kind in dict.fromkeys(kinds)]
+    return f"{counted(len(made), 'card')} ({', '.join(parts)})"

@@ -47,8 +47,10 @@ def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str
     ]  # fmt: skip
     made = parse_llmd("".join(f"{part}\n\n" for head in heads for part in head if part).removesuffix("\n"))
     parts = (made.name, _said(made.meta), _said(made.instructions), _said(made.tools), _said(made.mission))
+    if made.name != name:
+        raise LlmdError(f"the name {name!r} cannot stand in a heading as it is (line ends, {{…}} or # in it?)")
     if parts != (name, about, instructions, tools, mission) or made.problems:
-        raise LlmdError("the name, or a text, would be read as something else: a heading of the format in it?")
+        raise LlmdError("a text would be read as something else: a heading of the format in it?")
     return made
 
 

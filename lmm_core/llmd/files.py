@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -68,7 +69,10 @@ class Files:
         be touched, and says why."""
         if problem := name_problem(path):
             raise LlmdError(f"{shown_path(path)}: {problem}")
-        place = Path(os.path.realpath(self.root / path))
+        try:
+            place = Path(os.path.realpath(self.root / path))
+        except UnicodeEncodeError:
+            raise LlmdError(f"{path}: no name for a file here ({sys.getfilesystemencoding()})") from None
         if problem := self._problem(path, place):
             raise LlmdError(f"{path}: {problem}")
         return place

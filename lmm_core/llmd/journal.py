@@ -3,7 +3,6 @@ killed, and that can be taken back."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -78,7 +77,7 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         _refuse_others(self.folder)
         ignore = self.folder / ".gitignore"
-        if not ignore.exists():
+        if not (ignore.exists() and ignore.stat().st_size):  # empty: the disk was full
             ignore.write_text("*\n", encoding="utf-8")
 
     @property
@@ -199,14 +198,19 @@ class Journal:
             place.unlink(missing_ok=True)
         else:
             place.parent.mkdir(parents=True, exist_ok=True)
-            temporary.unlink(missing_ok=True)
-            write_synced(temporary, data, one.mode)
-            os.replace(temporary, place)
+            self._remove_temporary(one)
+            try:
+                write_synced(temporary, data, one.mode)
+                os.replace(temporary, place)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(place)) from None
         _sync(place.parent)
 
     def _remove_temporary(self, one: Change) -> None:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            self._temporary(one.path).unlink()
+        """Where there is one: to remove nothing fails, too, where nothing can be written."""
+        temporary = self._temporary(one.path)
+        if os.path.lexists(temporary):
+            temporary.unlink()
 
     def _remove_folders(self, one: Change) -> None:
         """Remove the folders that were made, where nothing is in them."""

@@ -33,6 +33,7 @@ _ALMOST = re.compile(rf"[ ]{{0,3}}(?:<{{3,}}|>{{3,}})[ \t]*(?:{_NAMES})[ \t]*", 
 _DIVIDER = re.compile(r"={5,9}[ \t]*")
 _FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)")
 _DECORATED = re.compile(r"(?:\*\*)?(?P<ticks>`+)(?P<path>[^`]+)(?P=ticks)(?:\*\*)?|\*\*(?P<bold>[^*`]+)\*\*")
+_BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 _ENDS = {"SEARCH": "REPLACE", "SEARCH_MISSION": "REPLACE_MISSION", "CHANGELOG": "CHANGELOG"}
 
 
@@ -152,7 +153,7 @@ class _Reader:
             text = "\n".join(self.lines[at + 1 : end]).strip()
             if not text:
                 raise _Malformed(at, "a CHANGELOG block without a text")
-            self.changelog.append(ChangelogText(text, at + 1))
+            self.changelog += [ChangelogText(item, at + 1) for item in _items(text)]
             return
         divider = self._divider(at, end, len(mark["signs"]))
         search, new = tuple(self.lines[at + 1 : divider]), tuple(self.lines[divider + 1 : end])
@@ -193,6 +194,14 @@ class _Reader:
     def _before(self, at: int) -> int | None:
         """The line before another that is not blank and belongs to no block."""
         return next((line for line in range(at - 1, self.done - 1, -1) if self.lines[line].strip()), None)
+
+
+def _items(text: str) -> list[str]:
+    """What a CHANGELOG block says: its text or, where that is a list already, each item's."""
+    if not _BULLET.match(text):
+        return [text]
+    items = re.split(rf"\n(?={_BULLET.pattern})", text)
+    return [re.sub(r"\n[ ]{1,2}", "\n", _BULLET.sub("", item, count=1)).strip() for item in items]
 
 
 def _read_path(line: str) -> str:

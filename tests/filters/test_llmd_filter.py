@@ -60,6 +60,11 @@ def test_a_page(pandoc):
     assert text("PROJECT.md") == before
 
 
+def test_a_page_by_pandocs_faster_reader(pandoc):
+    project(("Rename *old*.", f"So:\n\nsrc/billing.py\n{REPLACE}\n\n| a |\n|---|\n| b |"))
+    assert page(pandoc, "-f commonmark_x") == page(pandoc)
+
+
 def test_a_page_that_stands_alone(pandoc):
     project(("a", "b"))
     shown = page(pandoc, "-s")

@@ -139,6 +139,33 @@ def test_a_full_disk_leaves_all_as_it_was(journal, number, monkeypatch):
         assert contents() == AFTER
 
 
+def test_what_a_full_disk_has_left_of_gitignore(journal):
+    write(f"{JOURNAL}/.gitignore", "")
+    journal.prepare()
+    assert text(f"{JOURNAL}/.gitignore") == "*\n"
+
+
+def test_a_folder_in_which_nothing_can_be_written(journal, monkeypatch):
+    """As where something read-only is mounted: even to remove what is not there fails."""
+    before, write_new, unlink = tree(), os.open, os.unlink
+
+    def refuse(done):
+        def refusing(path, *arguments, **named):
+            if str(path).endswith("src/.b.py.llmd.tmp"):
+                raise OSError(30, "Read-only file system", str(path))
+            return done(path, *arguments, **named)
+
+        return refusing
+
+    planned = changes()
+    monkeypatch.setattr(os, "open", refuse(write_new))
+    monkeypatch.setattr(os, "unlink", refuse(unlink))
+    with pytest.raises(OSError, match="Read-only") as error:
+        journal.apply(planned, "P.md")
+    assert error.value.filename.endswith("src/b.py")
+    assert (tree(), states()) == (before, [])
+
+
 def test_only_the_last_ones_are_kept(journal):
     for number in range(KEPT + 3):
         journal.apply(changes({"a.py": Path("a.py").read_bytes()}, {"a.py": b"%d" % number}), "P.md", number)
@@ -176,7 +203,7 @@ def every_step(work, start):
     """Kill some work at each of its steps, each time from the start."""
     for step in range(1000):
         shutil.rmtree(".lmm", ignore_errors=True)
-        for path in [*BEFORE, *AFTER]:
+        for path in [*BEFORE, *AFTER, *Path().rglob("*.llmd.tmp")]:
             Path(path).unlink(missing_ok=True)
         shutil.rmtree("new", ignore_errors=True)
         start()

@@ -32,6 +32,18 @@ def test_several_blocks_in_their_order():
     assert reply.paths == ["a.py", "b.py"]
 
 
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("one", ["one"]), ("- one", ["one"]), ("* one\n  more\n* two", ["one\nmore", "two"]), ("one:\n- two", ["one:\n- two"]),
+        ("- one\n\n- two\n  - three", ["one", "two\n- three"]), ("**one**", ["**one**"]), ("-1 is refused", ["-1 is refused"]),
+    ],
+)  # fmt: skip
+def test_a_changelog_that_is_a_list_already(text, items):
+    reply = parse_reply(f"<<<<<< CHANGELOG\n{text}\n>>>>>> CHANGELOG")
+    assert reply.changelog == tuple(ChangelogText(item, 1) for item in items)
+
+
 def test_nothing_to_search_and_nothing_to_put_there():
     assert parse_reply("a.py\n<<<<<< SEARCH\n=======\n>>>>>> REPLACE").files == (Replacement("a.py", (), (), 2),)
 
