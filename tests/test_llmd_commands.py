@@ -535,6 +535,17 @@ def test_two_at_once(project):
     assert text("src/billing.py") == CODE
 
 
+def test_undo_leaves_what_was_said_since(project):
+    replied(f"{CHANGE}\n{LOG}")
+    before = tree()
+    lmm("lmm llmd apply PROJECT.md -y")
+    complaint = "\nThat broke a test.\n"
+    write("PROJECT.md", text("PROJECT.md") + complaint)
+    assert "undone: entry 1" in lmm("lmm llmd undo PROJECT.md").stderr
+    assert tree() == before | {"PROJECT.md": before["PROJECT.md"] + complaint.encode()}
+    assert "applied: 1 file" in lmm("lmm llmd apply PROJECT.md -y").stderr
+
+
 def test_undo_shows_what_has_changed_since(project):
     replied(f"{CHANGE}\n{LOG}")
     lmm("lmm llmd apply PROJECT.md -y")

@@ -219,8 +219,9 @@ def sync(document: Path) -> None:
 def undo(document: Path) -> None:
     """Take back what was applied last.
 
-    Files and document are as before, byte for byte; where one of them has changed since,
-    that is shown and nothing is done."""
+    Files and document are as before, byte for byte, but for what was written at the document's
+    end since, which stays. Where something else has changed since, that is shown and nothing is
+    done."""
     from ..llmd.journal import Journal
     from ..llmd_work import applied_last, undo
 

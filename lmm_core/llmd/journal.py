@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,13 +99,7 @@ class Journal:
         for one in changes:
             if read_bytes(self._place(one.path)) != one.old:
                 raise LlmdError(f"{one.path}: changed on disk meanwhile; nothing was applied: run again")
-        number = max((int(folder.stem) for folder in self._folders()), default=0) + 1
-        making = self.folder / f"{number:04}.making"
-        try:
-            self._write(Applied(making, document, entry, reply, tuple(changes)))
-        except OSError:
-            shutil.rmtree(making, ignore_errors=True)
-            raise
+        making = self._write(document, entry, reply, changes)
         try:
             problem = self._finish(self._rename(making, "open"))
         except (OSError, LlmdError):
@@ -139,16 +133,35 @@ class Journal:
         return next(self.done(document), None)
 
     def changed_since(self, applied: Applied) -> list[tuple[str, bytes | None, bytes | None]]:
-        """The files that are not as they were left: path, bytes then and now."""
+        """The files that are not as they were left: path, bytes then and now. That the
+        conversation goes on, at the document's end, is no change."""
         now = [(one.path, one.new, read_bytes(self._place(one.path))) for one in applied.changes]
-        return [(path, new, found) for path, new, found in now if new != found]
+        return [
+            (path, new, found)
+            for path, new, found in now
+            if new != found and not (path == applied.document and new and found and found.startswith(new))
+        ]
 
     def undo(self, applied: Applied) -> None:
-        """Put everything back as it was. Raises LlmdError where a file has changed since, and
-        OSError; the next run then goes on."""
+        """Put everything back as it was; what was written at the document's end since stays.
+        Raises LlmdError where a file has changed since, and OSError; the next run then goes on."""
         if changed := self.changed_since(applied):
             raise LlmdError(f"{changed[0][0]}: changed since; nothing was undone")
-        self._take_back(self._rename(applied.folder, "back"))
+        self._take_back(self._rename(self._with_end(applied), "back"))
+
+    def _with_end(self, applied: Applied) -> Path:
+        """The folder of the changes, in which the document ends as it does now, before and after."""
+        found = next((one for one in applied.changes if one.path == applied.document), None)
+        if found is None or found.old is None or found.new is None:
+            return applied.folder
+        end = (read_bytes(self._place(found.path)) or b"")[len(found.new) :]
+        if not end:
+            return applied.folder
+        now = replace(found, old=found.old + end, new=found.new + end)
+        changes = [now if one is found else one for one in applied.changes]
+        made = self._rename(self._write(applied.document, applied.entry, applied.reply, changes), "done")
+        self._discard(applied.folder)
+        return made
 
     # Steps
 
@@ -235,17 +248,24 @@ class Journal:
 
     # The journal's own files
 
-    def _write(self, applied: Applied) -> None:
-        folder = applied.folder
-        folder.mkdir()
-        for number, one in enumerate(applied.changes):
-            for name in ("old", "new"):
-                if (data := getattr(one, name)) is not None:
-                    write_synced(folder / f"{number}.{name}", data, 0o600)
-        changes = [{**asdict(one), "old": one.old is not None, "new": one.new is not None} for one in applied.changes]
-        said = {"document": applied.document, "entry": applied.entry, "reply": applied.reply, "changes": changes}
-        write_synced(folder / "journal.json", json.dumps(said, indent=1).encode(), 0o600)
-        _sync(folder)
+    def _write(self, document: str, entry: int, reply: str, changes: Sequence[Change]) -> Path:
+        """Write changes into a new folder, which is not made yet."""
+        number = max((int(folder.stem) for folder in self._folders()), default=0) + 1
+        making = self.folder / f"{number:04}.making"
+        said = [{**asdict(one), "old": one.old is not None, "new": one.new is not None} for one in changes]
+        record = {"document": document, "entry": entry, "reply": reply, "changes": said}
+        try:
+            making.mkdir()
+            for at, one in enumerate(changes):
+                for name in ("old", "new"):
+                    if (data := getattr(one, name)) is not None:
+                        write_synced(making / f"{at}.{name}", data, 0o600)
+            write_synced(making / "journal.json", json.dumps(record, indent=1).encode(), 0o600)
+            _sync(making)
+        except OSError:
+            shutil.rmtree(making, ignore_errors=True)
+            raise
+        return making
 
     def _read(self, folder: Path) -> Applied:
         _refuse_others(folder)

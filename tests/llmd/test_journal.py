@@ -242,6 +242,26 @@ def test_killed_at_each_step_of_undoing(journal):
 
 
 @pytest.mark.slow
+def test_killed_at_each_step_of_undoing_what_was_added_to_since(journal):
+    before, after = ({**one, "a.py": one["a.py"] + b"more"} for one in (BEFORE, AFTER))
+
+    def start():
+        put(BEFORE)
+        journal.apply(changes(), "a.py")
+        put({"a.py": after["a.py"]})
+
+    seen = set()
+    for step in every_step(lambda: journal.undo(journal.last("a.py")), start):
+        journal.recover()
+        assert contents() in (before, after), step
+        seen.add(contents() == after)
+        if contents() == after:
+            journal.undo(journal.last("a.py"))
+            assert contents() == before
+    assert seen == {True, False}
+
+
+@pytest.mark.slow
 def test_killed_at_each_step_of_recovering(journal):
     """Which was needed: some files were replaced already. The recovery after that one is not."""
     apply = lambda: journal.apply(changes(), "P.md")  # noqa: E731
