@@ -33,6 +33,7 @@ _ALMOST = re.compile(rf"[ ]{{0,3}}(?:<{{3,}}|>{{3,}})[ \t]*(?:{_NAMES})[ \t]*", 
 _DIVIDER = re.compile(r"={5,9}[ \t]*")
 _FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)")
 _DECORATED = re.compile(r"(?:\*\*)?(?P<ticks>`+)(?P<path>[^`]+)(?P=ticks)(?:\*\*)?|\*\*(?P<bold>[^*`]+)\*\*")
+_LABEL = re.compile(r"(?:#{2,6}[ \t]+)?(?:\*\*)?(?:file(?:name)?|path)(?:\*\*)?:(?:\*\*)?[ \t]*|#{2,6}[ \t]+", re.I)
 _BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 _ENDS = {"SEARCH": "REPLACE", "SEARCH_MISSION": "REPLACE_MISSION", "CHANGELOG": "CHANGELOG"}
 
@@ -205,12 +206,17 @@ def _items(text: str) -> list[str]:
 
 
 def _read_path(line: str) -> str:
-    """The path that a line is, "" where it is none."""
-    line = line.strip().removesuffix(":").rstrip()
+    """The path that a line is, also as a heading and behind `File:`; "" where it is none."""
+    label = _LABEL.match(line := line.strip())
+    line = line[label.end() if label else 0 :].removesuffix(":").rstrip()
     found = _DECORATED.fullmatch(line)
     if found and found["path"]:
         return _plain(found["path"].strip())
     path = found["bold"].strip().removesuffix(":") if found else line
+    if label:
+        path = path.removesuffix("**")
+        if not re.search(r"[./]", path):  # a heading of one word
+            return ""
     return "" if re.search(r"\s|`|\*\*", path) or path.startswith(("<", ">", "#", "=", "~~~")) else _plain(path)
 
 

@@ -64,6 +64,8 @@ def test_marks_of_five_to_nine_signs(signs):
         ("b.py\n\n```python src/a.py\n", "src/a.py"), ("a.py\n\n~~~\n", "a.py"), ("../a.py\n", "../a.py"),
         ("/etc/passwd\n", "/etc/passwd"), ("C:\\a.py\n", "C:\\a.py"), ("src//./a.py\n", "src/a.py"),
         ("```\ncode\n```\na.py\n", "a.py"), ("__init__.py\n", "__init__.py"), ("a\0.py\n", "a\0.py"),
+        ("### src/a.py\n", "src/a.py"), ("#### `my notes.md`\n", "my notes.md"), ("File: a.py\n", "a.py"),
+        ("**File: `a.py`**\n", "a.py"), ("**File:** `a.py`\n", "a.py"), ("**Path**: src/a.py\n", "src/a.py"),
     ],
 )  # fmt: skip
 def test_paths(before, path):
@@ -78,6 +80,8 @@ def test_paths(before, path):
         "\n\n",
         "Change this file:\n",
         "# a.py\n",
+        "### Changes\n",
+        "File:\n",
         "```\ncode\n```\n",
         "```python\n",
         f"a.py\n{BLOCK}\n",
