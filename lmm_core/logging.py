@@ -6,11 +6,15 @@ where they can; the caller chooses what a report does: print, collect, raise.
 
 from __future__ import annotations
 
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
+
+# all control characters but tab and line feed, and lone surrogates; joiners belong to the text
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Level = Literal["info", "warning", "error"]
 
@@ -64,7 +68,7 @@ class ConsoleLogger(LoggerBase):
     def report(self, report: Report) -> None:
         kind = {"info": "", "warning": "warning: ", "error": ""}[report.level]
         text = str(replace(report, message=kind + report.message))
-        print(f"{self.prefix}{text}", file=sys.stderr)
+        print(printable(f"{self.prefix}{text}"), file=sys.stderr)
 
 
 @dataclass
@@ -116,8 +120,8 @@ def in_file(logger: LoggerBase, path: object) -> LoggerBase:
 
 
 def printable(text: str) -> str:
-    """A text without what would steer the terminal."""
-    return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")
+    """A text without what would steer the terminal, or cannot be encoded."""
+    return _CONTROLS.sub("", text)
 
 
 def counted(number: int, noun: str) -> str:

@@ -52,6 +52,12 @@ def test_scan_reports_errors_with_file_and_line():
     assert "notes.md:11: warning: a code fence starts here and is not closed" in said(done)
 
 
+def test_a_name_in_a_message_steers_no_terminal():
+    write("a\x1b[2J.md", "# A\n\n::: lmm\n```yaml\na: [\n```\n:::\n\ntext\n")
+    done = run("lmm scan .")
+    assert b"a[2J.md:6: " in done.stderr and b"\x1b" not in done.stderr
+
+
 def test_rag_writes_and_then_has_nothing_to_do():
     write("notes.md", NOTES)
     assert run("lmm rag notes.md").returncode == 0

@@ -676,7 +676,7 @@ def on_terminal(command, typed=b""):
     return shown.decode()
 
 
-def test_on_a_terminal(project, model):
+def test_on_a_terminal(project, model, monkeypatch):
     """The reply streams; diffs are coloured; what would hide something is shown."""
     hidden = CHANGE.replace("ValueError", "Value\u202eError\x1b[2J")
     model.reply = f"On it.\n\n{hidden}\n{LOG}"
@@ -685,8 +685,10 @@ def test_on_a_terminal(project, model):
     assert "On it." in shown.split("answered:")[0]
     assert "\x1b[32m+        raise Value\\u202eError\\x1b[2J" in shown and "\x1b[2J" not in shown
     assert "\x1b[36m@@" in shown
+    monkeypatch.setenv("NO_COLOR", "1")
     shown = on_terminal("lmm llmd apply PROJECT.md", b"y\n")
     assert "Change 1 file and the document? [y/N]" in shown and "applied: 1 file" in shown
+    assert "+        raise" in shown and "\x1b[3" not in shown
     assert "Value\u202eError" in text("src/billing.py")
 
 

@@ -7,6 +7,7 @@ changed), 2 wrong usage.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 import click
@@ -48,11 +49,14 @@ class _Grouped(click.Group):
 
 @click.group(cls=_Grouped, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="lmm")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Notes in markdown that a writer and a language model work on together.
 
     FILES are markdown files, or folders of them. Nothing in them changes but
     their metadata."""
+    if os.environ.get("NO_COLOR"):  # https://no-color.org
+        context.color = False
 
 
 def main() -> None:

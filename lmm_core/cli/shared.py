@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..logging import ListLogger, Report
+from ..logging import ListLogger, Report, printable
 from ..markdown.blocks import MarkdownError, serialize_blocks
 from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
 from ..markdown_files import Work, work_on
@@ -64,7 +64,7 @@ class Told(ListLogger):
             return
         kind = "warning: " if report.level == "warning" else ""
         where = f"{report.path}:{report.line}: " if report.line else f"{report.path}: " if report.path else ""
-        click.echo(f"{where}{kind}{report.message}", err=True)
+        click.echo(printable(f"{where}{kind}{report.message}"), err=True)
 
 
 def warn(message: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..logging import LoggerBase, Report
+from ..logging import LoggerBase, Report, counted
 from ..markdown.blocks import Block, Problem
 from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
@@ -118,7 +118,9 @@ def _look(file: MarkdownFile, logger: Told) -> Overview:
 
 def _print_overview(path: str, seen: Overview) -> None:
     click.echo(f"{path}: {seen.title or '(no title)'}")
-    click.echo(f"  {seen.words} words in {len(seen.sections)} sections; docid {seen.docid or '(none)'}")
+    click.echo(
+        f"  {counted(seen.words, 'word')} in {counted(len(seen.sections), 'section')}; docid {seen.docid or '(none)'}"
+    )
     for section in seen.sections:
         notes = [f"type {word}" for word in section.types]
         for name in ("missing", "outdated", "stale"):

@@ -53,6 +53,14 @@ def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> No
     if target.exists() and not target.stat().st_mode & 0o222:
         raise PermissionError(errno.EACCES, "read-only: not written", str(path))
     data = text.encode("utf-8")
+    try:
+        _replace(target, data, read)
+    except OSError as error:  # which would name a file that nobody knows
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    _sync_folder(target.parent)
+
+
+def _replace(target: Path, data: bytes, read: MarkdownFile | None) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -65,7 +73,6 @@ def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> No
         os.replace(name, target)
     finally:
         Path(name).unlink(missing_ok=True)
-    _sync_folder(target.parent)
 
 
 def check_unchanged(read: MarkdownFile) -> None:

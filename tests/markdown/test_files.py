@@ -101,8 +101,9 @@ def test_nothing_else_is_left_in_the_folder(notes, tmp_path):
 
 def test_nothing_is_left_where_writing_fails(tmp_path):
     (tmp_path / "folder.md").mkdir()
-    with pytest.raises(OSError):
+    with pytest.raises(OSError) as error:
         save_markdown(tmp_path / "folder.md", "x")
+    assert error.value.filename == str(tmp_path / "folder.md")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.md"]
 
 
