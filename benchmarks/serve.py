@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -127,13 +128,26 @@ def started(command: Sequence[str], wanted: str, folder: Path, **env: str) -> It
         process.wait(20)
 
 
+def serve_model(delay: float) -> None:
+    """A model that takes so many seconds, until killed: for a question it has four queries."""
+    from tests.model_server import ModelServer, annotate
+
+    def reply(body: dict) -> str:
+        wants_queries = "`queries`" in body["messages"][0]["content"]
+        return json.dumps({"queries": QUESTIONS[:4]}) if wants_queries else annotate(body)
+
+    with ModelServer(reply=reply, delay=delay) as running:
+        print(running.url, flush=True)
+        threading.Event().wait()
+
+
 @contextmanager
 def serving(folder: Path, delay: float, queries: str) -> Iterator[tuple[int, int]]:
     """A server with a model that takes so many seconds; its port and its process."""
     (folder / "config.toml").write_text(f'[ask]\nqueries = "{queries}"\n[serve]\nrate = 1000000\n', encoding="utf-8")
     python, source = sys.executable, {"PYTHONPATH": str(ROOT)}
     with ExitStack() as stack:
-        model = [python, "-m", "tests.model_server", "--delay", str(delay)]
+        model = [python, __file__, "--model", "--delay", str(delay)]
         url, _ = stack.enter_context(started(model, r"(http://\S+)", folder, **source))
         keys = {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": url}
         server = [python, "-m", "lmm_core", "serve", "--port", "0"]
@@ -198,7 +212,10 @@ def main() -> None:
     parser.add_argument("--askers", type=int, default=50, metavar="N")
     parser.add_argument("--delay", type=float, default=0.3, metavar="SECONDS", help="of the model")
     parser.add_argument("--requests", type=int, default=10_000, metavar="N", help="for the memory; 0: not measured")
+    parser.add_argument("--model", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.model:
+        serve_model(chosen.delay)
     print(machine())
     with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
         folder = Path(name)

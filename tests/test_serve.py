@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -433,6 +434,17 @@ def test_fifty_at_once(course, model):
         answers = asyncio.run(work(str(served.client.base_url)))
     assert [said(events_in(answer.text)) for answer in answers] == ["The oak is explained [1]."] * 50
     assert server.most_at_once > 16
+
+
+def test_the_model_is_asked_the_first_while_others_of_the_same_moment_are_looked_up(course, model, monkeypatch):
+    monkeypatch.setattr(serving_answers, "PACE", 0.1)
+    asked = []
+    model(reply=lambda body: asked.append(time.monotonic()) or "Yes [1].")
+    with Served(course) as served, ThreadPoolExecutor(4) as pool:
+        served.events()  # opens the index and the model
+        answers = list(pool.map(lambda at: served.events(), range(4)))
+    assert [said(events) for events in answers] == ["Yes [1]."] * 4
+    assert asked[4] - asked[1] >= 3 * 0.08
 
 
 def test_more_than_there_are_places_for_are_asked_to_wait(course, model, monkeypatch):

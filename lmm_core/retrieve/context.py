@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..models.tokens import count_tokens
@@ -24,6 +25,7 @@ SMALL = 0.25
 HIT = 0.75
 BEST = 5  # passages
 TEXT_LEFT_OUT = "(Some of the text under these headings is left out: no room.)"
+KNOWN = 10_000  # passages whose tokens are kept in mind: about 10 MB
 SHORTEST_OVERLAP = 8  # characters; fewer that are alike are chance
 
 
@@ -92,13 +94,20 @@ def _around(found: Found, passage: Passage, best: set[str], draft: Draft) -> Ite
     largest section first."""
     sections: list[list[Passage]] = []
     section: Section | None = found.material.section_of(passage)
-    while section is not None:
-        passages = [one for one in section.all_passages() if one.id == passage.id or fits_kind(one, found.kind)]
+    while section is not None and draft.have_room(_taken(section, passage, found.kind), draft.budget):
+        passages = list(_taken(section, passage, found.kind))
         worth = sum(one.id in best for one in passages) >= HIT * len(passages)
-        if draft.have_room(passages, draft.budget if worth else int(SMALL * draft.budget)):
+        if worth or draft.have_room(passages, int(SMALL * draft.budget)):
             sections.append(passages)
-        section = section.parent
+        section = section.parent  # where one has no room, none around it has
     return reversed(sections)
+
+
+def _taken(section: Section, passage: Passage, kind: str) -> Iterator[Passage]:
+    """What is taken of a section for a passage in it, one after the other: a section may be
+    much larger than the budget."""
+    inside = (one for under in section.walk() for one in under.passages)
+    return (one for one in inside if one.id == passage.id or fits_kind(one, kind))
 
 
 def fits_kind(passage: Passage, kind: str) -> bool:
@@ -120,7 +129,6 @@ class Draft:
     before: str = ""
     _chosen: dict[str, Passage] = field(default_factory=dict, init=False)
     tokens: int = field(default=0, init=False)
-    _sizes: dict[str, int] = field(default_factory=dict, init=False)
     _order: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -137,9 +145,7 @@ class Draft:
         """Whether the passages' own texts have at most `room` tokens; counts no more of them
         than it has to."""
         for passage in passages:
-            if passage.text not in self._sizes:
-                self._sizes[passage.text] = self.count(passage.text)
-            room -= self._sizes[passage.text]
+            room -= _tokens(passage.text, self.count)
             if room < 0:
                 return False
         return True
@@ -192,6 +198,12 @@ class Draft:
             else:
                 runs.append([passage])
         return (_source(number, run) for number, run in enumerate(runs, 1))
+
+
+@lru_cache(KNOWN)
+def _tokens(text: str, count: Count) -> int:
+    """The tokens of a passage, counted once for all questions."""
+    return count(text)
 
 
 def _beginning(passage: Passage, end: int) -> Passage:

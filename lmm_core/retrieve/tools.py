@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Any, Protocol, get_args, get_type_hints
 
 from ..models.sources import ModelError
@@ -196,6 +196,13 @@ class Tool:
         """Name, description and parameters."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
+    @cached_property
+    def openai(self) -> Schema:
+        """The tool as OpenAI's function tool, for its strict mode: all parameters are required,
+        and null stands for the default."""
+        function = {**self.schema, "parameters": _strict(self.parameters), "strict": True}
+        return {"type": "function", "function": function}
+
 
 class Tools:
     """The tools that an agent has: those on a library, and what is added to them."""
@@ -221,12 +228,8 @@ class Tools:
         return [tool.schema for tool in self._tools.values()]
 
     def openai(self) -> list[Schema]:
-        """The tools as OpenAI's function tools, for its strict mode: all parameters are
-        required, and null stands for the default."""
-        return [
-            {"type": "function", "function": {**tool.schema, "parameters": _strict(tool.parameters), "strict": True}}
-            for tool in self._tools.values()
-        ]
+        """See `Tool.openai`."""
+        return [tool.openai for tool in self._tools.values()]
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Result:
         """What a tool gives back, as JSON values. Raises ToolError, also for what keeps the

@@ -32,6 +32,9 @@ from .questions import Question, QuestionLog
 
 WAIT = 10.0  # seconds for an index that another process has (`lmm index` writes to it)
 AGAIN = 0.2  # seconds after which it is tried again
+# Seconds between questions of the same moment, about what looking one up takes: the model
+# is asked the first ones while the others are looked up, not when all are.
+PACE = 0.004
 RETRY = 5.0  # seconds after which a reader may try again
 SHOWN = 1_200  # characters of a source's text
 MOST_HITS = 20
@@ -61,6 +64,8 @@ class ServedModels(Models):
         name = self.name(project, "major")
         if name.source == STAND_IN:
             return "no model: the best passages are the answer"
+        import openai  # noqa: F401  # it takes a second, for which the first who ask would wait
+
         return self.asker(project, "major").model.name
 
 
@@ -87,6 +92,7 @@ class Answers:
 
     def __post_init__(self) -> None:
         self._tools = Tools(self.library)
+        self._next = 0.0  # when the next question may be looked up
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
         """Do something with the library; one that another process has is waited for. Raises
@@ -115,6 +121,7 @@ class Answers:
 
     async def look(self, question: Question) -> Looked:
         """What fits a question. Raises HTTPException."""
+        await self._pace()
 
         async def work(library: Library) -> Looked:
             talk = conversation(self.project, self.models, library, tools=self._tools)
@@ -122,6 +129,13 @@ class Answers:
             return Looked(talk, *await talk.look(question.text, question.kind))
 
         return await self.read(work)
+
+    async def _pace(self) -> None:
+        now = time.monotonic()
+        turn = max(now, self._next)
+        self._next = turn + PACE
+        if turn > now:
+            await asyncio.sleep(turn - now)
 
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
         """Tell the events of an answer: sources, its parts, and how it ended."""

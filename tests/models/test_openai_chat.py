@@ -104,6 +104,16 @@ def test_no_more_requests_at_once_than_allowed(most):
     assert server.most_at_once > 1 or most == 1
 
 
+def test_each_of_many_requests_at_once_has_its_own_answer():
+    with ModelServer(delay=0.05) as server:
+        chat = chat_at(server.url, max_concurrency=40)
+        requests = [asked(f"What is {number}?") for number in range(40)]
+        first, again = answers(chat, *requests), answers(chat, *requests)
+    assert [reply.text for reply in first] == [reply.text for reply in again]
+    assert len({reply.text for reply in first}) == 40
+    assert server.most_at_once > 16
+
+
 def test_requests_run_at_once():
     with ModelServer(delay=0.2) as server:
         chat = chat_at(server.url)
