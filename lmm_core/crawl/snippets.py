@@ -10,9 +10,8 @@ import hashlib
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
@@ -76,7 +75,7 @@ def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens
         return []
     title = _title(tree)
     made: list[Snippet] = []
-    seen: Counter[str] = Counter()
+    seen: dict[str, int] = {}
     for group in _groups(_sections(tree, count)):
         for first, last, body, header in _Group(group, count).snippets():
             ident = _ident([index, doc_path, title, f"{first}-{last}", header, body], seen)
@@ -92,12 +91,12 @@ def _title(tree: HeadingNode) -> str:
     return next((node.title for node in traverse(tree) if isinstance(node, HeadingNode) and 1 <= node.level <= 2), "")
 
 
-def _ident(values: list[str], seen: Counter[str]) -> str:
+def _ident(values: list[str], seen: dict[str, int]) -> str:
     """The hash of what a snippet is. Pieces of one long line may be the same, and are
     numbered: `seen` says how often each has been."""
     found = _hash("\0".join(values))
-    seen[found] += 1
-    return found if seen[found] == 1 else _hash(f"{found}\0{seen[found]}")
+    times = seen[found] = seen.get(found, 0) + 1
+    return found if times == 1 else _hash(f"{found}\0{times}")
 
 
 def _hash(text: str) -> str:
@@ -110,12 +109,14 @@ def _hash(text: str) -> str:
 @dataclass(slots=True)
 class _Section:
     """A section without its subsections: its heading and its texts, each with its node,
-    and how many tokens they have. titles: the path to it."""
+    and how many tokens they have. titles: the path to it; is_annotated: whether metadata
+    speaks of any of that."""
 
     node: HeadingNode
     titles: list[str]
     parts: list[tuple[Node, Block]]
     size: int
+    is_annotated: bool
 
 
 def _sections(tree: HeadingNode, count: Count) -> Iterator[_Section]:
@@ -128,7 +129,9 @@ def _sections(tree: HeadingNode, count: Count) -> Iterator[_Section]:
                 if isinstance(text, TextNode) and not (is_skipped(text) if text.metadata else is_out):
                     parts += _texts(text)
             if parts:
-                yield _Section(node, titles[id(node)], parts, _size([block.source for _, block in parts], count))
+                size = _size([block.source for _, block in parts], count)
+                is_annotated = _is_annotated(node) or any(part.metadata for part, _ in parts)
+                yield _Section(node, titles[id(node)], parts, size, is_annotated)
 
 
 def _size(sources: list[str], count: Count) -> int:
@@ -143,8 +146,8 @@ def _texts(node: TextNode) -> list[tuple[Node, Block]]:
     block = node.block
     if block is None or isinstance(block, ErrorBlock) or blank(block.source):
         return []
-    if ":::" not in block.source and "\n---" not in block.source:
-        return [(node, block)]
+    if ":::" not in block.source or not ("lmm" in block.source or "---" in block.source):
+        return [(node, block)]  # no div with metadata
     ends = [0, *(at for part in cut(block.source, lambda part: None) for at in part), len(block.source)]
     if len(ends) == 2:
         return [(node, block)]
@@ -194,14 +197,11 @@ class _Group:
     """Some sections that are cut together."""
 
     def __init__(self, sections: list[_Section], count: Count) -> None:
-        parts = [part for section in sections for part in section.parts]
-        self.sections = [section for section in sections for _ in section.parts]  # of each part
-        self.nodes = [node for node, _ in parts]
-        self.source = Source([block for _, block in parts])
+        self.sections = sections
+        self.source = Source([block for section in sections for _, block in section.parts])
         self.limits = Limits(SIZE, MOST, count, additive=True)
         self.whole = sections[0].size if len(sections) == 1 else self.limits.of(self.source.text)
-        is_plain = len(sections) == 1 and not any(map(_is_annotated, {sections[0].node, *self.nodes}))
-        self.header = " - ".join(sections[0].titles) if is_plain else None  # of all pieces
+        self.is_annotated = any(section.is_annotated for section in sections)
 
     def snippets(self) -> Iterator[tuple[int, int, str, str]]:
         """Of each snippet its first and last line, its body and its header."""
@@ -216,7 +216,7 @@ class _Group:
         pieces: list[Piece] = []
         for piece in cut_text(text, self.source.starts, self.limits, OVERLAP):
             if piece.size < LEAST + LEAST // 4:  # a sum, perhaps
-                piece = replace(piece, size=self._piece(piece.start, piece.end, piece.frame).size)
+                piece = piece._replace(size=self._piece(piece.start, piece.end, piece.frame).size)
             if pieces and (piece.size < LEAST or pieces[-1].size < LEAST):
                 pieces[-1:] = self._join(pieces[-1], piece)
             else:
@@ -251,15 +251,21 @@ class _Group:
     def _header(self, piece: Piece) -> str:
         """The titles that all of a piece stands under, and what annotations say of its
         sections and texts."""
-        if self.header is not None:
-            return self.header
+        if len(self.sections) == 1 and not self.is_annotated:
+            return " - ".join(self.sections[0].titles)
         starts = self.source.starts
         parts = slice(bisect_right(starts, piece.start) - 1, bisect_left(starts, piece.end))
-        sections = {id(section): section for section in self.sections[parts]}.values()
-        nodes = {id(node): node for node in (*(section.node for section in sections), *self.nodes[parts])}.values()
-        titles = _common([section.titles for section in sections])
-        notes = [annotations_of(node, (), _ANNOTATIONS) for node in nodes if _is_annotated(node)]
-        return "\n".join(dict.fromkeys(filter(None, [" - ".join(titles), *notes])))
+        of_parts = [section for section in self.sections for _ in section.parts][parts]
+        sections = {id(section): section for section in of_parts}.values()
+        titles = " - ".join(_common([section.titles for section in sections]))
+        if not self.is_annotated:
+            return titles
+        nodes = [*(section.node for section in sections), *self._nodes()[parts]]
+        notes = [annotations_of(node, (), _ANNOTATIONS) for node in dict.fromkeys(nodes) if _is_annotated(node)]
+        return "\n".join(dict.fromkeys(filter(None, [titles, *notes])))
+
+    def _nodes(self) -> list[Node]:
+        return [node for section in self.sections for node, _ in section.parts]
 
 
 def _common(paths: list[list[str]]) -> list[str]:

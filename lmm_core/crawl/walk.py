@@ -238,4 +238,7 @@ async def read_all(found: Iterable[Found], max_fibers: int = 25) -> AsyncIterato
 
 async def _next(waiting: deque[tuple[Found, Future[str | Skipped]]]) -> tuple[Found, str | Skipped]:
     one, text = waiting.popleft()
+    if text.done():  # as most are: others are let in all the same
+        await asyncio.sleep(0)
+        return one, text.result()
     return one, await asyncio.wrap_future(text)

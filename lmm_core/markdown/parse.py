@@ -23,10 +23,8 @@ from .blocks import (
 )
 from .edits import EditMarkers
 from .metadata import Parsed, looks_like_key, parse_metadata
-from .regions import DIV_OPEN, Forward, Regions, div_attributes
+from .regions import BLANKS, DIV_OPEN, Forward, Regions, div_attributes
 
-_BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
-_PARAGRAPH_END = re.compile(r"\n(?=[ \t]*\r?(?:\n|\Z))")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")
 NATIVE_CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
@@ -51,6 +49,7 @@ _FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:")
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
 _NESTED = re.compile(r"[ \t]+\S")
 _DEFINITION = re.compile(r"[ ]{0,2}[:~][ \t]+\S")
+_MAY_GO_ON = re.compile(r"[ \t:~*+(\d-]|[A-Za-z][a-z]*+[.)]")  # a quick no for most lines
 
 
 def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> list[Block]:
@@ -77,7 +76,6 @@ class _Parser:
         self.regions = Regions(text)
         self.edits = EditMarkers(text)
         self.unclosed_metadata = self.size + 1
-        self._paragraph = Forward(_PARAGRAPH_END, text)
         self._close = Forward(NATIVE_CLOSE, text)
         self._remark = Forward(_REMARK_OPEN, text)
         self._item: tuple[int, re.Pattern[str] | None] = (-1, None)
@@ -110,13 +108,13 @@ class _Parser:
             return block
         if char == ":" and (block := self._div(start, pos, line)):
             return block
-        return TextBlock(self._source(start, self._text_end(pos)), line)
+        return TextBlock(self.text[start : self._text_end(pos)], line)
 
     def _source(self, start: int, end: int) -> str:
         return self.text[start : self._skip_blank(end)]
 
     def _skip_blank(self, pos: int) -> int:
-        found = _BLANKS.match(self.text, pos)
+        found = BLANKS.match(self.text, pos)
         return found.end() if found else pos
 
     # Metadata
@@ -196,29 +194,24 @@ class _Parser:
     # Text
 
     def _text_end(self, pos: int) -> int:
-        """Position after the text block whose first line starts at `pos`."""
+        """Position after the text block whose first line starts at `pos`, and after the
+        blank lines that follow it."""
         first = pos
         while True:
-            end = self._paragraph_end(pos)
-            region = self.regions.first(pos, end)
-            self._report_div(pos, end if region is None else region[0])
-            if region is not None:
-                pos = region[1]
-                if pos < self.size and self._skip_blank(pos) == pos:
+            stop, after, is_region = self.regions.next_end(pos, self.size)
+            if (at := self.text.find("\n:::", pos, stop) + 1) and DIV_OPEN.match(self.text, at):
+                self._under_text.append(at)  # to Pandoc it is none directly under a paragraph's line
+            if is_region:
+                pos, after = after, self._skip_blank(after)
+                if pos == after < self.size:
                     if self.text[pos - 1] == "\n" and self._starts_block(pos):
                         return pos
                     continue
-                end = pos
-            after = self._skip_blank(end)
-            if after == self.size or not self._goes_on(first, after):
-                return end
+            if after == self.size or not _MAY_GO_ON.match(self.text, after) or not self._goes_on(first, after):
+                return after
             if _DEFINITION.match(self.text, after):
                 first = after
             pos = after
-
-    def _paragraph_end(self, pos: int) -> int:
-        found = self._paragraph.search(pos)
-        return found.end() if found else self.size
 
     def _starts_block(self, pos: int) -> bool:
         char = self.text[pos]
@@ -228,20 +221,11 @@ class _Parser:
             or (char == ":" and is_metadata_div(self.text[pos : self.regions.line_end(pos)]))
         )
 
-    def _report_div(self, pos: int, end: int) -> None:
-        """A div directly under a paragraph's line is none to Pandoc."""
-        at = self.text.find("\n:::", pos, end) + 1
-        if at and DIV_OPEN.match(self.text, at):
-            self._under_text.append(at)
-
     def _goes_on(self, first: int, after: int) -> bool:
         """Whether the text block that starts at `first` goes on with the line at
         `after`, behind blank lines: a list with its next item, a footnote or list
         item with its next paragraph, indented code, a definition or caption."""
         text = self.text
-        char = text[after]
-        if char in "#`|>" or (char.isalpha() and not _NUMBER.match(text, after)):
-            return False
         if _DEFINITION.match(text, after):
             return True
         if _INDENTED.match(text, first) or _FOOTNOTE.match(text, first):

@@ -18,7 +18,7 @@ from .blocks import Attributes, parse_attributes
 # Indentation and list markers before what may open a region; runs of blanks are
 # possessive, so that no line makes the match go back. (Groups are not: before
 # Python 3.11.5 a possessive group, or an atomic one, keeps what failed in it.)
-_PREFIX = r"[ \t]*+(?:(?:[-*+]|\(?[@#]?\w{0,9}[.)])[ \t]++)*"
+_PREFIX = r"[ \t]*+(?:(?:[-*+]|\(?[@#]?\w{0,9}+[.)])[ \t]++)*"
 _FENCE = re.compile(rf"(?P<prefix>{_PREFIX})(?P<fence>`{{3,}}(?!`)(?=[^`\n]*(?:\n|\Z))|~{{3,}})")
 _HTML = re.compile(
     r"[ ]{0,3}<(?:(?P<verbatim>script|pre|style|textarea)(?=[ \t>\r\n]|\Z)"
@@ -40,7 +40,9 @@ _TICKS = re.compile("`+")
 DIV_OPEN = re.compile(r":{3,}[ \t]*+(?P<attributes>\{[^\n]*?\}|[^\s{}:][^\s{}]*+)[ \t]*+:*+[ \t]*+\r?(?=\n|\Z)")
 DIV_CLOSE = re.compile(r":{3,}[ \t]*\r?(?=\n|\Z)")
 SPECIAL = re.compile(rf"{_PREFIX}(?:```|~~~|<[!?A-Za-z]|\\begin\{{)")
-_SPECIAL_NEXT = re.compile(rf"\n(?={SPECIAL.pattern})")
+BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
+# The end of a paragraph, with the blank lines after it, or a line in it that may open a region.
+_STOP = re.compile(rf"\n(?:(?P<end>[ \t]*+\r?(?:\n{BLANKS.pattern}|\Z))|(?={SPECIAL.pattern}))")
 _IN_DIV = re.compile(rf"\n(?=:::|{SPECIAL.pattern})")
 _HEADING_LINE = re.compile(r"#{1,6}(?:[ \t]|\r?\n)")
 _TIGHT = re.compile(r"\n(?=[^ \t\r\n])")
@@ -102,6 +104,7 @@ class Regions:
         self.text = text
         self.unclosed: dict[int, str] = {}
         self._dead: dict[str, list[tuple[int, int]]] = {}
+        self._has_comments = "<!--" in text
         self._tight = Forward(_TIGHT, text)
         self._divs: dict[int, int | None] = {}
         self._html: dict[int, int] | None = None
@@ -124,22 +127,32 @@ class Regions:
         return None
 
     def first(self, pos: int, stop: int) -> tuple[int, int] | None:
-        """Start and end of the first region that starts between `pos` and `stop` (a
-        paragraph, `pos` at its start), a fenced div only at `pos` itself."""
-        at_line = pos == 0 or self.text[pos - 1] == "\n"
-        if at_line and DIV_OPEN.match(self.text, pos) and (end := self.div_end(pos)):
-            return pos, end
-        at = pos if SPECIAL.match(self.text, pos) else self._next_special(pos, stop)
-        while at is not None:
-            if end := self.end(at):
-                return at, end
-            at = self._next_special(at, stop)
-        end = self._comment_end(pos, stop)
-        return (stop, end) if end else None
+        """Start and end of the first region that starts between `pos` and `stop` (of a line
+        or a paragraph), a fenced div only at `pos` itself."""
+        start, end, is_region = self.next_end(pos, stop)
+        return (start, end) if is_region else None
 
-    def _next_special(self, pos: int, stop: int) -> int | None:
-        found = _SPECIAL_NEXT.search(self.text, pos, stop)
-        return found.end() if found else None
+    def next_end(self, pos: int, stop: int) -> tuple[int, int, bool]:
+        """Start and end of the first region in the paragraph at `pos` (of which `stop` is
+        the end at most), a fenced div only at `pos` itself, and True. Where there is none:
+        the paragraph's end, that of the blank lines after it, and False."""
+        text = self.text
+        if text.startswith(":::", pos) and self._opens_div(pos) and (end := self.div_end(pos)):
+            return pos, end, True
+        if SPECIAL.match(text, pos) and (end := self.end(pos)):
+            return pos, end, True
+        found = _STOP.search(text, pos, stop)
+        while found and found["end"] is None:
+            if end := self.end(found.end()):
+                return found.end(), end, True
+            found = _STOP.search(text, found.end(), stop)
+        at, after = (found.start() + 1, found.end()) if found else (stop, stop)
+        if self._has_comments and (end := self._comment_end(pos, at)):
+            return at, end, True
+        return at, after, False
+
+    def _opens_div(self, pos: int) -> bool:
+        return (pos == 0 or self.text[pos - 1] == "\n") and DIV_OPEN.match(self.text, pos) is not None
 
     def _fence_end(self, pos: int, found: re.Match[str]) -> int | None:
         fence, prefix = found["fence"], found["prefix"]
@@ -167,7 +180,8 @@ class Regions:
         """Whether what opens at `pos` is known not to be closed: the same, as long or
         shorter, was not closed from there or from before. (Divs are paired ahead of
         the parser, so that questions also go back.)"""
-        return any(pos >= at and length >= least for at, least in self._dead.get(key, ()))
+        known = self._dead.get(key)
+        return known is not None and any(pos >= at and length >= least for at, least in known)
 
     def _bury(self, key: str, pos: int, length: int = 0) -> None:
         known = self._dead.get(key, [])

@@ -129,16 +129,16 @@ def blocks_to_tree(blocks: Sequence[Block]) -> MarkdownTree:
     current: HeadingNode = root
     waiting: list[MetadataBlock] = []
     for block in blocks:
-        if isinstance(block, HeaderBlock):
-            root.metadata.append(block)
-        elif isinstance(block, MetadataBlock):
-            waiting.append(block)
+        if isinstance(block, TextBlock):
+            current.children.append(TextNode(waiting, current, block))
+            waiting = []
         elif isinstance(block, HeadingBlock):
             current = _add_section(current, block, waiting)
             waiting = []
-        elif isinstance(block, TextBlock):
-            current.children.append(TextNode(waiting, current, block))
-            waiting = []
+        elif isinstance(block, HeaderBlock):
+            root.metadata.append(block)
+        elif isinstance(block, MetadataBlock):
+            waiting.append(block)
     if waiting:
         current.children.append(TextNode(waiting, current, None))
     return root
@@ -167,12 +167,15 @@ def tree_to_blocks(tree: MarkdownTree) -> list[Block]:
 
 def traverse(tree: Node | None) -> Iterator[Node]:
     """All nodes in the order of the document (a section before what is in it)."""
-    stack: list[Node] = [tree] if tree is not None else []
+    stack: list[Iterator[Node]] = [iter([tree] if tree is not None else [])]
     while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, HeadingNode):
-            stack.extend(reversed(node.children))
+        for node in stack[-1]:
+            yield node
+            if isinstance(node, HeadingNode):
+                stack.append(iter(node.children))
+                break
+        else:
+            stack.pop()
 
 
 def traverse_post(tree: Node | None) -> Iterator[Node]:

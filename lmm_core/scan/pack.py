@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import inf
+from typing import NamedTuple
 
 from .seams import GOOD, NO_FRAME, Frame, Limits, Seams, Unit, sentence_ends
 
@@ -14,8 +14,7 @@ TOLERANCE = 8
 SMALLEST = 16  # of the size: smaller units are joined before the best packing is looked for
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of a text, `text[start:end]`, with what is repeated: `frame`, and the text
     from `overlap` to the start (`overlap` is the start where there is none). `size`: of
     the part in its frame."""
@@ -65,7 +64,7 @@ class _Packer:
         self.overlap = overlap
         self.size = max(1, limits.size - overlap)
         self.sizes = [unit.size for unit in units]
-        self.full = [limits.full(unit) for unit in units]
+        self.full = [limits.full(unit) for unit in units] if limits.count is len else self.sizes
         self.before = [limits.count(unit.frame.before) if unit.frame.before else 0 for unit in units]
         self.after = [limits.count(unit.frame.after) + 1 if unit.frame.after else 0 for unit in units]
 
@@ -91,7 +90,7 @@ class _Packer:
         count, wanted, most = len(self.units), self.size, self.limits.max_size
         sizes, full, afters = self.sizes, self.full, self.after
         enough, spare = wanted + wanted // TOLERANCE, wanted // TOLERANCE
-        cuts = [*(unit.cost for unit in self.units[:-1]), 0.0]
+        cuts = [unit.cost for unit in self.units[:-1]] + [0.0]
         costs = [0.0] + [inf] * count
         came = [0] * (count + 1)
         for first in range(count):
@@ -146,7 +145,7 @@ class _Packer:
             if not size or size > self.overlap:
                 continue
             if self._is_sure(size + piece.size) or self._fits_with(at, piece):
-                return replace(piece, overlap=at)
+                return piece._replace(overlap=at)
         return piece
 
     def _repeated(self, at: int, piece: Piece) -> int:

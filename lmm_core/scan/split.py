@@ -197,23 +197,25 @@ class Source:
     `starts` are the positions where the blocks start."""
 
     def __init__(self, texts: Sequence[Block]) -> None:
-        sources = [_bare(text) for text in texts]
+        sources = [_bare(text) if text.source[:1] in _LEADS else text.source for text in texts]
         for at, source in enumerate(sources[:-1]):
             if source.endswith("\n\n") or ends_blank(source) or _follows(texts[at], texts[at + 1]):
                 continue
             sources[at] += "\n" if source.endswith("\n") else "\n\n"
         self.text = "".join(sources)
         self.starts = list(accumulate(map(len, sources[:-1]), initial=0))
-        ends = accumulate((source.count("\n") for source in sources[:-1]), initial=0)
-        self._lines = [text.line - before for text, before in zip(texts, ends, strict=True)]
-        self._last = (0, 0)  # a position, and how many lines end before it
+        self._lines = [text.line for text in texts]
+        self._last = (-1, 0, 0)  # a block, a position in it, and its line
 
     def line(self, pos: int) -> int:
         """The line in the file of the character at `pos`."""
-        last, ends = self._last
-        ends += self.text.count("\n", last, pos) if last <= pos else -self.text.count("\n", pos, last)
-        self._last = pos, ends
-        return self._lines[bisect_right(self.starts, pos) - 1] + ends
+        block = bisect_right(self.starts, pos) - 1
+        known, last, line = self._last
+        if block != known:
+            last, line = self.starts[block], self._lines[block]
+        line += self.text.count("\n", last, pos) if last <= pos else -self.text.count("\n", pos, last)
+        self._last = block, pos, line
+        return line
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """The first and the last line of a part, without the blank lines around it."""
@@ -232,14 +234,12 @@ class Source:
         return ChunkBlock(source, first, last, len(repeated), closing)
 
 
-_LEADS = frozenset({"", BOM, " ", "\t", "\r", "\n"})
+_LEADS = frozenset({"", BOM, " ", "\t", "\r", "\n"})  # what sources begin with that may not be bare
 
 
 def _bare(block: Block) -> str:
     """A block's source without the byte-order mark and the blank lines before it."""
     source = block.source
-    if source[:1] not in _LEADS:
-        return source  # as most are
     if source.startswith(BOM) and block.line == 1 + count_lead(source):
         lead = len(source) - len(source.lstrip(BOM + " \t\r\n"))
         source = source[:lead].replace(BOM, "") + source[lead:]

@@ -1,6 +1,7 @@
 """Counting tokens without waiting for the network."""
 
 import hashlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,12 @@ def test_without_any_variable_the_folder_for_temporary_files_is_looked_at(tmp_pa
 
 
 # Estimates
+
+
+@often
+@given(st.text(st.characters(max_codepoint=127)))
+def test_a_token_for_each_sign_and_for_each_six_letters_of_a_word(text):
+    assert estimate_tokens(text) == len(re.findall(r"\w{1,6}|[^\w\s]", text))
 
 
 @pytest.mark.parametrize(
