@@ -196,7 +196,7 @@ class _Parser:
     def _text_end(self, pos: int) -> int:
         """Position after the text block whose first line starts at `pos`, and after the
         blank lines that follow it."""
-        first = pos
+        first = self._definition_under(pos) or pos
         while True:
             stop, after, is_region = self.regions.next_end(pos, self.size)
             if (at := self.text.find("\n:::", pos, stop) + 1) and DIV_OPEN.match(self.text, at):
@@ -212,6 +212,11 @@ class _Parser:
             if _DEFINITION.match(self.text, after):
                 first = after
             pos = after
+
+    def _definition_under(self, pos: int) -> int:
+        """Where the definition of the term at `pos` starts, in the line below it; else 0."""
+        below = self.text.find("\n", pos) + 1
+        return below if below and _DEFINITION.match(self.text, below) else 0
 
     def _starts_block(self, pos: int) -> bool:
         char = self.text[pos]

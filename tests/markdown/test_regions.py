@@ -127,7 +127,9 @@ def test_inline_html_opens_nothing():
     assert titles("<b>bold\n\n# yes\n\n</b>\n") == ["yes"]
 
 
-@pytest.mark.parametrize("item", ["- item", "1. item", "(@) item", "[^1]: note", "term\n\n:   definition"])
+@pytest.mark.parametrize(
+    "item", ["- item", "1. item", "(@) item", "[^1]: note", "term\n\n:   definition", "term\n: definition"]
+)
 def test_headings_in_items_are_text(item):
     text = f"{item}\n\n    # no heading\n\n# yes\n"
     assert titles(text) == ["yes"]

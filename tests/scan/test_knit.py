@@ -157,6 +157,11 @@ def test_rag_only_divs_go(opened):
     assert knitted(f"# A\n\n{opened}\nGone.\n\n## No section\n::::\n\nStays.\n") == "# A\n\nStays.\n"
 
 
+@pytest.mark.parametrize("term", ["Term\n:   is", "Term\n  ~ is", "Term\n\n:   is", "Term\r\n: is"])
+def test_a_rag_only_div_in_a_definition_goes(term):
+    assert knitted(f"{term}\n\n    ::: exercise\n    Gone.\n    :::\n\n    Stays.\n") == f"{term}\n\n    Stays.\n"
+
+
 @pytest.mark.parametrize("lead", ["", "\n", "\ufeff", "\ufeff\n", "\r\n"])
 def test_a_rag_only_div_at_the_very_start_goes(lead):
     assert "Gone" not in knitted(f"{lead}::: exercise\nGone.\n:::\n\nStays.\n")
