@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .retrieve.tools import Tools
 
 FOLDER = ".md_index"
+WORKERS = 4  # processes that cut texts at most: each takes about 35 MB, and storing is slower than four of them
 README = 100_000  # characters of a README in which its heading is looked for
 
 
@@ -51,8 +52,8 @@ def index_markdown(
     progress: Callable[[int], None] = lambda count: None,
 ) -> Awaitable[Indexed]:
     """See `crawl.indexer.index_folder`; the name is the folder's where none is given, the
-    description its README's first heading, texts are cut by one process a core. To be
-    awaited."""
+    description its README's first heading, texts are cut by one process a core,
+    by four at most. To be awaited."""
     from .crawl.indexer import index_folder
 
     return index_folder(
@@ -63,7 +64,7 @@ def index_markdown(
         partial(encoder_for, project, models),
         ignore,
         max_fibers,
-        os.cpu_count() or 1,
+        min(os.cpu_count() or 1, WORKERS),
         expect,
         progress,
     )

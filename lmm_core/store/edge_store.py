@@ -4,13 +4,20 @@
 there when that file is. The engine logs what it is told before it does it, so what was
 written survives the process; what it cannot survive is a full disk (it writes through
 memory maps: SIGBUS), so room is looked for before each batch.
+
+What is written lies in one segment that the engine holds in memory. So after every
+`SEGMENT` points it is made one that lies in files alone, and the shard is closed, which
+lets go of both: memory does not grow with the collection.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import shutil
+import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -30,10 +37,12 @@ RECORD = "collection.json"
 FORMAT = 1
 BATCH = 256  # points in one operation
 PAGE = 1000  # points of a scroll that are read at once
-FLUSH_AFTER = 16_384  # points: what is logged and not flushed is done again when opening
+SEGMENT = 32_768  # points that are written to one segment; what is not flushed by then is done again when opening
 NO_VECTOR = "none"  # the engine wants a vector where a collection is to have none; it stays empty
 ALL = 1_000_000  # more values of a key than there are
-INDEX_ABOVE = 256 * 1024  # KB of one vector. Below, looking at all is exact and fast: 100,000 x 384 takes 14 ms
+IN_MEMORY = 4_000  # KB of one vector: a segment that has more is made one that lies in files
+REMOVED = 0.2  # of a segment: when so much was removed, it is made anew while points are written
+TIDY = 0.02  # the same when all is written: the IDF is wrong by so much at most
 SPARE = 64 * 1024 * 1024  # bytes that stay free on the disk
 
 
@@ -47,7 +56,7 @@ class EdgeStore:
         self._alone = threading.RLock()
         self._shards: dict[str, EdgeShard] = {}
         self._records: dict[str, dict[str, Any]] = {}
-        self._unflushed: dict[str, int] = {}
+        self._unsettled: Counter[str] = Counter()  # points that are written and not settled
         self._outdated: set[str] = set()
         self._closed = False
         if folder.exists():
@@ -95,10 +104,10 @@ class EdgeStore:
         path = self._path(name)
         shutil.rmtree(path, ignore_errors=True)  # left there by a process that was ended while it made or removed one
         (path / "shard").mkdir(parents=True)
-        shard = edge.EdgeShard.create(str(path / "shard"), _edge_config(spec))
-        kinds = {"keyword": edge.PayloadSchemaType.Keyword, "integer": edge.PayloadSchemaType.Integer}
+        shard = edge.EdgeShard.create(str(path / "shard"), _edge_config(spec, REMOVED))
+        kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
         for key, kind in indexes.items():
-            shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind]))
+            shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind](memory=edge.Memory.Cold)))
         shard.flush()
         self._shards[name] = shard
 
@@ -122,8 +131,12 @@ class EdgeStore:
 
     def _forget(self, name: str) -> None:
         """Close a shard."""
-        self._unflushed.pop(name, None)
+        del self._unsettled[name]
         self._outdated.discard(name)
+        self._let_go(name)
+
+    def _let_go(self, name: str) -> None:
+        """Close a shard that is opened again when it is wanted."""
         if shard := self._shards.pop(name, None):
             shard.close()
 
@@ -138,7 +151,10 @@ class EdgeStore:
             for batch in in_batches(fitting, BATCH):
                 self._check_room(sum(map(_size, batch)))
                 shard.update(edge.UpdateOperation.upsert_points([_edge_point(point, edge) for point in batch]))
-                self._flush_at_times(name, shard, len(batch))
+                self._unsettled[name] += len(batch)
+            if shard.info().segments_count > 1:  # a point may have been replaced in one that lies in files
+                self._outdated.add(name)
+            self._settle_at_times(name)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
         """Put whole payloads in place of those of the points with these ids; ids that are
@@ -152,7 +168,8 @@ class EdgeStore:
                 for record in shard.retrieve(list(batch), False, False):
                     payload = dict(wanted[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
-                self._flush_at_times(name, shard, len(batch))
+                self._unsettled[name] += len(batch)
+            self._settle_at_times(name)
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove points; ids that are not there do not matter."""
@@ -162,14 +179,28 @@ class EdgeStore:
             for batch in in_batches([checked_id(at) for at in ids], PAGE):
                 self._check_room(0)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
-                self._flush_at_times(name, shard, len(batch))
+                self._unsettled[name] += len(batch)
                 self._outdated.add(name)
+            self._settle_at_times(name)
 
-    def _flush_at_times(self, name: str, shard: EdgeShard, written: int) -> None:
-        self._unflushed[name] = self._unflushed.get(name, 0) + written
-        if self._unflushed[name] >= FLUSH_AFTER:
-            shard.flush()
-            self._unflushed[name] = 1  # there is something to tidy up at the end
+    def _settle_at_times(self, name: str) -> None:
+        if self._unsettled[name] >= SEGMENT:
+            self._settle(name, REMOVED)
+            self._unsettled[name] = 1  # there is something to tidy up at the end
+
+    def _settle(self, name: str, removed: float) -> None:
+        """Make what is written a segment in files alone, where it is much, make anew those
+        of which more than such a share was removed, and close the shard."""
+        self._shards[name].flush()
+        self._let_go(name)
+        if self._has_room_to_copy(name):
+            self._loaded(name, removed).optimize()
+            self._let_go(name)
+        _give_back_memory()
+
+    def _has_room_to_copy(self, name: str) -> bool:
+        size = sum(file.stat().st_size for file in self._path(name).rglob("*") if file.is_file())
+        return shutil.disk_usage(self.folder).free > SPARE + 2 * size
 
     def _check_room(self, size: int) -> None:
         """Raise StoreError where the disk is nearly full. A point takes about three times
@@ -207,16 +238,15 @@ class EdgeStore:
         """The best points, the best first; equal ones in the order of their ids."""
         with self._shard(name, "searched") as shard:
             if name in self._outdated and self._spec(name).sparse:
-                shard = self._opened_again(name)
+                shard = self._without_removed(name)
             return run_search(search, self._spec(name), _Searching(shard, search.where))
 
-    def _opened_again(self, name: str) -> EdgeShard:
-        """A shard whose IDF counts removed points no longer: the engine counts them until
-        a shard is opened."""
-        self._shards[name].flush()
-        unflushed = self._unflushed.get(name, 0)
-        self._forget(name)
-        self._unflushed[name] = unflushed
+    def _without_removed(self, name: str) -> EdgeShard:
+        """A shard whose IDF counts removed points no longer, but for a few: the engine counts
+        them until a segment is made anew."""
+        self._settle(name, TIDY)
+        self._unsettled[name] = 0
+        self._outdated.discard(name)
         return self._loaded(name)
 
     def count(self, name: str, where: Where | None = None) -> int:
@@ -237,26 +267,18 @@ class EdgeStore:
     # Opening and closing
 
     def close(self) -> None:
-        """Let the folder go. What was removed is tidied up first, where it is much; a
-        vector of more than 256 MB is indexed, which takes minutes."""
+        """Let the folder go. What was written is tidied up first."""
         with self._alone:
             self._closed = True
             try:
                 for name in list(self._shards):
                     with _told(f"the collection {name!r} in {self.folder} cannot be closed"):
-                        self._tidy(name)
+                        if self._unsettled[name]:
+                            self._settle(name, TIDY)
                         self._forget(name)
             finally:
                 self._shards.clear()
                 self._lock.release()
-
-    def _tidy(self, name: str) -> None:
-        if not self._unflushed.get(name):
-            return
-        self._shards[name].flush()
-        size = sum(file.stat().st_size for file in self._path(name).rglob("*") if file.is_file())
-        if shutil.disk_usage(self.folder).free > SPARE + 2 * size:
-            self._shards[name].optimize()
 
     @contextmanager
     def _shard(self, name: str, what: str) -> Iterator[EdgeShard]:
@@ -267,12 +289,13 @@ class EdgeStore:
             with _told(f"the collection {name!r} in {self.folder} cannot be {what}"):
                 yield self._shards.get(name) or self._loaded(name)
 
-    def _loaded(self, name: str) -> EdgeShard:
+    def _loaded(self, name: str, removed: float = REMOVED) -> EdgeShard:
         import qdrant_edge as edge
 
         try:
             with _told(""):
-                self._shards[name] = edge.EdgeShard.load(str(self._path(name) / "shard"))
+                config = _edge_config(self._spec(name), removed)
+                self._shards[name] = edge.EdgeShard.load(str(self._path(name) / "shard"), config)
         except StoreError as error:
             raise StoreError(
                 f"the collection {name!r} in {self.folder} is damaged: remove {self._path(name)} and index again "
@@ -314,21 +337,35 @@ def _checked_record(record: Any, path: Path) -> dict[str, Any]:
     raise StoreError(f"{path} is of another version of this program: remove {path.parent} and index again")
 
 
-def _edge_config(spec: VectorSpec) -> EdgeConfig:
+def _edge_config(spec: VectorSpec, removed: float) -> EdgeConfig:
+    """What the engine is told of a collection. removed: of a segment, the share of removed
+    points above which it is made anew. Segments in files are read where they lie (cold),
+    and there is no graph of dense vectors: looking at all is exact, and fast (100,000 x 384
+    takes 14 ms)."""
     import qdrant_edge as edge
 
+    cold, no_graph = edge.Memory.Cold, edge.HnswIndexConfig(0, 100, IN_MEMORY)
     most_similar = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
-    dense = {name: edge.EdgeVectorParams(size, edge.Distance.Cosine) for name, size in spec.dense.items()}
-    multi = {
-        name: edge.EdgeVectorParams(size, edge.Distance.Cosine, multivector_config=most_similar)
-        for name, size in spec.multi.items()
+    dense = {
+        name: edge.EdgeVectorParams(
+            size, edge.Distance.Cosine, multivector_config=multi, hnsw_config=no_graph, memory=cold
+        )
+        for sizes, multi in ((spec.dense, None), (spec.multi, most_similar))
+        for name, size in sizes.items()
     }
     # Edge wants a vector in every collection: points of one without any have none for this
-    sparse = spec.sparse or (() if dense or multi else ("none",))
+    sparse = spec.sparse or (() if dense else (NO_VECTOR,))
     return edge.EdgeConfig(
-        vectors=dense | multi,
-        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for name in sparse},
-        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=INDEX_ABOVE, default_segment_number=1),
+        vectors=dense,
+        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=cold) for name in sparse},
+        optimizers=edge.EdgeOptimizersConfig(
+            deleted_threshold=removed,
+            vacuum_min_vector_number=1,
+            default_segment_number=1,
+            max_segment_size=IN_MEMORY,  # KB, of segments that are put together
+            indexing_threshold=IN_MEMORY,
+        ),
+        id_tracker_memory=cold,
     )
 
 
@@ -395,6 +432,12 @@ def _numbers(vector: Vector) -> int:
 def _length(payload: Mapping[str, Any]) -> int:
     """About how many bytes a payload takes."""
     return sum(len(key) + (4 * len(value) if isinstance(value, str) else 200) for key, value in payload.items())
+
+
+def _give_back_memory() -> None:
+    """What the engine's threads have freed goes back to the system; glibc would keep it."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
 
 
 @contextmanager

@@ -330,8 +330,12 @@ def random_searches(count):
         )
 
 
-def test_all_places_find_the_same_in_the_same_order(tmp_path):
+@pytest.mark.parametrize("segment", [None, 50], ids=["one segment", "many"])
+def test_all_places_find_the_same_in_the_same_order(tmp_path, monkeypatch, segment):
     """Of points with many twins, written twice in part, and in part removed."""
+    if segment:
+        monkeypatch.setattr(edge_store, "SEGMENT", segment)
+        monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
     points, newer, searches = random_points(400), random_points(400, seed=2), list(random_searches(30))
     found = {}
     with ExitStack() as using:
@@ -513,10 +517,22 @@ def test_a_killed_process_loses_nothing_that_was_written(tmp_path):
         store.close()
 
 
-def test_a_process_that_is_killed_while_it_writes_leaves_whole_points(tmp_path):
+SETTLING = """
+from lmm_core.store import edge_store
+edge_store.SEGMENT, edge_store.IN_MEMORY = 300, 1
+for at in range(1000, 9000, 100):
+    store.upsert('notes', [point(n, words=[n % 99]) for n in range(at, at + 100)])
+"""
+
+
+@pytest.mark.parametrize(
+    "forever",
+    ["while True: store.upsert('notes', [point(n, words=[n % 99]) for n in range(1000, 9000)])", SETTLING],
+    ids=["one segment", "many"],
+)
+def test_a_process_that_is_killed_while_it_writes_leaves_whole_points(tmp_path, forever):
     """At any moment: what upsert has returned for is there, of the rest each point is whole or not there."""
-    forever = "while True: store.upsert('notes', [point(n, words=[n % 99]) for n in range(1000, 9000)])"
-    for wait in (0.0, 0.1):
+    for wait in (0.0, 0.1, 0.3):
         with run(WRITES.replace("MORE", forever), tmp_path / "index") as writer:
             while writer.stdout.readline().strip() != "written":
                 pass
@@ -524,7 +540,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_whole_points(tmp_path):
             writer.kill()
         store = open_store(LocalStorage(tmp_path / "index"))
         found = list(store.scroll("notes"))
-        assert len(found) == store.count("notes") >= 700
+        assert len(found) == len(set(ids(found))) == store.count("notes") >= 700
         assert all("n" in each.payload for each in found)
         assert ids(store.search("notes", Search({"content": near(9), "words": Sparse([9], [1.0])}, 3)))
         store.drop("notes")
@@ -637,6 +653,63 @@ def test_a_folder_much_changed_is_tidied_up(tmp_path):
     assert [(each.id, round(each.score, 4)) for each in store.search("notes", words)] == before
     assert store.count("notes") == 1000
     store.close()
+
+
+def test_a_folder_of_an_earlier_version_is_used_as_it_is(tmp_path, monkeypatch):
+    def earlier(spec, removed):
+        import qdrant_edge as edge
+
+        dense = {"content": edge.EdgeVectorParams(DIMENSIONS, edge.Distance.Cosine)}
+        several = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
+        multi = {"parts": edge.EdgeVectorParams(DIMENSIONS, edge.Distance.Cosine, multivector_config=several)}
+        words = {"words": edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
+        optimizers = edge.EdgeOptimizersConfig(indexing_threshold=256 * 1024, default_segment_number=1)
+        return edge.EdgeConfig(dense | multi, words, optimizers=optimizers)
+
+    points, searches = random_points(300), list(random_searches(10))
+    found = {}
+    for name, config in (("earlier", earlier), ("now", edge_store._edge_config)):
+        with monkeypatch.context() as patched:
+            patched.setattr(edge_store, "_edge_config", config)
+            store = open_store(LocalStorage(tmp_path / name))
+            store.create("notes", SPEC, {}, INDEXES)
+            store.upsert("notes", points[:200])
+            store.close()
+        monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+        store = open_store(LocalStorage(tmp_path / name))
+        store.upsert("notes", points[150:])
+        store.delete("notes", [each.id for each in points[:50]])
+        found[name] = [store.search("notes", search) for search in searches]
+        assert store.count("notes") == 250
+        store.close()
+    assert found["earlier"] == found["now"]
+
+
+MEASURED = """
+import sys
+from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store import edge_store
+from tests.store.points import *
+edge_store.SEGMENT = 4096
+store = open_store(LocalStorage(sys.argv[1]))
+store.create("notes", VectorSpec(sparse=("words",)), {}, {"docid": "keyword"})
+for at in range(0, 28_672, 512):
+    words = [[n % 997 + 1000 * word for word in range(150)] for n in range(at, at + 512)]
+    payloads = [{"docid": str(n // 20), "text": "x" * 1000} for n in range(at, at + 512)]
+    points = [Point(key(n), {"words": point(n, words[n - at]).vectors["words"]}, payloads[n - at]) for n in range(at, at + 512)]
+    store.upsert("notes", points)
+    if at + 512 in (8_192, 28_672):
+        print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("RssAnon")), flush=True)
+store.close()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_does_not_grow_with_the_collection(tmp_path):
+    with run(MEASURED, tmp_path / "index") as process:
+        first, last = (int(line) / 1000 for line in process.communicate(timeout=300)[0].split())
+    assert last - first < 15, f"{first:.0f} MB, then {last:.0f} MB"
 
 
 def test_a_folder_can_be_used_by_many_threads(tmp_path):
