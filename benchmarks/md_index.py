@@ -131,9 +131,9 @@ def run_command(command: str, folder: Path) -> tuple[float, float, float, dict[s
         known = psutil.Process(process.pid)
         while process.poll() is None:
             used = [_memory(one) for one in [known, *_children(known)]]
-            own = max(own, sum(rss - shared for rss, shared in used))
-            mapped = max(mapped, sum(rss for rss, _ in used))
-            time.sleep(0.05)
+            own = max(own, sum(alone for alone, _ in used))
+            mapped = max(mapped, sum(share for _, share in used))
+            time.sleep(0.2)
         assert process.stdout is not None
         return time.perf_counter() - start, own / MB, mapped / MB, json.loads(process.stdout.read())
 
@@ -146,12 +146,13 @@ def _children(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _memory(process: psutil.Process) -> tuple[int, int]:
-    """What is resident, and what of it is shared (bytes)."""
+    """What is its own, neither shared nor a file's (bytes), and its part of all that is resident,
+    of which processes that share something have each a part."""
     try:
-        used = process.memory_info()
+        plain, full = process.memory_info(), process.memory_full_info()
     except psutil.Error:
         return 0, 0
-    return used.rss, getattr(used, "shared", 0)
+    return plain.rss - getattr(plain, "shared", 0), getattr(full, "pss", plain.rss)
 
 
 def print_runs(folder: Path, files: int, megabytes: float) -> None:
