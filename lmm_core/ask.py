@@ -16,7 +16,7 @@ from .models.sources import FASTEMBED, STAND_IN, ModelError, known_sources
 from .project import Project
 from .quarto import QuartoError, find_inputs
 from .retrieve.answer import Conversation
-from .retrieve.library import Library, RetrieveError
+from .retrieve.library import Lender, Library, RetrieveError
 from .retrieve.queries import Expander, KeywordQueries, ModelQueries
 from .retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from .retrieve.retriever import Retriever
@@ -116,13 +116,18 @@ class SharedLibrary:
         if self._library is not None:
             self._library.store.close()
 
-    async def close(self) -> None:
-        """Let the index and the models go."""
-        if self._watching is not None:
-            self._watching.cancel()
+    async def release(self) -> None:
+        """Let the index go at once: for who then keeps the event loop from going on, and has
+        nothing to do with the index until the next `use`."""
         if self._opening is not None:
             await asyncio.wait([self._opening])
             self._let_go()
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def close(self) -> None:
+        """Let the index and the models go."""
+        await self.release()
         await self.models.close()
 
 
@@ -136,7 +141,7 @@ def _metadata(store: VectorStore, collection: str) -> dict[str, Any] | None:
 
 
 def conversation(
-    project: Project, models: Models, library: Library, with_model: bool = True, tools: Tools | None = None
+    project: Project, models: Models, library: Lender, with_model: bool = True, tools: Tools | None = None
 ) -> Conversation:
     """A conversation about a library, as `[ask]` says. with_model: whether a model may be
     asked; without one (or where none is configured), the best passages are the answer. Raises

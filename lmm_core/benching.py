@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from .index import Upload, encode_files
-from .logging import ListLogger, LoggerBase
+from .logging import ListLogger, LoggerBase, printable
 from .markdown.blocks import MarkdownError
 from .markdown.files import load_markdown
 from .model_pool import Models
@@ -199,8 +199,9 @@ def _read_jsonl(text: str, name: str) -> Iterator[Asked]:
 
 
 def _asked(question: object, section: object, place: str) -> Asked:
-    if not isinstance(question, str) or not question.strip():
+    question = printable(" ".join(question.split())).strip() if isinstance(question, str) else ""
+    if not question:
         raise QuestionsError(f"{place}: a question is missing")
     if not isinstance(section, str | None):
         raise QuestionsError(f"{place}: the section should be a text, not {section!r:.60}")
-    return Asked(" ".join(question.split()), (section or "").strip(), place)
+    return Asked(question, (section or "").strip(), place)

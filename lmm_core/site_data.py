@@ -50,11 +50,22 @@ _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
 _RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
 _SOFT_BREAK = re.compile(r"(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
-_NOT_READ = re.compile(  # rules of tables and marks of captions, citations, shortcodes, marks of footnotes, raw text
-    r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*\n|^[ \t]*(?:Table)?:[ \t]+|"
-    r"[ \t]*\[[^\[\]]*@[\w:.-][^\[\]]*\]|\{\{<.*?>\}\}|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\}",
+# Rules and lines between parts, marks of captions, definitions of links, citations, shortcodes,
+# marks of footnotes, raw text.
+_NOT_READ = re.compile(
+    r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
+    r"^[ \t]*(?:Table)?:[ \t]+|^ {0,3}\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
+    r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|\{\{<.*?>\}\}|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\}",
     re.M,
 )
+_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on a line of its own, or on several
+_QUOTED = re.compile(r"^ {0,3}(?:>[ \t]?)+", re.M)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+([^\n]*)(?:\n|\Z)", re.M)
+_HARD_BREAK = re.compile(r"\\\n")
+_LINK = re.compile(  # not in code and formulas, but with code in it
+    r"(`[^`\n]*`|\$[^$\n]+\$)|(?<![\w\]])!?\[([^\[\]^][^\[\]]*)\](?:\[[^\[\]^]*\]|\([^()\s]*\))"
+)
+_AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+|[\w.+-]+@[\w.-]+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,14 +217,24 @@ def _passage(passage: Passage) -> Any:
 def plain_text(markdown: str) -> str:
     """A markdown text as it is read: no fences, attributes, citations, link targets and
     marks. Formulas and code stay."""
+    pieces = split_fences(without_fences(markdown))
+    unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
     parts = []
-    for is_code, piece in split_fences(without_fences(markdown)):
+    for is_code, piece in split_fences(unquoted):
         if is_code:
             parts.append("" if _RAW.match(piece) else _FENCE.sub("", piece))
         else:
-            lines = _SOFT_BREAK.sub(" ", _NOT_READ.sub("", piece)).split("\n")
-            parts.append("\n".join(map(plain_title, lines)) + "\n")
+            parts.append("\n".join(map(plain_title, _plain_lines(piece))) + "\n")
     return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip()
+
+
+def _plain_lines(text: str) -> list[str]:
+    """The lines of a text without code, those that belong together joined."""
+    text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
+    text = _LINK.sub(lambda found: found[1] or found[2], _NOT_READ.sub("", text))
+    text = _AUTOLINK.sub(r"\1", text)
+    text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
+    return _SOFT_BREAK.sub(" ", text).split("\n")
 
 
 class _Ids(HTMLParser):
@@ -275,10 +296,10 @@ def _parts(rows: Iterable[str]) -> Iterator[str]:
 
 
 def _mark(rows: Sequence[list[Any]], documents: Sequence[Sequence[str]], page: str) -> str:
-    """What tells the states of a page apart. The page has it, too: data that are older or
-    newer than the page are noticed by it."""
+    """What tells the states of a page apart, "" where nothing of it is in the data. The page
+    has it, too: data that are older or newer than the page are noticed by it."""
     own = [row for row in rows if documents[row[0]][0] == page]
-    return hashlib.blake2b(_json(own).encode(), digest_size=4).hexdigest()
+    return hashlib.blake2b(_json(own).encode(), digest_size=4).hexdigest() if own else ""
 
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:

@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
+from lmm_core.store.places import LocalStorage, open_store
 from tests.commands import BIN, write
+from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.test_conversation import Terminal, wait_for
@@ -168,7 +170,8 @@ def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed, monkeypat
         wait_for(lambda: "(stopped)" in terminal.read())
         server.pause = 0
         os.write(terminal.screen, b"And the mean?\r")
-        wait_for(lambda: "\n[1] " in terminal.read())
+        wait_for(lambda: terminal.read().count("? \x1b") == 3)
+        assert "\n[1] " in terminal.seen
         terminal.press_ctrl_c()
         assert terminal.end() == 0, terminal.seen
     assert terminal.seen.count("seven") == 1
@@ -200,3 +203,67 @@ def test_titles_and_files_cannot_steer_the_terminal():
     lmm("index -q .")
     assert "[1] a.md:1\n" in ask("zebras")[0]
     assert "\x1b" not in ask("walruses")[0] + ask("--no-model walruses")[0] + ask("'A red elephant of mine?'")[0]
+
+
+def test_others_can_index_while_a_session_waits_for_a_question(indexed, monkeypatch):
+    def index():
+        return subprocess.run([BIN / "lmm", "index", "-q", "."], capture_output=True, text=True)
+
+    write("config.toml", "[ask]\nqueries = 'keywords'\n")
+    with ModelServer(reply="Stripes confuse flies [1].") as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        terminal = Terminal("lmm ask")
+        wait_for(lambda: "? " in terminal.read())
+        os.write(terminal.screen, b"When does the mean mislead?\r")
+        wait_for(lambda: terminal.read().count("? \x1b") == 2)
+        write("zebras.md", "# Zebras\n\nZebras have stripes, and stripes confuse the flies that bite.\n")
+        assert (index().returncode, index().stderr) == (0, "")
+        os.write(terminal.screen, b"And the zebras?\r")
+        wait_for(lambda: terminal.read().count("? \x1b") == 3)
+        os.write(terminal.screen, b"\x04")
+        assert terminal.end() == 0, terminal.seen
+        asked = [message["content"] for message in server.requests[-1]["messages"]]
+    assert "zebras.md:3" in asked[-1]
+    assert asked[1:3] == ["When does the mean mislead?", "Stripes confuse flies [1]."]
+
+
+def test_a_session_goes_on_after_a_question_while_another_has_the_index(indexed, monkeypatch):
+    terminal = Terminal("lmm ask")
+    wait_for(lambda: "? " in terminal.read())
+    other = open_store(LocalStorage(".lmm/index"))
+    os.write(terminal.screen, b"What is a residual?\r")
+    wait_for(lambda: "is in use by another process" in terminal.read() and terminal.seen.count("? \x1b") == 2)
+    other.close()
+    os.write(terminal.screen, b"What is a residual?\r")
+    wait_for(lambda: "[1] " in terminal.read())
+    os.write(terminal.screen, b"\x04")
+    assert terminal.end() == 1, terminal.seen
+
+
+def test_a_session_about_a_type_that_is_not_there_does_not_begin(indexed):
+    out, said = ask("--type riddle", stdin="What is a residual?\nAnd the mean?\n", status=1)
+    assert (out, said.count("of the type 'riddle'")) == ("", 1)
+
+
+def test_a_budget_that_nothing_fits_into_is_said(indexed):
+    assert ask("--no-model --budget 50 residuals")[0] == "(nothing of what was found fits into so few tokens)\n"
+    assert ask("--no-model zzz")[0] == "(nothing was found)\n"
+
+
+def test_a_session_without_an_input_ends(indexed):
+    done = subprocess.run("lmm ask <&-", shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "Ctrl-D ends this")
+
+
+def test_the_queries_of_a_question_are_embedded_in_one_request(monkeypatch):
+    write("config.toml", "[embeddings]\nencoding = 'hybrid'\ndense_model = 'openai/other'\n")
+    write("notes.md", "# Zebras\n\nZebras have stripes.\n")
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        lmm("index -q notes.md")
+        before = len(server.requests)
+        asked = json.loads(ask("--no-model --json 'Why do zebras have stripes?'")[0])
+    assert asked["queries"] == ["Why do zebras have stripes?", "zebras stripes"]
+    assert [body["input"] for body in server.requests[before:]] == [asked["queries"]]

@@ -180,7 +180,9 @@ def test_ten_sections_are_shown():
     assert len(measured()["encodings"][0]["sections"]) == 12
 
 
-@pytest.mark.parametrize(("least", "status"), [("0.25", 0), ("0.26", 1), ("0", 0), ("1", 1), ("80", 2), ("x", 2)])
+@pytest.mark.parametrize(
+    ("least", "status"), [("0.25", 0), ("0.26", 1), ("0", 0), ("1", 1), ("nan", 1), ("80", 2), ("x", 2)]
+)
 def test_exit_status_under_a_least_hit5(least, status, notes):
     _, told = lmm(f"bench notes.md --min-hit5 {least}", status)
     assert ("hit@5 of bm25 is 0.250, below" in told) == (status == 1)
@@ -277,6 +279,16 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.said.append(data)
+
+
+def test_titles_and_questions_cannot_steer_the_terminal():
+    write("notes.md", f"# A \x07bell\n\nThe bell is one {LONG}\n\n# Zebras\n\nThe zebra is one {LONG}\n")
+    asked = {"question": "Where \ud800does the \x07walrus sleep?", "section": "notes.md#a-bell"}
+    write("s.jsonl", json.dumps(asked))
+    shown, said = lmm("bench notes.md --questions s.jsonl --html page.html")
+    assert "A bell\n    Where does the walrus sleep?\n" in shown
+    assert "\x07" not in shown + said
+    assert "Where does the walrus sleep?" in text("page.html")
 
 
 def test_the_page_escapes_all_texts_and_needs_nothing_else():

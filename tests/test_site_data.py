@@ -363,6 +363,26 @@ def test_the_text_as_it_is_read():
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        ("Words.\n\n***\n", "Words."),
+        ("One.\n\n* * *\n\nTwo.\n", "One.\n\nTwo."),
+        ("## Why *n*? {.unnumbered}\nSince\nit is.\n", "Why n?\n\nSince it is."),
+        ("> ## Tip\n>\n> Quoted\n> *words*.\n>\n> ```\n> x = 1 # one\n> ```\n", "Tip\n\nQuoted words.\n\nx = 1 # one"),
+        ("![The data of @tukey1977, drawn.](a.svg){#fig-a}", "The data of @tukey1977, drawn."),
+        ("See [the book][b], `m[1][0]`, $m[1][0]$.\n\n[b]: https://a.org 'B'\n", "See the book, m[1][0], $m[1][0]$."),
+        ("[The `match` flow](a.md), [`b`](b.md#c)", "The match flow, b"),
+        ("Is it[^1][^2] so?", "Is it so?"),
+        ("See <https://a.org/b>.", "See https://a.org/b."),
+        ("$$\na_1 &= b \\\\\n- c &= *d*\n$$\n", "$$ a_1 &= b \\\\ - c &= *d* $$"),
+        ("One\\\ntwo", "One\n\ntwo"),
+    ],
+)
+def test_marks_are_not_read(source, read):
+    assert plain_text(source) == read
+
+
 def test_identifiers_of_a_page():
     assert element_ids("<p id=a><b ID='b'>id=\"c\"</b><!-- <i id='d'> --><script>'<p id=\"e\">'</script>") == {"a", "b"}
 

@@ -1,7 +1,9 @@
 """`lmm toc` and `lmm cards`, on the sample book."""
 
 import json
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -107,6 +109,12 @@ def test_a_file_is_not_written_over():
     write("notes.md", "::: exercise\nWhat is it?\n:::\n")
     assert "written over itself" in lmm("cards notes.md -o notes.md", status=2)[1]
     assert "No such file or directory" in lmm("cards notes.md -o no/where.md", status=1)[1]
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no device that is always full")
+def test_a_full_disk_is_told(sample_book):
+    done = subprocess.run("lmm cards sample-book --format csv > /dev/full", shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "standard output: No space left on device\n")
 
 
 def test_what_a_package_needs_is_missing(monkeypatch, sample_book):

@@ -19,12 +19,12 @@ from ..models.sources import ModelError
 from ..project import Project
 from ..store.chunks import SUMMARY
 from .find import relative, searched_project
-from .shared import Told, json_option, leave, print_json, warn, with_library
+from .shared import Told, json_option, leave, print_json, warn, with_shared_library
 
 if TYPE_CHECKING:
+    from ..ask import SharedLibrary
     from ..retrieve.answer import Answer, Conversation
     from ..retrieve.context import Source
-    from ..retrieve.library import Library
     from ..retrieve.tools import Tools
 
 PROMPT = "? "
@@ -86,7 +86,7 @@ def ask(
     project = replace(project, ask=asked)
     models, logger = Models(model, warn=warn), Told()
 
-    async def work(library: Library) -> None:
+    async def work(library: SharedLibrary) -> None:
         tools = Tools(library)
         async with _markdown_folders(tools, project, models):
             talk = conversation(project, models, library, not no_model, tools)
@@ -94,9 +94,9 @@ def ask(
             if question is not None:
                 await reader.answer(question)
             else:
-                await _session(reader, talk, logger)
+                await _session(reader, library, logger)
 
-    with_library(project, models, work, logger)
+    with_shared_library(project, models, work, logger)
     leave(logger)
 
 
@@ -115,43 +115,68 @@ async def _markdown_folders(tools: Tools, project: Project, models: Models) -> A
         await indexes.close()
 
 
-async def _session(reader: _Reader, talk: Conversation, logger: Told) -> None:
-    """Questions of a person, or of a file's lines, until there are no more."""
-    material = await talk.retriever.library.material()
-    by = talk.asker.model.name if talk.asker else "no model: the best passages are the answer"
-    click.echo(f"{len(material.documents)} documents, {len(material.sections)} sections; {by}", err=True)
-    if material.kinds:
-        click.echo(_kinds_to_ask_for(sorted(material.kinds)), err=True)
-    click.echo("Ctrl-D ends this", err=True)
-    while (question := _next_question()) is not None:
+async def _session(reader: _Reader, library: SharedLibrary, logger: Told) -> None:
+    """Questions of a person, or of a file's lines, until there are no more. While one is waited
+    for, others (`lmm index`) can have the index."""
+    from ..retrieve.library import RetrieveError
+    from ..store.vector_store import StoreError
+
+    await _greet(reader, library)
+    while (question := await _next_question(library)) is not None:
         if question.strip():
             try:
                 stopped = await _until_ctrl_c(reader.answer(question))
                 click.echo("\n(stopped)" if stopped else "")
-            except ModelError as error:
+            except (StoreError, ModelError, RetrieveError) as error:
                 logger.error(str(error))
 
 
+async def _greet(reader: _Reader, library: SharedLibrary) -> None:
+    """What there is to ask, and who answers. Raises UnknownKind where a type is asked for that
+    is not there."""
+    from ..retrieve.retriever import known_kind
+
+    async with library.use() as opened:
+        material = await opened.material()
+    known_kind(reader.kind, material)
+    asker = reader.talk.asker
+    by = asker.model.name if asker else "no model: the best passages are the answer"
+    click.echo(f"{len(material.documents)} documents, {len(material.sections)} sections; {by}", err=True)
+    if material.kinds:
+        click.echo(_kinds_to_ask_for(sorted(material.kinds)), err=True)
+    click.echo("Ctrl-D ends this", err=True)
+
+
 async def _until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
-    """Do some work, which Ctrl-C stops, and nothing else; returns whether it did."""
+    """Do some work, which Ctrl-C stops, and nothing else; returns whether it was pressed."""
     task = asyncio.ensure_future(work)
-    loop = asyncio.get_running_loop()
-    before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(task.cancel))
+    loop, pressed = asyncio.get_running_loop(), False
+
+    def stop(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+        loop.call_soon_threadsafe(task.cancel)
+
+    before = signal.signal(signal.SIGINT, stop)
     try:
         await asyncio.wait([task])
     finally:
         signal.signal(signal.SIGINT, before)
     if not task.cancelled():
         task.result()  # raises what went wrong
-    return task.cancelled()
+    return pressed
 
 
 def _kinds_to_ask_for(kinds: Sequence[str]) -> str:
     return printable(f"types of material to ask for: {' '.join(f'*{kind}*' for kind in kinds)}")
 
 
-def _next_question() -> str | None:
+async def _next_question(library: SharedLibrary) -> str | None:
     """A line of standard input; None at its end, and where Ctrl-C ends the waiting for it."""
+    if await _until_ctrl_c(library.release()):
+        return None
+    if sys.stdin is None:  # it is closed
+        return None
     if sys.stdin.isatty():
         click.echo(click.style(PROMPT, bold=True), err=True, nl=False)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's would wait for the line
@@ -198,13 +223,15 @@ class _Reader:
 
     async def _look(self, question: str) -> None:
         """The context alone."""
+        from ..retrieve.answer import shown_context
+
         found, context = await self.talk.look(question, self.kind)
         if self.as_json:
             sources = [_source_as_json(source) for source in context.sources]
             print_json({"question": question, "queries": found.queries, "context": context.text,
                         "tokens": context.tokens, "sources": sources})  # fmt: skip
         else:
-            click.echo(printable(context.text) or "(nothing was found)")
+            click.echo(printable(shown_context(found, context)))
 
     def _close(self, answer: Answer) -> None:
         """What stands below an answer."""

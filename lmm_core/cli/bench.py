@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..logging import counted
+from ..logging import counted, printable
 from ..markdown.files import save_markdown
 from ..model_pool import Models
 from ..project import Project
@@ -116,7 +116,7 @@ def _judge(report: Report, least: float | None, logger: Told) -> None:
 
     first = report.results[0]
     reached = hit_at(first.outcomes, 5)
-    if least is not None and reached < least:
+    if least is not None and not reached >= least:  # so nan is not reached either
         logger.error(f"hit@5 of {first.encoding} is {reached:.3f}, below {least:g}")
 
 
@@ -192,15 +192,15 @@ def is_missed(outcome: Outcome) -> bool:
 
 
 def _print_section(section: Section, outcomes: Sequence[Outcome], project: Project) -> None:
-    click.echo(f"\n{relative(project.root / section.source)}:{section.line_start}  ", nl=False)
-    click.echo(click.style(" > ".join(section.titles), bold=True))
+    place = printable(f"{relative(project.root / section.source)}:{section.line_start}")
+    click.echo(f"\n{place}  {click.style(printable(' > '.join(section.titles)), bold=True)}")
     for one in filter(is_missed, outcomes):
-        click.echo(f"    {one.labelled.question}")
-        click.echo(f"      {shown_rank(one.rank)}", nl=False)
+        click.echo(printable(f"    {one.labelled.question}"))
+        told = shown_rank(one.rank)
         if one.first is not None:
             place = f"{relative(project.root / one.first.source)}:{one.first.line_start}"
-            click.echo(f"; first is {place}  {' > '.join(one.first.titles)}", nl=False)
-        click.echo()
+            told += f"; first is {place}  {' > '.join(one.first.titles)}"
+        click.echo(printable(f"      {told}"))
 
 
 def shown_rank(rank: int | None) -> str:

@@ -54,14 +54,18 @@ async def _serve(project: Project, host: str, port: int, model: str, token: str,
 
     models = ServedModels(model, project.serve.concurrency, _say)
     by = models.check(project)
-    log = QuestionLog(questions) if questions else None
+    try:
+        log = QuestionLog(questions) if questions else None
+    except OSError as error:
+        raise OSError(f"cannot write {questions}: {error.strerror}") from None
     answers = Answers(project, models, SharedLibrary(project, models), _say, log)
     names = Names.of(host, project.serve.hosts, project.serve.origins)
     app = make_app(answers, names, token, own_page(packaged_extension() / "ask"))
     try:
         listening = listen(host, port)
     except OSError as error:
-        raise OSError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+        why = (error.strerror or str(error)).partition(" (while ")[0]
+        raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
         _say(f"{by}; at {address_of(listening)}")
         await make_server(app, project.serve.proxies).serve(sockets=[listening])

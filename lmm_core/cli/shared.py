@@ -24,6 +24,7 @@ from ..models.sources import ModelError
 from ..project import ConfigError, Project, load_project
 
 if TYPE_CHECKING:
+    from ..ask import SharedLibrary
     from ..retrieve.library import Library
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts that nobody else reaches
@@ -275,24 +276,35 @@ def told(work: Coroutine[Any, Any, Result], logger: Told, *errors: type[Exceptio
         return None
 
 
-def with_library(
-    project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: Told
+def with_shared_library(
+    project: Project, models: Models, work: Callable[[SharedLibrary], Awaitable[Result]], logger: Told
 ) -> Result | None:
-    """What comes of work on the project's index; None where it cannot be done, which is told."""
-    from ..ask import open_library
+    """What comes of work that uses the project's index from time to time; None where it cannot
+    be done, which is told."""
+    from ..ask import SharedLibrary
     from ..retrieve.library import RetrieveError
 
     async def opened() -> Result:
+        library = SharedLibrary(project, models)
         try:
-            library = await open_library(project, models)
-            try:
-                return await work(library)
-            finally:
-                library.store.close()
+            return await work(library)
         finally:
-            await models.close()
+            await library.close()
 
     return told(opened(), logger, RetrieveError)
+
+
+def with_library(
+    project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: Told
+) -> Result | None:
+    """What comes of work on the project's index, which is open for it; None where it cannot be
+    done, which is told."""
+
+    async def lent(shared: SharedLibrary) -> Result:
+        async with shared.use() as library:
+            return await work(library)
+
+    return with_shared_library(project, models, lent, logger)
 
 
 def cost(models: Models | None, began: float) -> str:

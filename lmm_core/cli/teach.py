@@ -151,7 +151,7 @@ def _write(made: list[Card], form: str, name: str, output: Path | None, root: Pa
             text = cards_to_csv(made) if form == "csv" else cards_to_markdown(made, name)
             _save(text, output)
     except OSError as error:
-        logger.error(f"{output}: {error.strerror or error}")
+        logger.error(f"{output or 'standard output'}: {error.strerror or error}")
         return
     if output is not None:
         click.echo(f"{output}: {_count(made)}", err=True)

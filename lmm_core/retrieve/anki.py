@@ -51,9 +51,13 @@ def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> N
         package = genanki.Package(deck, media_files=[str(file) for file in images.files.values()])
         made = Path(folder) / "made.apkg"
         package.write_to_file(str(made))
-        partial = path.with_name(f".{path.name}.part")
-        shutil.copyfile(made, partial)
-        partial.replace(path)
+        target = path.resolve()  # where it is a link, what that leads to
+        partial = target.with_name(f".{target.name}.part")
+        try:
+            shutil.copyfile(made, partial)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 @cache

@@ -102,7 +102,7 @@ class Conversation:
         """The answer to a question that has been looked up; the rest as `ask`."""
         show = show or (lambda part: None)
         if self.asker is None:
-            answer = stand_in_answer(question, found, context, self.retriever.library.language)
+            answer = stand_in_answer(question, found, context)
             show(answer.text)
         else:
             answer = await _Turn(self, self.asker, found, context, show).answer(question)
@@ -115,7 +115,7 @@ class Conversation:
             "system": self.system or TEACH,
             "kind": OF_KIND.format(kind=found.kind) if found.kind else "",
             "tools": USE_TOOLS if self.tools and self.tool_calls else "",
-            "context": context.text or "(nothing was found)",
+            "context": shown_context(found, context),
             "question": question[:MOST_CHARACTERS],
         }
         asked = ANSWER.request(values)
@@ -132,6 +132,12 @@ class Conversation:
             said = Message("assistant", answered or NO_ANSWER)  # servers refuse an empty one
             kept = [Message("user", asked[:MOST_CHARACTERS]), said, *kept]
         return kept
+
+
+def shown_context(found: Found, context: Context) -> str:
+    """A context's text; why it has none, where it has none."""
+    nothing = "nothing of what was found fits into so few tokens" if found.passages else "nothing was found"
+    return context.text or f"({nothing})"
 
 
 @dataclass
@@ -287,14 +293,14 @@ def _nearest(found: Found) -> tuple[Ranked, ...]:
 # Without a model
 
 
-def stand_in_answer(question: str, found: Found, context: Context, language: str = "") -> Answer:
+def stand_in_answer(question: str, found: Found, context: Context) -> Answer:
     """The passages that fit best: of each the sentences that have most of the question's
     words; of material of a type that was asked for, all. (An exercise that was not asked for
     is taken where there is nothing else: it may hold its solution.) It understands nothing:
     where too few of the question's words are in them (half are enough where they stand in
     titles or annotated questions), it says that the notes do not answer."""
-    encoder = Bm25Encoder(language)
-    asked = set(encoder.encode_query(keyword_form(found.text, language)).indices)
+    encoder = Bm25Encoder(found.language)
+    asked = set(encoder.encode_query(keyword_form(found.text, found.language)).indices)
     plain = [source for source in context.sources if not source.kinds] or context.sources
     had = {source.number: _words_had(source, found, asked, encoder) for source in plain}
     ranked = sorted(plain, key=lambda source: -sum(had[source.number].values()))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ..store.collection import aqueries
 from ..store.encoding import Encoder
@@ -79,6 +80,15 @@ class Library:
         where = Where({"type": kind}) if kind and only else None
         found = await aqueries(self.store, self.collection, self.encoder, texts, limit, where, kind)
         return [[passage for point in points if (passage := _found(point, material))] for points in found]
+
+
+class Lender(Protocol):
+    """Lends a library for a question or a call: a `Library` itself, or what opens it for that."""
+
+    def use(self) -> AbstractAsyncContextManager[Library]:
+        """The library, to be used within the block. Raises StoreError, ModelError and
+        RetrieveError."""
+        ...
 
 
 def _found(point: ScoredPoint, material: Material) -> Passage | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..models.sources import ModelError
 from ..store.collection import understand
-from .library import Library, RetrieveError
+from .library import Lender, Library, RetrieveError
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
 from .rank import Ranked, fuse, rank_sections
@@ -20,7 +20,8 @@ RERANKED = 20  # passages at most
 @dataclass(frozen=True)
 class Found:
     """What a question has led to: `text` is the question without type keywords, `kind` the
-    type that one of them asks for ("" for none), passages and sections the best first."""
+    type that one of them asks for ("" for none), passages and sections the best first;
+    `language` is that of the material, see `Library.language`."""
 
     question: str
     text: str
@@ -29,14 +30,15 @@ class Found:
     passages: tuple[Passage, ...]
     sections: tuple[Ranked, ...]
     material: Material
+    language: str = ""
 
 
 @dataclass
 class Retriever:
-    """Retrieves from a library. What a model or a reranker cannot do is told to `warn`, and
-    is done without it."""
+    """Retrieves from a library, which is lent for one question at a time. What a model or a
+    reranker cannot do is told to `warn`, and is done without it."""
 
-    library: Library
+    library: Lender
     expander: Expander = field(default_factory=KeywordQueries)
     reranker: Reranker = field(default_factory=NoReranker)
     warn: Callable[[str], None] = lambda message: None
@@ -45,18 +47,21 @@ class Retriever:
         """What fits a question. kind: a type of material that is asked for, as a keyword in
         the question (`*exercise*`) does: no other is found then; earlier: what was asked before
         it. Raises StoreError, ModelError, and RetrieveError, also where there is no such type."""
-        material = await self.library.material()
+        async with self.library.use() as library:
+            return await self._retrieve(library, question, kind, earlier)
+
+    async def _retrieve(self, library: Library, question: str, kind: str, earlier: Sequence[str]) -> Found:
+        material, language = await library.material(), library.language
         asked = understand(question, list(material.kinds))
         kind = known_kind(kind, material) or asked.type
-        queries = await self._expand(asked.text, earlier)
-        found = await self.library.search(queries, HITS, kind, only=bool(kind))
+        queries = await self._expand(asked.text, language, earlier)
+        found = await library.search(queries, HITS, kind, only=bool(kind))
         best = fuse(found, material)
         best = [*await self._rerank(asked.text, best[:RERANKED]), *best[RERANKED:]]
         sections = rank_sections(found, material, best)
-        return Found(question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material)
+        return Found(question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material, language)
 
-    async def _expand(self, question: str, earlier: Sequence[str]) -> list[str]:
-        language = self.library.language
+    async def _expand(self, question: str, language: str, earlier: Sequence[str]) -> list[str]:
         try:
             return await self.expander.expand(question, language, earlier)
         except ModelError as error:

@@ -52,6 +52,8 @@ _NUMBERS = _by_word(
         cette uno una questa questo il el le das esta este""",
         1.5: "anderthalb eineinhalb",
         2: "two couple both zwei beide beiden deux due dos",
+        2.5: "zweieinhalb",
+        3.5: "dreieinhalb",
         3: "three few drei trois tre tres",
         4: "four vier quatre quattro cuatro",
         5: "five fünf cinq cinque cinco",
@@ -76,6 +78,10 @@ _AMONG = frozenset("and und et e y of free more whole full freie freien ganze ga
 _AND = frozenset("and und et e y".split())
 _EACH = frozenset("per each every pro am je jeden jede par chaque al alla ogni por cada".split())
 _UNTIL = frozenset("in dans fra tra en".split())
+_CLOCK = re.compile(r"(?<![\d:.,])(\d{1,2}) ?(?:h ?([0-5]\d)(?: ?min\w*)?|:([0-5]\d) ?h\w*)\b", re.I)  # 1h30, 1:30 h
+_AND_A_HALF = re.compile(
+    r"(\d+|[^\W\d_]+)(?:\s+|')(hours?|heures?|or[ae]|horas?)\s+(?:and a half|et demie?|e mezz[ao]|y media)\b", re.I
+)
 _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['-][^\W\d_]+)*|[^\w\s]")
 
 
@@ -104,7 +110,7 @@ class _Named(NamedTuple):
 def read_time(sentence: str) -> StudyTime:
     """How much time a sentence names. Hours beside days (`two hours a day`) are those of each
     session; hours alone are divided into sessions of two at most."""
-    words = _WORD.findall(sentence[:2_000].replace("’", "'"))
+    words = _WORD.findall(_spelled(sentence[:2_000]))
     named = [one for at in range(len(words)) if (one := _named(words, at)) is not None]
     named = _without_deadline(words, named)
     gone = {at for one in named for at in range(one.start, one.end)}
@@ -120,6 +126,18 @@ def read_time(sentence: str) -> StudyTime:
         return StudyTime(min(max(int(count), 1), MOST_SESSIONS), length, first.name, understood, rest)
     count = min(-(-int(minutes) // SESSION), MOST_SESSIONS)
     return StudyTime(count, minutes / count if count else 0, "session", understood, rest)
+
+
+def _spelled(sentence: str) -> str:
+    """A sentence with one spelling of what has several: `1.5 hours`, `1 h 30 min`."""
+
+    def half_more(found: re.Match[str]) -> str:
+        word, unit = found.groups()
+        return f"{_number(word) + 0.5:g} {unit}" if _number(word) else f"{word} 1.5 {unit}"
+
+    sentence = re.sub(r"(\d) ?½", r"\1.5", sentence.replace("’", "'"))
+    sentence = _CLOCK.sub(lambda found: f"{found[1]} h {found[2] or found[3]} min", sentence)
+    return _AND_A_HALF.sub(half_more, sentence)
 
 
 def _named(words: Sequence[str], at: int) -> _Named | None:

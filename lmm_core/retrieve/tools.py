@@ -14,16 +14,15 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, partial
-from typing import Annotated, Any, Protocol, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 from ..models.sources import ModelError
 from ..store.vector_store import StoreError
 from .context import merge, repeated
-from .library import Library, RetrieveError
+from .library import Lender, Library, RetrieveError
 from .passages import Material, Passage, Section
 from .retriever import Retriever, kinds_there
 
@@ -44,15 +43,6 @@ _TYPES: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float
 class ToolError(Exception):
     """What keeps a tool from doing what was asked, in a sentence for the agent that says
     what to do."""
-
-
-class Lender(Protocol):
-    """Lends a library for one call: a `Library` itself, or what opens it for the call."""
-
-    def use(self) -> AbstractAsyncContextManager[Library]:
-        """The library, to be used within the block. Raises StoreError, ModelError and
-        RetrieveError."""
-        ...
 
 
 # What the arguments are

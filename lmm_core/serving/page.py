@@ -14,6 +14,7 @@ HTML = """\
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Ask the notes</title>
 <link rel="stylesheet" href="box/ask.css">
 </head>

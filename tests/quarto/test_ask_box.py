@@ -240,6 +240,17 @@ def test_data_that_are_older_than_the_page(tab):
     assert "The search is of February 3, 2024; this page has changed since." in page.locator("dialog").inner_text()
 
 
+def test_a_page_of_which_nothing_is_in_the_data(tab):
+    """It has not changed since."""
+    site = make_site("# A\n\nWords.\n")
+    write("empty.md", "")
+    write("_site/empty.html", "<html lang=en><head><title>E</title></head><body></body></html>")
+    assert post_render({}, Path(), ListLogger()) == 0
+    page = opened(tab(), (site / "empty.html").as_uri())
+    assert search(page, "words").count() == 1
+    assert page.locator(".lmm-ask-notices p").count() == 0
+
+
 def test_data_that_are_missing(tab):
     site = make_site("# A\n\nWords.\n")
     (site / "lmm-ask" / "data.js").unlink()
@@ -281,6 +292,26 @@ def test_a_phone(tab, book):
     box = page.locator("dialog").bounding_box()
     assert (box["x"], box["width"]) == (0, 360)
     assert page.evaluate("document.querySelector('.lmm-ask-body').scrollWidth") <= 360
+
+
+def test_a_phone_where_the_page_is_too_wide(tab):
+    site = make_site('# A\n\n<div style="width: 600px">Wide</div>\n' + "\nWords.\n" * 90)
+    page = tab(has_touch=True, is_mobile=True)
+    page.set_viewport_size({"width": 360, "height": 640})
+    page.goto((site / "notes.html").as_uri())
+    button = page.get_by_role("button", name="Search the notes")
+    button.wait_for()
+    assert page.evaluate("innerWidth") > 400  # more than is seen
+    box = button.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 360
+    page.mouse.wheel(0, 700)
+    page.wait_for_function("visualViewport.offsetTop > 100")  # what is seen is not the top of what is fixed
+    page.keyboard.press("/")
+    page.wait_for_selector("dialog[data-ready]")
+    seen = "[visualViewport.offsetTop, innerWidth, innerHeight, document.querySelector('dialog').getBoundingClientRect().height]"
+    page.wait_for_function(f"JSON.stringify({seen}) === '[0,360,640,640]'")
+    page.keyboard.press("Escape")
+    assert page.evaluate("scrollY") > 100  # where it was
 
 
 def test_print_and_motion(tab, book):
@@ -505,6 +536,42 @@ def test_accessibility_of_an_answer(answering, request):
     assert page.evaluate(VIOLATIONS) == []
 
 
+REPLY = """1. Draw
+   - of *size* n
+     as above
+   - compute
+2. Repeat, see [1, 2] and [1–2], not [1, 9]
+
+| n | SE |
+|---|:--:|
+| `4` | a \\| b [2] |
+
+> Quoted
+> **words**
+
+|x| is no table."""
+
+
+def test_how_replies_are_set(answering):
+    page, _ = answering("whole")
+    made = page.evaluate(
+        """reply => {
+            const cite = (number) => (number > 2 ? null : Object.assign(document.createElement("a"), { innerText: `[${number}]` }));
+            const all = document.createElement("div");
+            all.append(...window.lmmAsk.markdown(reply, cite));
+            return all.innerHTML;
+        }""",
+        REPLY,
+    )
+    assert made == (
+        "<ol><li>Draw<ul><li>of <em>size</em> n\nas above</li><li>compute</li></ul></li>"
+        "<li>Repeat, see <a>[1]</a>, <a>[2]</a> and <a>[1]</a>–<a>[2]</a>, not [1, 9]</li></ol>"
+        '<div class="lmm-ask-table" tabindex="0"><table><tr><th>n</th><th>SE</th></tr>'
+        "<tr><td><code>4</code></td><td>a | b <a>[2]</a></td></tr></table></div>"
+        "<blockquote><p>Quoted\n<strong>words</strong></p></blockquote><p>|x| is no table.</p>"
+    )
+
+
 def test_replies_that_would_run(answering):
     page, _ = answering("whole")
     put(page, "<img src=x onerror=\"document.title='run'\">")
@@ -614,6 +681,13 @@ def test_a_page_without_data(tab):
         page.get_by_text("A note.").wait_for()
         page.get_by_role("tab", name="Contents").click()
         assert "In <i>short</i>." in page.locator("#lmm-ask-contents").inner_text()
+        page.get_by_role("tab", name="Search").click()
+        page.get_by_role("button", name="Notes", exact=True).click()  # what is found is an exercise
+        search(page, "means")
+        page.wait_for_selector(".lmm-ask-nothing")
+        assert page.locator(".lmm-ask-hits li").count() == 0
+        search(page, "")
+        page.wait_for_selector(".lmm-ask-hits:not(.lmm-ask-nothing)", state="attached")
 
 
 def test_a_server_that_goes_down(answering):

@@ -177,6 +177,14 @@ def test_a_package():
     assert "[image: A die.]" in notes[made[0].id][0][1]
 
 
+def test_a_package_is_written_where_a_link_leads_to():
+    Path("decks").mkdir()
+    Path("dice.apkg").symlink_to("decks/mine.apkg")
+    assert package(cards(NOTES))[0]
+    assert Path("dice.apkg").is_symlink()
+    assert [path.name for path in Path("decks").iterdir()] == ["mine.apkg"]
+
+
 def test_a_package_made_again_has_the_same_notes():
     before, after = package(cards(NOTES))[0], package(cards(NOTES.replace("One of six", "One of 6")))[0]
     assert before.keys() == after.keys()

@@ -410,6 +410,17 @@ def test_an_idle_one_lets_the_index_go(notes, monkeypatch):
     run(work())
 
 
+def test_one_that_is_released_lets_the_index_go_at_once_and_is_used_again(notes):
+    async def work():
+        async with shared(notes) as (library, tools):
+            await tools.call("search", {"query": "oak"})
+            await library.release()
+            _take(notes)  # in the event loop's own thread: nothing else can let it go
+            return await tools.call("search", {"query": "oak"})
+
+    assert run(work())["passages"]
+
+
 def test_a_call_that_is_given_up_leaves_the_index_to_others(notes):
     async def work():
         async with shared(notes) as (_, tools):

@@ -107,7 +107,7 @@
   // Whether the data are of the state that this page is in.
   function checkAge() {
     const own = ask.about.documents.find(([page]) => page === ask.options.page);
-    if (!own || own[2] !== ask.options.mark) notice("age", t("older", date(ask.about.made)));
+    if ((own?.[2] || "") !== ask.options.mark) notice("age", t("older", date(ask.about.made)));
   }
 
   // The server
@@ -189,8 +189,13 @@
     if (!ask.about) return;
     const { terms, hits: found } = ask.search.search(field.value, kind);
     hits.replaceChildren(...found.map(hit));
-    if (terms.length) say(found.length ? t("found", found.length) : t("nothing"));
-    hits.classList.toggle("lmm-ask-nothing", terms.length > 0 && !found.length);
+    showCount(terms.length ? found.length : null);
+  }
+
+  // How many there are, for those who do not see it; none is shown; null: nothing was looked for.
+  function showCount(count) {
+    if (count !== null) say(count ? t("found", count) : t("nothing"));
+    hits.classList.toggle("lmm-ask-nothing", count === 0);
     hits.dataset.nothing = t("nothing");
   }
 
@@ -225,15 +230,20 @@
     clearTimeout(later);
     const query = field.value.trim();
     if (query) later = setTimeout(() => showThere(query), 250);
-    else hits.replaceChildren();
+    else {
+      hits.replaceChildren();
+      showCount(null);
+    }
   }
 
   async function showThere(query) {
     try {
-      const { hits: found = [] } = await answer.get("search", { q: query.slice(0, 1000), type: kind === "notes" ? "" : kind });
+      const own = kind === "notes"; // no type: the server sends others as well
+      const { hits: all = [] } = await answer.get("search", { q: query.slice(0, 1000), type: own ? "" : kind, k: own ? 20 : "" });
       if (field.value.trim() !== query) return;
+      const found = all.filter(({ kinds = [] }) => !own || !kinds.length);
       hits.replaceChildren(...found.map(foundThere));
-      say(found.length ? t("found", found.length) : t("nothing"));
+      showCount(found.length);
     } catch (error) {
       notice("server", error instanceof TypeError ? t("down") : error.message);
     }
