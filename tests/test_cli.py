@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -56,6 +57,19 @@ def test_a_name_in_a_message_steers_no_terminal():
     write("a\x1b[2J.md", "# A\n\n::: lmm\n```yaml\na: [\n```\n:::\n\ntext\n")
     done = run("lmm scan .")
     assert b"a[2J.md:6: " in done.stderr and b"\x1b" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full disk to write to")
+def test_a_full_disk_is_told_where_standard_output_goes_there():
+    write("notes.md", NOTES)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([BIN / "lmm", "scan", "notes.md"], stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, b"lmm: standard output: No space left on device\n")
+
+
+def test_signs_that_a_terminal_does_not_have_are_no_error():
+    write("notes.md", "# Zebra 斑马\n\nText.\n")
+    assert b"Zebra ??" in run("lmm scan notes.md", env={"PYTHONIOENCODING": "cp1252"}).stdout
 
 
 def test_rag_writes_and_then_has_nothing_to_do():

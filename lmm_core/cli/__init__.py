@@ -7,7 +7,9 @@ changed), 2 wrong usage.
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from importlib import import_module
 
 import click
@@ -60,5 +62,17 @@ def cli(context: click.Context) -> None:
 
 
 def main() -> None:
-    """The command `lmm`."""
-    cli()
+    """The command `lmm`. What a terminal's or pipe's encoding has no sign for is shown as `?`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        try:
+            cli()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:  # what a command can say more of, it has said
+        print(f"lmm: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        sys.stdout = None  # what is left in it cannot be written when Python ends, either
+        sys.exit(1)

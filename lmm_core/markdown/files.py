@@ -46,10 +46,14 @@ def load_markdown(path: Path) -> MarkdownFile:
 
 def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
     """Replace a file by a text, atomically: a new file in the same folder, synced,
-    then renamed over it. Permissions stay; where `path` is a link, its target is
+    then renamed over it (a device or a pipe is written to). Permissions stay; where `path` is a link, its target is
     written. With `read`, the file as it was read before, ChangedError is raised
     where it has changed on disk since, and nothing is written. Raises OSError."""
     target = Path(os.path.realpath(path))
+    if _is_stream(path, target):
+        with path.open("ab") as stream:
+            stream.write(text.encode("utf-8"))
+        return
     if target.exists() and not target.stat().st_mode & 0o222:
         raise PermissionError(errno.EACCES, "read-only: not written", str(path))
     data = text.encode("utf-8")
@@ -58,6 +62,13 @@ def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> No
     except OSError as error:  # which would name a file that nobody knows
         raise OSError(error.errno, error.strerror, str(path)) from error
     _sync_folder(target.parent)
+
+
+def _is_stream(path: Path, target: Path) -> bool:
+    """Whether a path is a device or pipe, or /dev/stdout, which may lead to a file."""
+    return (path.is_absolute() and path.parts[1:2] == ("dev",)) or (
+        target.exists() and not (target.is_file() or target.is_dir())
+    )
 
 
 def _replace(target: Path, data: bytes, read: MarkdownFile | None) -> None:

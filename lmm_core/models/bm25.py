@@ -7,6 +7,7 @@ makes them with, since importing fastembed itself takes longer than a search may
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -81,7 +82,8 @@ class Bm25Encoder:
         if len(self._stems) > _MOST_WORDS_KNOWN:
             self._stems.clear()
         stems, found = self._stems, []
-        for word in _WORD.findall(_SIGN.sub(" ", text).lower()):
+        composed = unicodedata.normalize("NFC", text)  # `é` as one sign, as it is typed
+        for word in _WORD.findall(_SIGN.sub(" ", composed).lower()):
             stem = stems.get(word)
             if stem is None:
                 stem = stems[word] = self._stem_of(word)

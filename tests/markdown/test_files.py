@@ -3,6 +3,8 @@
 import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -105,6 +107,17 @@ def test_nothing_is_left_where_writing_fails(tmp_path):
         save_markdown(tmp_path / "folder.md", "x")
     assert error.value.filename == str(tmp_path / "folder.md")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.md"]
+
+
+@posix
+def test_a_pipe_is_written_to_and_stays_one(tmp_path):
+    os.mkfifo(tmp_path / "pipe.md")
+    with ThreadPoolExecutor() as other:
+        read = other.submit((tmp_path / "pipe.md").read_bytes)
+        save_markdown(tmp_path / "pipe.md", "x")
+        assert read.result(10) == b"x"
+    save_markdown(Path(os.devnull), "x")
+    assert (tmp_path / "pipe.md").is_fifo() and Path(os.devnull).is_char_device()
 
 
 def test_a_text_that_utf8_cannot_hold_leaves_the_file_alone(notes, tmp_path):

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ def reference():
 @pytest.mark.parametrize("language", LANGUAGES.values())
 def test_vectors_are_those_of_fastembed(language, reference, corpora):
     texts = TEXTS + [path.read_text(encoding="utf-8")[:3000] for path in sorted(corpora.rglob("*.md"))[:20]]
+    texts = [unicodedata.normalize("NFC", text) for text in texts]
     encoder, other = Bm25Encoder(language), reference(language)
     for text, found, vector in zip(texts, encoder.encode(texts), other.embed(texts), strict=True):
         assert (found.indices, found.values) == (vector.indices.tolist(), vector.values.tolist()), text
@@ -58,8 +60,17 @@ def test_vectors_are_those_of_fastembed(language, reference, corpora):
 
 def test_a_language_without_a_list_is_fastembed_without_stems(reference):
     encoder, other = Bm25Encoder("pl"), reference("english", disable_stemmer=True)
-    assert [plain(found) for found in encoder.encode(TEXTS)] == [plain(vector) for vector in other.embed(TEXTS)]
+    texts = [unicodedata.normalize("NFC", text) for text in TEXTS]
+    assert [plain(found) for found in encoder.encode(texts)] == [plain(vector) for vector in other.embed(texts)]
     assert (encoder.name, encoder.language) == ("bm25/none", "none")
+
+
+@pytest.mark.parametrize("text", ["Käfer im Café", "Việt Nam", "한국어"])
+def test_an_accent_may_be_a_sign_of_its_own(text):
+    apart = unicodedata.normalize("NFD", text)
+    assert apart != text
+    assert Bm25Encoder("de").encode([apart]) == Bm25Encoder("de").encode([text])
+    assert Bm25Encoder("de").encode_query(apart) == Bm25Encoder("de").encode_query(text)
 
 
 @settings(max_examples=100, deadline=None)

@@ -88,7 +88,7 @@
     button.addEventListener("click", open);
     const bar = BARS.map((one) => document.querySelector(one)).find(Boolean);
     if (bar) bar.append(button);
-    button.classList.toggle("lmm-ask-corner", !bar || !button.checkVisibility());
+    button.classList.toggle("lmm-ask-corner", !bar || !button.getClientRects().length);
     if (button.classList.contains("lmm-ask-corner")) document.body.append(button);
     ask.button = button;
   }

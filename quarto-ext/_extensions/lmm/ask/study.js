@@ -52,10 +52,11 @@
 
   function entries(sections, length) {
     return el("ul", { class: "lmm-ask-contents" }, sections.map((section) => {
-      const kinds = Object.entries(Object.groupBy(section.passages.filter(({ kind }) => kind), ({ kind }) => kind));
+      const kinds = new Map();
+      for (const { kind } of section.passages) if (kind) kinds.set(kind, (kinds.get(kind) || 0) + 1);
       return el("li", { class: `lmm-ask-depth-${Math.min(section.depth, 4)}` },
         link(section), " ", length(section) ? el("small", {}, time(length(section))) : null,
-        kinds.map(([kind, all]) => el("span", { class: "lmm-ask-kind" }, all.length > 1 ? `${all.length} × ${kind}` : kind)),
+        [...kinds].map(([kind, count]) => el("span", { class: "lmm-ask-kind" }, count > 1 ? `${count} × ${kind}` : kind)),
         section.summary ? el("p", {}, section.summary) : null);
     }));
   }
