@@ -571,7 +571,9 @@ def command(folder, *options):
     process = subprocess.Popen([sys.executable, "-m", "lmm_core", "serve", "--port", "0", *options], cwd=folder,
                                stderr=subprocess.PIPE, text=True, env=dict(os.environ))  # fmt: skip
     try:
+        process.said = []
         for line in process.stderr:
+            process.said.append(line)
             if found := re.search(r"at http://127\.0\.0\.1:(\d+)/", line):
                 yield process, int(found[1])
                 return
@@ -598,6 +600,13 @@ def test_told_to_stop_it_finishes_its_answers(course, model):
         text += "".join(parts)
         assert said(events_in(text)) == "one two three four five six [1]" and events_in(text)[-1][0] == "done"
         process.wait(5)
+
+
+def test_at_its_start_it_says_what_can_be_asked(course, tmp_path):
+    with command(course) as (process, _):
+        assert process.said[0] == "1 document, 4 sections\n"
+    with command(tmp_path) as (process, _):
+        assert process.said[0] == "warning: nothing is indexed yet: lmm index FILES\n"
 
 
 @pytest.mark.slow

@@ -6,13 +6,18 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from ..logging import counted
 from ..models.sources import ModelError
 from ..project import TOKEN_VARIABLE, ConfigError, Project
 from .find import searched_project
 from .shared import LOOPBACK, needing, warn
+
+if TYPE_CHECKING:
+    from ..ask import SharedLibrary
 
 
 @click.command()
@@ -67,8 +72,23 @@ async def _serve(project: Project, host: str, port: int, model: str, token: str,
         why = (error.strerror or str(error)).partition(" (while ")[0]
         raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
+        await _say_what_is_there(answers.library)
         _say(f"{by}; at {address_of(listening)}")
         await make_server(app, project.serve.proxies).serve(sockets=[listening])
+
+
+async def _say_what_is_there(library: SharedLibrary) -> None:
+    """The size of the index; why it cannot be read is a warning, since that may change."""
+    from ..retrieve.library import RetrieveError
+    from ..store.vector_store import StoreError
+
+    try:
+        async with library.use() as opened:
+            there = await opened.material()
+    except (RetrieveError, StoreError, ModelError) as error:
+        _say(f"warning: {error}")
+    else:
+        _say(f"{counted(len(there.documents), 'document')}, {counted(len(there.sections), 'section')}")
 
 
 def _say(message: str) -> None:
