@@ -1,20 +1,24 @@
 """How much of what answers a question comes into the context for the model, and how long that takes.
 
-python benchmarks/ask.py [--encodings bm25 hybrid] [--budget 1000] [--runs 21]
+python benchmarks/ask.py [--encodings bm25 hybrid] [--rerank NAME …] [--budget 1000] [--runs 21]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import re
+import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean, median, pstdev
+from typing import Any
 
 from retrieval import (
     CORPORA,
@@ -32,20 +36,28 @@ from retrieval import (
 )
 from retrieval import questions as read_questions
 from tables import machine, print_table, say
+from texts import ROOT
 
-from lmm_core.ask import open_library
+from lmm_core.ask import conversation, open_library
 from lmm_core.index import Upload
 from lmm_core.logging import ListLogger
 from lmm_core.model_pool import Models
-from lmm_core.project import IndexOptions, Project
+from lmm_core.models.chat import run
+from lmm_core.models.fastembed_embedder import FastEmbedder, models_folder
+from lmm_core.models.roles import ModelName
+from lmm_core.models.sources import ModelError, Source
+from lmm_core.project import AskOptions, ConfigError, IndexOptions, Project, load_project
 from lmm_core.retrieve.context import BUDGET, Context, build_context
 from lmm_core.retrieve.library import Library
+from lmm_core.retrieve.passages import Passage
 from lmm_core.retrieve.queries import Expander, KeywordQueries
+from lmm_core.retrieve.rerank import NoReranker, Reranker
 from lmm_core.retrieve.retriever import Found, Retriever
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import VectorStore
 
 ENCODINGS = ("bm25", "hybrid")
+NONE, LOOPBACK = "none", "loopback"  # a reranker, and the source of another
 CHUNKS = 20_000
 WANTED = 0.100  # seconds
 PARAGRAPHS, WORDS = 4, 30
@@ -82,6 +94,18 @@ class Bench:
             made += [[encoding, name, "yes" if whole else "no", *self.cells(found, whole)] for whole in (False, True)]
         await models.close()
         return made
+
+    async def reranked_rows(self, encoding: str, name: str, project: Project) -> list[list[str]]:
+        """Rows with a reranker, by the queries that are made without a model. Raises NotMeasured."""
+        library, models = await indexed(self.folder, self.store, encoding)
+        try:
+            reranker = Timed(reranker_of(project, name, models, library))
+            retriever = Retriever(library, KeywordQueries(), reranker)
+            found = [await retriever.retrieve(question.text) for question in self.asked]
+        finally:
+            await models.close()
+        taken = f"{1000 * median(reranker.seconds):.0f}"
+        return [[encoding, name, "yes" if whole else "no", *self.cells(found, whole), taken] for whole in (False, True)]
 
     def cells(self, found: Sequence[Found], whole: bool) -> list[str]:
         contexts = [build_context(one, self.budget, whole=whole) for one in found]
@@ -120,6 +144,86 @@ async def indexed(folder: Path, store: VectorStore, encoding: str) -> tuple[Libr
     models = Models(warn=say)
     await Upload(project, store, models, logger=ListLogger()).run(sorted(folder.glob("*.md")))
     return await open_library(project, models, store), models
+
+
+# Rerankers
+
+
+class NotMeasured(Exception):
+    """What keeps a reranker from being measured: `Retriever` would go on without it."""
+
+
+@dataclass
+class Timed:
+    """A reranker, and how long it took for each question."""
+
+    reranker: Reranker
+    seconds: list[float] = field(default_factory=list)
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """See `Reranker`. Raises NotMeasured."""
+        begun = time.perf_counter()
+        try:
+            found = await self.reranker.rerank(question, passages)
+        except ModelError as error:
+            raise NotMeasured(str(error)) from None
+        self.seconds.append(time.perf_counter() - begun)
+        return found
+
+
+def reranker_of(project: Project, name: str, models: Models, library: Library) -> Reranker:
+    """What `rerank = name` in the project's `[ask]` gives. Raises NotMeasured."""
+    try:
+        made = conversation(replace(project, ask=AskOptions(rerank=name)), models, library).retriever.reranker
+    except ModelError as error:
+        raise NotMeasured(str(error)) from None
+    if isinstance(made, NoReranker) and name != NONE:
+        raise NotMeasured("no model is configured that could be asked")
+    return made
+
+
+@contextmanager
+def with_loopback(project: Project) -> Iterator[Project]:
+    """The project with one more source: a server of the shape of Jina's and Cohere's, in a thread, whose scores are
+    the cosines of MiniLM's vectors of the question and of each passage."""
+    sys.path.insert(0, str(ROOT))
+    from tests.model_server import ModelServer
+
+    embedder = FastEmbedder(ModelName("fastembed", str(MODEL)))
+
+    def answer(body: dict[str, Any]) -> bytes:
+        asked, *documents = run(embedder.embed([body["query"], *body["documents"]]))
+        scores = [sum(map(float.__mul__, asked, vector)) for vector in documents]
+        results = [{"index": at, "relevance_score": score} for at, score in enumerate(scores)]
+        return json.dumps({"results": sorted(results, key=lambda one: -one["relevance_score"])}).encode()
+
+    with ModelServer(reply=answer) as server:
+        yield replace(project, sources={**project.sources, LOOPBACK: Source(LOOPBACK, server.url)})
+
+
+def rerank_table(bench: Bench, encodings: Sequence[str], names: Sequence[str], project: Project) -> None:
+    """Table (b). What cannot be measured is said, and left out."""
+    rows = []
+    for encoding in encodings:
+        for name in names:
+            say(f"rerankers: {encoding}, {name}")
+            try:
+                rows += asyncio.run(bench.reranked_rows(encoding, name, project))
+            except NotMeasured as error:
+                say(f"{name} is left out: {error}")
+    columns = ["encoding", "reranker", "whole sections", "recall", "±", *CORPORA, "tokens", "sources", "ms"]
+    title = f"(b) Recall within {bench.budget:,} tokens by reranker, and its milliseconds a question, median"
+    print_table(title, columns, rows)
+
+
+def measure_rerankers(bench: Bench, encodings: Sequence[str], wanted: Sequence[str], project: Project) -> None:
+    """None, the one on loopback where its model is there, and those that are wanted."""
+    if not MODEL.is_dir():
+        say(f"{MODEL} is not there: no reranker on loopback")
+        rerank_table(bench, encodings, [NONE, *wanted], project)
+        return
+    with with_loopback(project) as more:
+        rerank_table(bench, encodings, [NONE, f"{LOOPBACK}/{MODEL.name}", *wanted], more)
 
 
 # Time
@@ -163,6 +267,9 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description="Contexts: recall within a budget, and time")
     parser.add_argument("--encodings", nargs="+", default=ENCODINGS, metavar="NAME")
+    parser.add_argument(
+        "--rerank", nargs="+", default=(), metavar="NAME", help="further rerankers, as [ask] rerank names them"
+    )
     parser.add_argument("--budget", type=int, default=BUDGET, metavar="TOKENS")
     parser.add_argument("--runs", type=int, default=21, metavar="N", help="questions that are timed")
     parser.add_argument("--no-time", action="store_true", help="recall alone")
@@ -170,6 +277,10 @@ def main() -> None:
     if not (EVAL / "questions.jsonl").is_file():
         say(f"{EVAL} is not there: nothing is measured")
         return
+    try:
+        project = load_project(None)  # for `--rerank`: its sources, and its model
+    except ConfigError as error:
+        parser.error(str(error))
     encodings = list(chosen.encodings)
     if not MODEL.is_dir():
         say(f"{MODEL} is not there: encodings without a model alone")
@@ -177,11 +288,11 @@ def main() -> None:
     corpora = {name: as_markdown((EVAL / f"{name}.md").read_text(encoding="utf-8")) for name in CORPORA}
     asked = read_questions()
     print(machine())
-    print(f"{len(asked)} questions; tokens are estimated where tiktoken's encoding is not on disk; no reranker")
+    print(f"{len(asked)} questions; tokens are estimated where tiktoken's encoding is not on disk")
     with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
         folder = Path(name, "texts")
         folder.mkdir()
-        os.environ["XDG_CACHE_HOME"] = str(Path(name, "cache"))
+        take_cache(Path(name, "cache"))
         for corpus, text in corpora.items():
             Path(folder, f"{corpus}.md").write_text(text.text, encoding="utf-8", newline="")
         store = open_store(":memory:")
@@ -190,15 +301,26 @@ def main() -> None:
         for encoding in encodings:
             say(f"recall: {encoding}")
             rows += asyncio.run(bench.rows(encoding))
-        store.close()
         columns = ["encoding", "queries", "whole sections", "recall", "±", *CORPORA, "tokens", "sources"]
-        print_table(f"(a) Recall within {chosen.budget:,} tokens, in percent of characters", columns, rows)
+        title = f"(a) Recall within {chosen.budget:,} tokens, in percent of characters; no reranker"
+        print_table(title, columns, rows)
+        measure_rerankers(bench, encodings, chosen.rerank, project)
+        store.close()
         if not chosen.no_time:
             time_table(Path(name, "book"), corpora, asked, chosen.runs)
 
 
+def take_cache(folder: Path) -> None:
+    """Vectors and replies of this run alone; models that were got are the user's."""
+    got = models_folder()
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    if got.is_dir():
+        models_folder().parent.mkdir(parents=True)
+        models_folder().symlink_to(got, target_is_directory=True)
+
+
 def time_table(folder: Path, corpora: dict[str, Corpus], asked: Sequence[Question], runs: int) -> None:
-    """Table (b); without a model: embedding so many chunks takes half an hour, and a question then
+    """Table (c); without a model: embedding so many chunks takes half an hour, and a question then
     takes longer by what `benchmarks/indexing.py` says."""
     say("time: indexing")
     write_book(folder, corpora)
@@ -206,7 +328,7 @@ def time_table(folder: Path, corpora: dict[str, Corpus], asked: Sequence[Questio
     rows = [asyncio.run(timed(folder, store, "bm25", asked, runs))]
     store.close()
     columns = ["encoding", "chunks", "retrieve", "context", "both", "slowest", "wanted"]
-    print_table("(b) Milliseconds from a question to its context, warm, medians", columns, rows)
+    print_table("(c) Milliseconds from a question to its context, warm, medians", columns, rows)
 
 
 if __name__ == "__main__":

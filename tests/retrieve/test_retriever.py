@@ -1,0 +1,51 @@
+"""From a question to passages."""
+
+import threading
+
+from lmm_core.ask import open_library
+from lmm_core.model_pool import Models
+from lmm_core.models.chat import run
+from lmm_core.project import load_project
+from lmm_core.retrieve.retriever import Retriever
+from lmm_core.store.places import LocalStorage, open_store
+from tests.commands import write
+from tests.indexing import document, lmm
+
+WORDS = ["oak", "birch", "elm"]
+
+
+class Meeting:
+    """A store whose searches wait until all have come; where one comes alone, they fail."""
+
+    def __init__(self, store, searches):
+        self._store, self._all = store, threading.Barrier(searches, timeout=2)
+
+    def search(self, *values):
+        self._all.wait()
+        return self._store.search(*values)
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+
+class EachWord:
+    """A query for each word of the question."""
+
+    async def expand(self, question, language="", earlier=()):
+        return question.split()
+
+
+def test_the_queries_of_a_question_are_searched_for_at_the_same_time(tmp_path):
+    write(tmp_path / "trees.md", document(*WORDS, "moss"))
+    lmm(f"index {tmp_path} -q")
+    project = load_project(tmp_path / "-")
+    store = open_store(LocalStorage(tmp_path / ".lmm" / "index"))
+
+    async def retrieve():
+        library = await open_library(project, Models(), Meeting(store, len(WORDS)))
+        return await Retriever(library, EachWord()).retrieve(" ".join(WORDS))
+
+    found = run(retrieve())
+    store.close()
+    assert list(found.queries) == WORDS
+    assert {one.titles[-1] for one in found.passages} == {f"About {word}" for word in WORDS}
