@@ -73,6 +73,7 @@ def main() -> None:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except OSError as error:  # what a command can say more of, it has said
-        print(f"lmm: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        if not isinstance(error, BrokenPipeError):  # `| head` has had enough
+            print(f"lmm: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         sys.stdout = None  # what is left in it cannot be written when Python ends, either
         sys.exit(1)
