@@ -67,6 +67,13 @@ def test_a_full_disk_is_told_where_standard_output_goes_there():
     assert (done.returncode, done.stderr) == (1, b"lmm: standard output: No space left on device\n")
 
 
+def test_where_nobody_reads_the_output_it_stops_without_a_word(sample_book):
+    shown = subprocess.Popen([BIN / "lmm", "rag", "--diff", "."], cwd=sample_book, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, bufsize=0)  # fmt: skip
+    shown.stdout.close()
+    assert (shown.stderr.read(), shown.wait(60)) == (b"", 1)
+
+
 def test_signs_that_a_terminal_does_not_have_are_no_error():
     write("notes.md", "# Zebra 斑马\n\nText.\n")
     assert b"Zebra ??" in run("lmm scan notes.md", env={"PYTHONIOENCODING": "cp1252"}).stdout

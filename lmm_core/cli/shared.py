@@ -172,6 +172,8 @@ async def work_file(path: Path, work: Work, logger: Told) -> tuple[MarkdownFile,
 
 
 def tell(error: OSError | MarkdownError, path: Path, logger: Told) -> None:
+    if isinstance(error, BrokenPipeError):  # `| head`: nothing more can be shown, of any file
+        raise error
     if isinstance(error, OSError):
         logger.report(Report("error", error.strerror or str(error), str(path)))
     else:
