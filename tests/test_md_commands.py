@@ -45,6 +45,13 @@ def test_a_folder_is_indexed_and_searched():
     assert catalogue["indexes"]["docs"]["description"] == "Project documentation"
 
 
+def test_that_nothing_was_found_is_told():
+    fill("docs", trees=page("oak"))
+    lmm("md-index --root docs -q")
+    assert lmm("md-search --query zebra") == ("", "nothing was found\n")
+    assert lmm("md-search --query zebra --json") == ("[]\n", "")
+
+
 def test_a_second_run_reads_nothing():
     fill("docs", trees=page("oak"))
     lmm("md-index --root docs -q")

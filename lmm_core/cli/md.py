@@ -104,6 +104,8 @@ def md_search(query: str, index: str, k: int, db_root: Path, as_json: bool) -> N
     else:
         for match in found:
             _print_match(match)
+        if not found:
+            click.echo("nothing was found", err=True)
 
 
 def _print_match(match: Match) -> None:

@@ -21,6 +21,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -108,6 +109,11 @@ async def index_folder(
     except OSError as error:
         where = error.filename or database.folder(name)
         raise CrawlError(f"{where}: {error.strerror or error}; run this again: what was done is kept") from error
+    except BrokenProcessPool as error:
+        raise CrawlError(
+            "a process that cuts texts was ended from outside, perhaps for want of memory; run this again: "
+            "what was done is kept"
+        ) from error
     finally:
         run.stop()
         await asyncio.to_thread(opened.close)
@@ -328,7 +334,9 @@ class _Run:
         if self.workers > 1 and self.pool is None and self.cut > INLINE:
             self.pool = _worker_pool(self.workers)
         if self.pool is not None:
-            return loop.run_in_executor(self.pool, slice_text, text, doc_path, self.name)
+            sliced = loop.run_in_executor(self.pool, slice_text, text, doc_path, self.name)
+            sliced.add_done_callback(_seen)
+            return sliced
         made: asyncio.Future[list[Snippet]] = loop.create_future()
         made.set_result(slice_text(text, doc_path, self.name))
         return made
@@ -468,6 +476,12 @@ def _next(points: Iterator[Any]) -> list[Snippet]:
 def _worker_pool(workers: int) -> ProcessPoolExecutor:
     """Processes that cut texts. They are started anew, not forked: a store has threads."""
     return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin_work)
+
+
+def _seen(sliced: asyncio.Future[list[Snippet]]) -> None:
+    """When a process was ended, all that wait for one fail: asyncio is not to tell of each."""
+    if not sliced.cancelled():
+        sliced.exception()
 
 
 def _begin_work() -> None:

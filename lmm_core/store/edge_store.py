@@ -152,8 +152,7 @@ class EdgeStore:
                 self._check_room(sum(map(_size, batch)))
                 shard.update(edge.UpdateOperation.upsert_points([_edge_point(point, edge) for point in batch]))
                 self._unsettled[name] += len(batch)
-            if shard.info().segments_count > 1:  # a point may have been replaced in one that lies in files
-                self._outdated.add(name)
+            self._note_replaced(name, shard)
             self._settle_at_times(name)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
@@ -169,6 +168,7 @@ class EdgeStore:
                     payload = dict(wanted[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
                 self._unsettled[name] += len(batch)
+            self._note_replaced(name, shard)
             self._settle_at_times(name)
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
@@ -183,6 +183,11 @@ class EdgeStore:
                 self._outdated.add(name)
             self._settle_at_times(name)
 
+    def _note_replaced(self, name: str, shard: EdgeShard) -> None:
+        """A point that changes moves out of a segment that lies in files: that counts as removed."""
+        if shard.info().segments_count > 1:
+            self._outdated.add(name)
+
     def _settle_at_times(self, name: str) -> None:
         if self._unsettled[name] >= SEGMENT:
             self._settle(name, REMOVED)
@@ -191,8 +196,9 @@ class EdgeStore:
     def _settle(self, name: str, removed: float) -> None:
         """Make what is written a segment in files alone, where it is much, make anew those
         of which more than such a share was removed, and close the shard."""
-        self._shards[name].flush()
-        self._let_go(name)
+        if name in self._shards:
+            self._shards[name].flush()
+            self._let_go(name)
         if self._has_room_to_copy(name):
             self._loaded(name, removed).optimize()
             self._let_go(name)
@@ -271,7 +277,7 @@ class EdgeStore:
         with self._alone:
             self._closed = True
             try:
-                for name in list(self._shards):
+                for name in {**self._shards, **self._unsettled}:
                     with _told(f"the collection {name!r} in {self.folder} cannot be closed"):
                         if self._unsettled[name]:
                             self._settle(name, TIDY)

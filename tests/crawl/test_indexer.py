@@ -1,10 +1,12 @@
 """Indexing a folder: what is stored, what is left alone, and what an interruption leaves."""
 
+import gc
 import os
 import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,19 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
     monkeypatch.setattr(indexer, "INLINE", 1000)
     index(workers=2)
     assert made() == before
+
+
+def test_a_process_that_is_ended_from_outside_is_told(monkeypatch, caplog):
+    """As a system short of memory ends one: the next run goes on."""
+    fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
+    with monkeypatch.context() as patched:
+        patched.setattr(indexer, "INLINE", 1000)
+        patched.setattr(indexer, "_begin_work", partial(os._exit, 9))
+        with pytest.raises(CrawlError, match=r"was ended from outside.*; run this again: what was done is kept"):
+            index(workers=2)
+    gc.collect()
+    assert "never retrieved" not in caplog.text
+    assert index().files == 12
 
 
 def test_the_database_is_never_crawled():

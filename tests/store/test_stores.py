@@ -655,6 +655,47 @@ def test_a_folder_much_changed_is_tidied_up(tmp_path):
     store.close()
 
 
+def best_of(store, word):
+    return [
+        (each.id, round(each.score, 4)) for each in store.search("notes", Search({"words": Sparse([word], [1.0])}, 3))
+    ]
+
+
+def test_new_payloads_change_no_score(tmp_path, monkeypatch):
+    """To the engine, in a collection of many segments, they make new points of the old ones."""
+    monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+    monkeypatch.setattr(edge_store, "SEGMENT", 100)
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, {})
+    for at in range(0, 300, 100):
+        store.upsert("notes", [point(n, words=[n % 7]) for n in range(at, at + 100)])
+    before = best_of(store, 0)
+    store.set_payload("notes", {key(n): {"n": -n} for n in range(0, 300, 7)})
+    assert best_of(store, 0) == before
+    store.close()
+
+
+def test_what_was_written_last_is_tidied_up_though_a_segment_was_just_full(tmp_path, monkeypatch):
+    monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+    monkeypatch.setattr(edge_store, "SEGMENT", 300)
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, {})
+    store.upsert("notes", [point(n, words=[n % 7]) for n in range(300)])
+    store.delete("notes", [key(n) for n in range(0, 280, 7)])
+    store.upsert("notes", [point(n, words=[1, 2]) for n in range(1000, 1260)])
+    store.close()
+    found = {}
+    for name in ("index", "anew"):
+        store = open_store(LocalStorage(tmp_path / name))
+        if name == "anew":
+            kept = [point(n, words=[n % 7]) for n in range(300) if n % 7 or n >= 280]
+            store.create("notes", SPEC, {}, {})
+            store.upsert("notes", [*kept, *(point(n, words=[1, 2]) for n in range(1000, 1260))])
+        found[name] = [best_of(store, word) for word in range(4)]
+        store.close()
+    assert found["index"] == found["anew"]
+
+
 def test_a_folder_of_an_earlier_version_is_used_as_it_is(tmp_path, monkeypatch):
     def earlier(spec, removed):
         import qdrant_edge as edge
