@@ -52,15 +52,16 @@ def index_markdown(
     progress: Callable[[int], None] = lambda count: None,
 ) -> Awaitable[Indexed]:
     """See `crawl.indexer.index_folder`; the name is the folder's where none is given, the
-    description its README's first heading, texts are cut by one process a core,
+    description that of the run before, or its README's first heading; texts are cut by one process a core,
     by four at most. To be awaited."""
     from .crawl.indexer import index_folder
 
+    index = name or default_name(root)
     return index_folder(
         database,
         root,
-        name or default_name(root),
-        description or read_description(root),
+        index,
+        description or _known_description(database, index) or read_description(root),
         partial(encoder_for, project, models),
         ignore,
         max_fibers,
@@ -114,6 +115,11 @@ def default_name(root: Path) -> str:
     if not name:
         raise CrawlError(f"no index can have the name of the folder {root.resolve()}: say one (--name)")
     return name
+
+
+def _known_description(database: Database, name: str) -> str:
+    entry = database.entries().get(name)
+    return entry.description if entry else ""
 
 
 def read_description(root: Path) -> str:

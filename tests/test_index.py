@@ -516,6 +516,14 @@ def test_a_text_without_annotations_is_told_of_where_nothing_else_is_encoded():
     assert "1 chunk written" in told
 
 
+def test_git_leaves_an_index_alone():
+    write("notes.md", document("alpha"))
+    subprocess.run(["git", "init", "-q"], check=True)
+    lmm("index notes.md")
+    seen = subprocess.run(["git", "status", "--short", "-uall"], capture_output=True, text=True, check=True).stdout
+    assert ".lmm/index" not in seen and "notes.md" in seen
+
+
 def test_a_document_is_indexed_by_its_blocks():
     from lmm_core.index import blocklist_upload, global_client_from_config
     from lmm_core.markdown import parse_markdown_text

@@ -15,7 +15,7 @@ from lmm_core.model_pool import Models
 from lmm_core.project import load_project
 from lmm_core.retrieve.tools import ToolError, Tools
 from lmm_core.store.encoding import EncodingModel
-from tests.commands import write
+from tests.commands import text, write
 from tests.crawl.indexed import fill, page
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import document, lmm
@@ -64,6 +64,13 @@ def test_name_description_and_place_are_what_is_said():
     lmm("md-index --root docs --name woods --description 'All trees' --db-root elsewhere -q")
     assert found("oak", "--db-root elsewhere --index woods")[0]["index"] == "woods"
     assert not Path(".md_index").exists()
+
+
+def test_a_description_holds_until_another_is_said():
+    fill("docs", trees=page("oak"))
+    for said in ("--description 'All trees'", ""):
+        lmm(f"md-index --root docs -q {said}")
+        assert json.loads(text(".md_index/catalogue.json"))["indexes"]["docs"]["description"] == "All trees"
 
 
 def test_what_is_skipped_is_listed_with_the_reason():

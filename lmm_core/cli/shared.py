@@ -261,7 +261,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         return checked(lambda: asyncio.run(work))
     except KeyboardInterrupt:
-        click.echo("stopped: what was answered is kept; run again to go on", err=True)
+        click.echo("stopped: what was done is kept; run again to go on", err=True)
         sys.exit(130)
 
 

@@ -93,7 +93,9 @@ class EdgeStore:
         if self._lock.held:
             return
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            if not self.folder.exists():
+                self.folder.mkdir(parents=True)
+                (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
         except OSError as error:
             raise StoreError(f"the folder {self.folder} cannot be made: {error.strerror}") from error
         self._lock.take()
