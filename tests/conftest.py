@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import BIN, pandocs
+from tests.indexing import lmm
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -59,6 +60,14 @@ def corpora():
 def sample_book(tmp_path):
     """A copy of the sample book."""
     return Path(shutil.copytree(Path(__file__).parents[1] / "sample-book", tmp_path / "sample-book"))
+
+
+@pytest.fixture
+def indexed_book(sample_book, monkeypatch):
+    """The sample book, indexed, as the working folder."""
+    monkeypatch.chdir(sample_book)
+    lmm("index . -q")
+    return sample_book
 
 
 assert sys.version_info >= (3, 11)

@@ -3,10 +3,8 @@
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -19,19 +17,6 @@ from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.test_conversation import Terminal, wait_for
 from tests.test_readme import ROOT, fits, transcript
-
-
-@pytest.fixture
-def book():
-    shutil.copytree(ROOT / "sample-book", "sample-book")
-    return Path("sample-book").resolve()
-
-
-@pytest.fixture
-def indexed(book, monkeypatch):
-    monkeypatch.chdir(book)
-    lmm("index -q .")
-    return book
 
 
 def answering(body):
@@ -54,7 +39,7 @@ def ask(command, server=None, stdin="", status=0, **env):
     return done.stdout, done.stderr
 
 
-def test_ask_page(book, monkeypatch):
+def test_ask_page(sample_book, monkeypatch):
     write("sample-book/questions.txt", "When does the mean mislead?\nan *exercise* on that\nWho won the cup?\n")
     with ModelServer(reply=answering) as server:
         for command, shown in transcript(ROOT / "docs" / "ask.md"):
@@ -72,7 +57,7 @@ def test_ask_page(book, monkeypatch):
             assert fits(shown, printed), f"{command} printed:\n{printed}"
 
 
-def test_a_session_goes_on_from_what_was_asked(indexed):
+def test_a_session_goes_on_from_what_was_asked(indexed_book):
     with ModelServer(reply=answering) as server:
         out, said = ask("", server, stdin="When does the mean mislead?\n\nAnd the median?\n")
         last = [message["content"] for message in server.requests[-1]["messages"]]
@@ -84,7 +69,7 @@ def test_a_session_goes_on_from_what_was_asked(indexed):
     assert "9 documents" in said
 
 
-def test_help_names_what_can_be_asked_for(indexed):
+def test_help_names_what_can_be_asked_for(indexed_book):
     assert "In this index, types of material to ask for: *definition* *exercise* *topic*" in ask("--help")[0]
 
 
@@ -92,7 +77,7 @@ def test_help_is_there_without_an_index():
     assert "In this index" not in ask("--help")[0]
 
 
-def test_a_question_is_expanded_by_the_model_and_answered_once(indexed):
+def test_a_question_is_expanded_by_the_model_and_answered_once(indexed_book):
     with ModelServer(reply=answering) as server:
         ask("'When does the mean mislead?'", server)
         assert server.count == 2
@@ -104,7 +89,7 @@ def test_a_question_is_expanded_by_the_model_and_answered_once(indexed):
     assert "77-96" in context
 
 
-def test_budget_and_kind(indexed):
+def test_budget_and_kind(indexed_book):
     small, _ = ask("--no-model --budget 150 'When does the mean mislead?'")
     assert len(small) < 1200
     exercises = json.loads(ask("--no-model --json --type exercise mean")[0])
@@ -112,20 +97,20 @@ def test_budget_and_kind(indexed):
     assert exercises["tokens"] <= 1000
 
 
-def test_for_programs(indexed):
+def test_for_programs(indexed_book):
     found = json.loads(ask("--json 'What is the standard error?'")[0])
     assert (found["answered"], found["by"]) == (True, "extractive/default")
     assert found["sources"][0]["place"] == "04-estimation.md:50-76"
     assert json.loads(ask("--json 'How do I bake bread without yeast?'")[0])["answered"] is False
 
 
-def test_a_model_that_cannot_be_reached_is_told(indexed):
+def test_a_model_that_cannot_be_reached_is_told(indexed_book):
     _, said = ask("mean", status=1, OPENAI_API_KEY="sk-test", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
     assert "cannot reach http://127.0.0.1:9/v1" in said
     assert "sk-test" not in said
 
 
-def test_control_characters_of_a_model_do_not_reach_the_terminal(indexed):
+def test_control_characters_of_a_model_do_not_reach_the_terminal(indexed_book):
     with ModelServer(reply="\x1b[31mRed\x07 [1]") as server:
         assert ask("'the mean?'", server)[0].startswith("[31mRed [1]")
 
@@ -138,7 +123,7 @@ def test_what_cannot_be_asked(command, status, said):
     assert said in ask(command, status=status)[1]
 
 
-def test_an_index_of_another_model_is_told(indexed):
+def test_an_index_of_another_model_is_told(indexed_book):
     write("config.toml", "[embeddings]\ndense_model = 'openai/other'\nencoding = 'hybrid'\n")
     assert "was made otherwise" in ask("mean", status=1, OPENAI_API_KEY="sk-test")[1]
 
@@ -146,18 +131,18 @@ def test_an_index_of_another_model_is_told(indexed):
 @pytest.mark.parametrize(
     "question", ["x" * 10_000, "mean " * 4_000, "Wann führt der Mittelwert in die Irre?", "*", "**", "[1]"]
 )
-def test_odd_questions(indexed, question):
+def test_odd_questions(indexed_book, question):
     assert ask(shlex.quote(question))[1].count("Traceback") == 0
 
 
-def test_no_chat_key_is_needed_and_no_time_is_lost(indexed):
+def test_no_chat_key_is_needed_and_no_time_is_lost(indexed_book):
     os.environ.pop("OPENAI_API_KEY", None)
     began = time.monotonic()
     ask("'What is a residual?'")
     assert time.monotonic() - began < 2
 
 
-def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed, monkeypatch):
+def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed_book, monkeypatch):
     write("config.toml", "[ask]\nqueries = 'keywords'\n")
     with ModelServer(reply="One two three four five six seven [1].", pause=0.2) as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -177,7 +162,7 @@ def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed, monkeypat
     assert terminal.seen.count("seven") == 1
 
 
-def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed, monkeypatch):
+def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeypatch):
     choice = {"index": 0, "delta": {"content": "Far [2] away"}, "finish_reason": "length"}
     part = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]}
     monkeypatch.setattr("tests.model_server.parts_of", lambda body, text: [json.dumps(part).encode(), b"[DONE]"])
@@ -190,7 +175,7 @@ def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed, monkeypatch)
     assert (told["answer"], told["notes"]) == ("Far [2] away", [said.splitlines()[-1]])
 
 
-def test_a_type_that_is_not_there_is_told(indexed):
+def test_a_type_that_is_not_there_is_told(indexed_book):
     assert (
         "of the type 'riddle'; types of material in the collection: definition" in ask("--type riddle x", status=1)[1]
     )
@@ -205,7 +190,7 @@ def test_titles_and_files_cannot_steer_the_terminal():
     assert "\x1b" not in ask("walruses")[0] + ask("--no-model walruses")[0] + ask("'A red elephant of mine?'")[0]
 
 
-def test_others_can_index_while_a_session_waits_for_a_question(indexed, monkeypatch):
+def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, monkeypatch):
     def index():
         return subprocess.run([BIN / "lmm", "index", "-q", "."], capture_output=True, text=True)
 
@@ -228,7 +213,7 @@ def test_others_can_index_while_a_session_waits_for_a_question(indexed, monkeypa
     assert asked[1:3] == ["When does the mean mislead?", "Stripes confuse flies [1]."]
 
 
-def test_a_session_goes_on_after_a_question_while_another_has_the_index(indexed, monkeypatch):
+def test_a_session_goes_on_after_a_question_while_another_has_the_index(indexed_book, monkeypatch):
     terminal = Terminal("lmm ask")
     wait_for(lambda: "? " in terminal.read())
     other = open_store(LocalStorage(".lmm/index"))
@@ -241,17 +226,17 @@ def test_a_session_goes_on_after_a_question_while_another_has_the_index(indexed,
     assert terminal.end() == 1, terminal.seen
 
 
-def test_a_session_about_a_type_that_is_not_there_does_not_begin(indexed):
+def test_a_session_about_a_type_that_is_not_there_does_not_begin(indexed_book):
     out, said = ask("--type riddle", stdin="What is a residual?\nAnd the mean?\n", status=1)
     assert (out, said.count("of the type 'riddle'")) == ("", 1)
 
 
-def test_a_budget_that_nothing_fits_into_is_said(indexed):
+def test_a_budget_that_nothing_fits_into_is_said(indexed_book):
     assert ask("--no-model --budget 50 residuals")[0] == "(nothing of what was found fits into so few tokens)\n"
     assert ask("--no-model zzz")[0] == "(nothing was found)\n"
 
 
-def test_a_session_without_an_input_ends(indexed):
+def test_a_session_without_an_input_ends(indexed_book):
     done = subprocess.run("lmm ask <&-", shell=True, capture_output=True, text=True)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "Ctrl-D ends this")
 

@@ -15,14 +15,7 @@ from tests.test_readme import ROOT, fits, transcript
 SAME = "1 min  About this course  (index.md)\n"
 
 
-@pytest.fixture
-def indexed(sample_book, monkeypatch):
-    monkeypatch.chdir(sample_book)
-    lmm("index . -q")
-    return sample_book
-
-
-def test_a_table_of_contents(indexed):
+def test_a_table_of_contents(indexed_book):
     shown = lmm("toc")[0].splitlines()
     assert shown[0].strip() == SAME.strip()
     assert " 2 min      When the mean misleads  [2 × exercise]" in shown
@@ -33,18 +26,18 @@ def test_a_table_of_contents(indexed):
     ]
 
 
-def test_summaries_and_json(indexed):
+def test_summaries_and_json(indexed_book):
     assert "            A z-score says how many standard deviations a value lies above" in lmm("toc --summaries")[0]
     entries = json.loads(lmm("toc --json")[0])
     assert {"id", "title", "level", "place", "anchor", "minutes", "kinds", "summary"} == set(entries[0])
 
 
-def test_the_index_is_found_from_above(indexed, monkeypatch):
-    monkeypatch.chdir(indexed.parent)
+def test_the_index_is_found_from_above(indexed_book, monkeypatch):
+    monkeypatch.chdir(indexed_book.parent)
     assert "Data and variables" in lmm("toc --level 1")[0]
 
 
-def test_a_plan(indexed):
+def test_a_plan(indexed_book):
     shown = lmm('toc --plan "I have three evenings before the exam"')[0]
     assert shown.startswith("Understood “three evenings” as 3 evenings of 2 h.\n3 h ")
     assert shown.count("\nEvening ") == 3 and "exam: Zur Prüfung gehören" in shown
@@ -52,12 +45,12 @@ def test_a_plan(indexed):
     assert len(data["sessions"]) == data["time"]["sessions"] == 3
 
 
-def test_a_plan_about_residuals(indexed):
+def test_a_plan_about_residuals(indexed_book):
     shown = lmm('toc --plan "two hours, only residuals"')[0]
     assert "Residuals" in shown and "The lady and the tea" not in shown
 
 
-def test_a_plan_by_a_model(indexed, monkeypatch):
+def test_a_plan_by_a_model(indexed_book, monkeypatch):
     reply = {"sessions": [{"sections": ["s3", "s2"], "advice": "Look first."}], "advice": "Sleep well."}
     with ModelServer(reply=json.dumps(reply)) as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -68,7 +61,7 @@ def test_a_plan_by_a_model(indexed, monkeypatch):
     assert shown.index("Units, variables, values") < shown.index("(beginning)")
 
 
-def test_wrong_usage(indexed):
+def test_wrong_usage(indexed_book):
     assert "without --level" in lmm('toc --plan "one day" --level 2', status=2)[1]
     assert "say how much time" in lmm('toc --plan " "', status=2)[1]
 
@@ -88,11 +81,11 @@ def test_cards_need_no_index(sample_book):
 
 
 @pytest.mark.parametrize("form", ["csv", "md"])
-def test_cards_of_files_and_of_the_index_are_the_same(indexed, form):
+def test_cards_of_files_and_of_the_index_are_the_same(indexed_book, form):
     read = lmm(f"cards . --format {form}")[0]
     assert read == lmm(f"cards --format {form}")[0]
     lmm(f"cards --format {form} -o made.txt")
-    assert (indexed / "made.txt").read_text(encoding="utf-8") == read
+    assert (indexed_book / "made.txt").read_text(encoding="utf-8") == read
 
 
 def test_cards_of_one_file(sample_book):

@@ -141,7 +141,7 @@ async def _greet(reader: _Reader, library: SharedLibrary) -> None:
     known_kind(reader.kind, material)
     asker = reader.talk.asker
     by = asker.model.name if asker else "no model: the best passages are the answer"
-    click.echo(f"{len(material.documents)} documents, {len(material.sections)} sections; {by}", err=True)
+    click.echo(f"{material.size}; {by}", err=True)
     if material.kinds:
         click.echo(_kinds_to_ask_for(sorted(material.kinds)), err=True)
     click.echo("Ctrl-D ends this", err=True)

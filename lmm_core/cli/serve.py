@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..logging import counted
 from ..models.sources import ModelError
 from ..project import TOKEN_VARIABLE, ConfigError, Project
 from .find import searched_project
@@ -88,7 +87,7 @@ async def _say_what_is_there(library: SharedLibrary) -> None:
     except (RetrieveError, StoreError, ModelError) as error:
         _say(f"warning: {error}")
     else:
-        _say(f"{counted(len(there.documents), 'document')}, {counted(len(there.sections), 'section')}")
+        _say(there.size)
 
 
 def _say(message: str) -> None:

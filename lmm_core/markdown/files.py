@@ -45,18 +45,23 @@ def load_markdown(path: Path) -> MarkdownFile:
 
 
 def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
-    """Replace a file by a text, atomically: a new file in the same folder, synced,
-    then renamed over it (a device or a pipe is written to). Permissions stay; where `path` is a link, its target is
-    written. With `read`, the file as it was read before, ChangedError is raised
-    where it has changed on disk since, and nothing is written. Raises OSError."""
+    """Replace a file by a text; see `save_bytes`. With `read`, the file as it was read
+    before, ChangedError is raised where it has changed on disk since, and nothing is
+    written. Raises OSError."""
+    save_bytes(path, text.encode("utf-8"), read)
+
+
+def save_bytes(path: Path, data: bytes, read: MarkdownFile | None = None) -> None:
+    """Replace a file, atomically: a new file in the same folder, synced, then renamed over
+    it (a device or a pipe is written to). Permissions stay; where `path` is a link, its
+    target is written. `read` as in `save_markdown`. Raises OSError."""
     target = Path(os.path.realpath(path))
     if _is_stream(path, target):
         with path.open("ab") as stream:
-            stream.write(text.encode("utf-8"))
+            stream.write(data)
         return
     if target.exists() and not target.stat().st_mode & 0o222:
         raise PermissionError(errno.EACCES, "read-only: not written", str(path))
-    data = text.encode("utf-8")
     try:
         _replace(target, data, read)
     except OSError as error:  # which would name a file that nobody knows

@@ -172,6 +172,8 @@ class Asker:
             self._go_without(error)
 
     def _key(self, request: Request) -> bytes:
+        if not self.cache:
+            return b""
         messages = [
             [message.role, message.content, *map(astuple, message.calls), *([message.answers] * bool(message.answers))]
             for message in request.messages

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..logging import counted
 from ..store.chunks import SUMMARY
 from ..store.vector_store import ScoredPoint
 
@@ -117,6 +118,11 @@ class Material:
     sections: dict[Key, Section] = field(default_factory=dict)
     passages: dict[str, Passage] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def size(self) -> str:
+        """How much there is, in words."""
+        return f"{counted(len(self.documents), 'document')}, {counted(len(self.sections), 'section')}"
 
     def walk(self) -> Iterator[Section]:
         """All sections, in their order; documents included."""
