@@ -68,7 +68,8 @@ class OpenAIChat:
             self._first = asyncio.Event()
         elif not self._first.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._first.wait(), HEAD_START)
+                async with asyncio.timeout(HEAD_START):
+                    await self._first.wait()
             self._first.set()
         return self._first
 

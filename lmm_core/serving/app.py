@@ -112,7 +112,8 @@ class Ask:
     async def _in_place(self, question: Question, send: Send) -> None:
         """Answer when there is a place, which is waited for shortly."""
         try:
-            await asyncio.wait_for(self.places.acquire(), PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                await self.places.acquire()
         except TimeoutError:
             busy = "Many are asking just now."
             raise HTTPException(429, busy, {"Retry-After": f"{BUSY:.0f}"}) from None
@@ -145,7 +146,7 @@ class Ask:
         await send({"type": "http.response.start", "status": 200, "headers": STREAM})
         try:
             async with asyncio.timeout_at(until):
-                while events := await asyncio.wait_for(_waiting(queue), self.options.idle_timeout):
+                while events := await _waiting(queue, self.options.idle_timeout):
                     await send({"type": "http.response.body", "body": events, "more_body": True})
         except TimeoutError:
             with suppress(TimeoutError):
@@ -157,9 +158,10 @@ class Ask:
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _waiting(queue: asyncio.Queue[bytes]) -> bytes:
-    """All events that wait, at least one; b"" where there are no more."""
-    events = await queue.get()
+async def _waiting(queue: asyncio.Queue[bytes], seconds: float) -> bytes:
+    """All events that wait, at least one; b"" where there are no more. Raises TimeoutError."""
+    async with asyncio.timeout(seconds):  # wait_for, of Python 3.11, can lose a time-out around it
+        events = await queue.get()
     while events and not queue.empty():
         event = queue.get_nowait()
         if not event:
