@@ -1,0 +1,2 @@
+"""Files and folders on disk: which may be written, which are ours to remove. Imports the
+standard library alone."""
