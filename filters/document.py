@@ -35,10 +35,20 @@ from lmm_core.markdown.spelling import convert, edit_block, make_block
 from lmm_core.markdown.unfold import unfold_edits
 from lmm_core.markdown_files import project_of
 from lmm_core.project import ConfigError, Project, load_project
-from lmm_core.scan.knit import DOCUMENT_KEYS, KnitRules
+from lmm_core.scan.knit import DOCUMENT_KEYS, KnitRules, words_of
+from lmm_core.scan.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
 from lmm_core.scan.owned import FLOW
 
-from .meta import CHAIN, OPTIONS, TEXT, FilterOptions, is_ours_alone, is_positional, plain, read_options
+from .meta import (
+    CHAIN,
+    TEXT,
+    FilterOptions,
+    is_ours_alone,
+    is_positional,
+    plain,
+    plain_options,
+    read_options,
+)
 from .pandoc_run import FilterError, PandocRun, base_format, find_run, is_ours, run_pandoc
 
 if TYPE_CHECKING:
@@ -190,14 +200,14 @@ def read_document(name: str, data: bytes, target: str) -> Document:
     # Quarto's command line names a copy of the text with all metadata at its end, and a
     # reader of its own: it says nothing about the file.
     run = None if in_quarto else find_run()
-    options = read_options(ast["meta"])
+    options = read_options(ast["meta"], run.lmm_options() if run is not None else {})
     logger = ConsoleLogger(f"{name}: ")
     document = Document(name, target, ast, run, options, Project(Path()), logger)
     document.in_quarto = in_quarto
     document.done = _take_mark(ast, run)
     _refuse_overwriting(document)
     for option in options.unknown:
-        logger.warning(f"unknown option lmm-{option}: known are {', '.join(f'lmm-{name}' for name in OPTIONS)}")
+        logger.warning(f"unknown option lmm-{option}: known are {', '.join(f'lmm-{name}' for name in sorted(OPTIONS))}")
     if options.spelling not in ("", "div", "native"):
         raise FilterError(f"lmm-spelling is div or native, not {options.spelling!r}")
     source = _left_text(document) or _find_source(document)
@@ -210,7 +220,41 @@ def read_document(name: str, data: bytes, target: str) -> Document:
             for problem in document.problems:
                 document.logger.warning(problem.message, problem.line)
     document.original = document.blocks
+    if in_quarto:
+        _take_keep_of_project(document)
+    if document.done == 0:
+        _report_refused(document)
     return document
+
+
+def _take_keep_of_project(document: Document) -> None:
+    """Keep the types that the Quarto project names. Quarto merges its settings with the
+    document's header: of what it hands over, the document's words go, unless the project
+    says them, too."""
+    merged = words_of(plain_options(document.ast["meta"]).get("keep"))
+    if not merged:
+        return
+    from lmm_core.quarto import QuartoError, read_project
+
+    try:
+        project = words_of(options_in(read_project(Path(os.environ.get("QUARTO_PROJECT_DIR", ".")))).get("keep"))
+    except QuartoError as error:
+        raise FilterError(str(error)) from None
+    blocks = parse_markdown_text(document.known.text) if document.known is not None else []
+    own = {word for options in said_by(blocks) for word in words_of(options.get("keep"))}
+    others = [] if document.known is None else [word for word in merged if word not in own]
+    document.options.keep = [*project, *others]
+    document.options.refused = ["keep"] if set(merged) - set(document.options.keep) else []
+
+
+def _report_refused(document: Document) -> None:
+    """Report what the document says and may not: with its line where that is known."""
+    if document.source is not None:
+        report_refused(document.blocks, document.logger)
+    told = {name for options in said_by(document.blocks) for name in options}
+    for name in document.options.refused:
+        if name not in told:
+            document.logger.warning(refusal(name))
 
 
 def is_quartos(meta: dict[str, Any]) -> bool:
@@ -222,8 +266,12 @@ def is_quartos(meta: dict[str, Any]) -> bool:
 def _take_mark(ast: dict[str, Any], run: PandocRun | None) -> int:
     """How many filters of ours have run before: the mark of the last one, which goes."""
     mark = ast["meta"].pop(CHAIN, None)
-    count = str(plain(mark)) if mark is not None else ""
-    return int(count) if count.isdigit() and run is not None and int(count) < len(run.places()) else 0
+    said = plain(mark) if mark is not None else ""
+    count, _, process = said.partition(" ") if isinstance(said, str) else ("", "", "")
+    if run is None or process != run.process or not count.isdigit() or int(count) >= len(run.places()):
+        ast["meta"].pop(TEXT, None)  # a document's own, which says nothing
+        return 0
+    return int(count)
 
 
 def _refuse_overwriting(document: Document) -> None:
@@ -500,8 +548,9 @@ def left_text(document: Document) -> str | None:
 def mark_chain(document: Document) -> None:
     """Say to the next filter of ours that this one was there; the last one takes
     the mark away."""
-    if document.followed:
-        document.ast["meta"][CHAIN] = {"t": "MetaString", "c": str(document.done + 1)}
+    if document.followed and document.run is not None:
+        mark = f"{document.done + 1} {document.run.process}"
+        document.ast["meta"][CHAIN] = {"t": "MetaString", "c": mark}
 
 
 def as_divs(document: Document) -> dict[str, Any] | None:

@@ -14,22 +14,14 @@ from .pass_run import apply_pass
 def apply_own_pass(document: Document) -> None:
     """Run the pass on the document, and hand it on. Raises FilterError where the pass
     is none."""
-    name = _name(document)
+    name = document.options.own_pass
+    if not name:
+        raise FilterError("name the pass on the command line: pandoc -F lmm-pass -M lmm-pass=module:function FILE -o …")
     try:
         function = load_pass(name)
         apply_pass(document, lambda blocks: run_pass(function, blocks, document.logger), "what the pass makes")
     except PassError as error:
         raise FilterError(str(error)) from None
-
-
-def _name(document: Document) -> str:
-    """The name on pandoc's own command line, or in a defaults file: a document must not
-    be able to name code that is run."""
-    for place in reversed(document.run.metadata() if document.run else []):
-        key, _, value = place.partition("=")
-        if key.replace("_", "-") == "lmm-pass" and value:
-            return value
-    raise FilterError("name the pass on the command line: pandoc -F lmm-pass -M lmm-pass=module:function FILE -o …")
 
 
 def main() -> None:

@@ -8,12 +8,9 @@ from typing import Any
 
 from lmm_core.markdown.metadata import MESSAGE_KEYS
 from lmm_core.scan.knit import words_of
+from lmm_core.scan.lmm_options import BY_DOCUMENT, BY_PERSON, INTERNAL, OPTIONS, options_in
 
-CHAIN = "lmm-chain"
-TEXT = "lmm-text"
-# What the render scripts of the Quarto extension go by, under the same key.
-QUARTO_OPTIONS = ("annotate", "collection", "index", "on-native")
-OPTIONS = ("keep", "save", "source", "div-types", "spelling", "model", "pass")
+CHAIN, TEXT = INTERNAL
 # Keys that a metadata block inside the text may have brought: pandoc has merged
 # such blocks into the document's metadata, and their places are lost.
 _POSITIONAL = frozenset({"type", "questions", "skip", "frozen", "knit", "chat", *MESSAGE_KEYS})
@@ -65,7 +62,7 @@ def is_positional(key: str) -> bool:
 @dataclass
 class FilterOptions:
     """Options under `lmm:` in the metadata, or as `-M lmm-…`. `unknown` are names
-    that mean nothing."""
+    that mean nothing, `refused` those that the document says and may not."""
 
     keep: list[str] = field(default_factory=list)
     div_types: list[str] = field(default_factory=list)
@@ -73,28 +70,35 @@ class FilterOptions:
     source: str = ""
     spelling: str = ""
     model: str = ""
+    own_pass: str = ""
     unknown: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
 
-def read_options(meta: Mapping[str, Any]) -> FilterOptions:
-    """The options that a document's metadata holds."""
-    values: dict[str, Any] = {}
-    group = plain(meta["lmm"]) if "lmm" in meta else {}
-    for key, value in group.items() if isinstance(group, dict) else []:
-        values[str(key).replace("_", "-")] = value
-    for key, value in meta.items():
-        if key.startswith("lmm-") and key not in (CHAIN, TEXT):
-            values[key.removeprefix("lmm-").replace("_", "-")] = plain(value)
-    options = FilterOptions(unknown=[key for key in values if key not in (*OPTIONS, *QUARTO_OPTIONS)])
-    options.keep = words_of(values.get("keep"))
-    options.div_types = words_of(values.get("div-types"))
-    options.save = _file(values.get("save"))
-    options.source = _file(values.get("source"))
-    options.spelling = str(values.get("spelling") or "")
-    options.model = str(values.get("model") or "")
-    return options
+def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> FilterOptions:
+    """Return the options that a document's metadata holds, and those that the person who
+    runs pandoc gives (see `PandocRun.lmm_options`)."""
+    found = plain_options(meta)
+    values = {name: value for name, value in found.items() if name in BY_DOCUMENT}
+    values |= {name: value for name, value in by_person.items() if name in BY_PERSON}
+    return FilterOptions(
+        words_of(values.get("keep")),
+        words_of(values.get("div-types")),
+        _file(values.get("save")),
+        _file(values.get("source")),
+        str(values.get("spelling") or ""),
+        str(values.get("model") or ""),
+        str(values.get("pass") or ""),
+        [name for name in found if name not in OPTIONS],
+        [name for name in found if name in BY_PERSON and name not in by_person],
+    )
+
+
+def plain_options(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that Pandoc's metadata holds, by name."""
+    return options_in({key: plain(value) for key, value in meta.items() if key.startswith("lmm")})
 
 
 def _file(value: Any) -> str:
-    """A file's name; `-M lmm-save` without one is no name."""
+    """Return a file's name; `-M lmm-save` without one is no name."""
     return value if isinstance(value, str) else ""

@@ -18,6 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lmm_core.scan.knit import words_of
+from lmm_core.scan.lmm_options import options_in
+
 OURS = ("lmm-rag", "lmm-knit", "lmm-pass", "lmm-chat", "lmm-edit", "lmm-index")
 _SHORT = {
     "f": "from", "r": "from", "t": "to", "w": "to", "o": "output", "M": "metadata", "d": "defaults", "V": "variable",
@@ -56,6 +59,7 @@ _WRITING = frozenset(
     include-in-header include-before-body include-after-body list-tables ascii id-prefix title-prefix
     shift-heading-level-by base-header-level section-divs metadata-file columns table-of-contents""".split()
 )
+_WORDS = ("keep", "div-types")
 _SHIFT = {"shift-heading-level-by", "base-header-level"}
 _MARKDOWN = frozenset(
     "markdown markdown_strict markdown_mmd markdown_phpextra markdown_github commonmark commonmark_x gfm".split()
@@ -83,7 +87,8 @@ class FilterError(Exception):
 @dataclass
 class PandocRun:
     """What a command line of pandoc says. `options` are pairs of long name and value
-    in their order, `inputs` the input files, `filters` all filters in their order."""
+    in their order, `inputs` the input files, `filters` all filters in their order;
+    `process` tells this run from every other, so that no document can know it."""
 
     executable: str
     folder: Path
@@ -91,6 +96,7 @@ class PandocRun:
     inputs: list[str] = field(default_factory=list)
     defaults: list[dict[str, Any]] = field(default_factory=list)
     filters: list[str] = field(default_factory=list)
+    process: str = ""
 
     def value(self, name: str) -> str | None:
         """The last value of an option, or that of the defaults files."""
@@ -104,11 +110,19 @@ class PandocRun:
                     return str(defaults[key])
         return None
 
-    def metadata(self) -> list[str]:
-        """What `-M` and the defaults files say, as `key=value`."""
+    def lmm_options(self) -> dict[str, Any]:
+        """Return our options that `-M` and the defaults files give, by name: what the person
+        who runs pandoc says, and no document. Repeated ones of words add up, as in pandoc."""
         tables = [found.get("metadata") for found in self.defaults]
-        said = [f"{key}={value}" for table in tables if isinstance(table, dict) for key, value in table.items()]
-        return said + [value or "" for name, value in self.options if name == "metadata"]
+        given = [pair for table in tables if isinstance(table, dict) for pair in options_in(table).items()]
+        for name, value in self.options:
+            if name == "metadata" and value:
+                key, *rest = re.split("[:=]", value, maxsplit=1)
+                given += options_in({key: rest[0] if rest else True}).items()
+        said: dict[str, Any] = {}
+        for name, value in given:
+            said[name] = [*words_of(said.get(name)), *words_of(value)] if name in _WORDS else value
+        return said
 
     @property
     def reader(self) -> str:
@@ -252,7 +266,9 @@ def find_run() -> PandocRun | None:
         for process in psutil.Process().parents()[:6]:
             executable = process.exe() or process.cmdline()[0]
             if any(_PANDOC.match(Path(name).name) for name in (executable, process.name())):
-                return parse_command_line(process.cmdline()[1:], executable, Path(process.cwd()))
+                run = parse_command_line(process.cmdline()[1:], executable, Path(process.cwd()))
+                run.process = f"{process.pid}/{process.create_time()}"
+                return run
     except (psutil.Error, IndexError, FileNotFoundError):
         return None
     return None

@@ -26,6 +26,7 @@ from .models.roles import DEFAULT
 from .models.sources import ModelError
 from .project import ConfigError, Project, load_project, project_from_settings
 from .scan.header import report_errors
+from .scan.lmm_options import report_refused
 from .scan.options import SplitOpts
 from .scan.split import Document, fit_window, transform
 from .store.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
@@ -336,6 +337,7 @@ class Upload:
         for problem in problems:
             located.warning(problem.message, problem.line)
         report_errors(blocks, located)
+        report_refused(blocks, located)
         project = project_of(blocks, self.project, located)
         assert self.encoder is not None and self.encoder.encoding is not None
         if project is None:

@@ -25,6 +25,7 @@ from .models.sources import ModelError
 from .project import ConfigError, Project, for_document, load_project
 from .scan.header import report_errors, scan
 from .scan.knit import KnitRules, header_rules, knit
+from .scan.lmm_options import report_refused
 from .scan.options import ScanOpts
 from .scan.rag import Planned, Progress, RagRun
 from .validation import validated
@@ -225,6 +226,7 @@ async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownF
         raise MarkdownError("\n".join(f"{path}:{problem.line}: {problem.message}" for problem in broken))
     for problem in problems:
         located.warning(problem.message, problem.line)
+    report_refused(blocks, located)
     return file, list(await work(blocks, file, located))
 
 

@@ -23,7 +23,7 @@ from .markdown.metadata import parse_metadata
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
 from .project import Project
-from .scan.knit import header_rules, words_of
+from .scan.knit import project_rules, words_of
 
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 EXTENSION = "lmm"
@@ -146,7 +146,7 @@ def _merged(one: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def with_quarto_rules(project: Project) -> Project:
     """The project with what `_quarto.yml` says under `lmm:` on what is left out. Raises
     QuartoError."""
-    return replace(project, rules=header_rules(read_project(project.root), project.rules))
+    return replace(project, rules=project_rules(read_project(project.root), project.rules))
 
 
 def find_inputs(folder: Path) -> list[Path]:

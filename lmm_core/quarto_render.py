@@ -37,7 +37,7 @@ from .quarto import (
     read_project,
     with_included,
 )
-from .scan.knit import header_rules
+from .scan.knit import project_rules
 from .store.vector_store import StoreError
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ def _finish(environment: Mapping[str, str], project_dir: Path, logger: LoggerBas
     logger = _Counting(logger)
     output = output_dir(environment, project_dir)
     named = _listed(environment, "OUTPUT", project_dir)
-    shown = replace(project, rules=header_rules(read_project(project_dir), project.rules))
+    shown = replace(project, rules=project_rules(read_project(project_dir), project.rules))
     if output.is_dir():
         _write_box(output, shown, project_dir, logger)
         _look_for_leaks(_outputs(output, named, pages, project_dir), pages, shown, project_dir, logger)
@@ -357,7 +357,7 @@ def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_
 def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Project:
     """The project as it is indexed: with more classes of RAG-only divs. What is kept in
     this rendering makes no other index."""
-    rules = replace(project.rules, div_types=header_rules(read_project(project_dir), project.rules).div_types)
+    rules = replace(project.rules, div_types=project_rules(read_project(project_dir), project.rules).div_types)
     collection = options.collection or project.index.collection
     return replace(project, rules=rules, index=replace(project.index, collection=collection))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..logging import LoggerBase, Report, counted
+from ..logging import LoggerBase, Report, counted, in_file
 from ..markdown.blocks import Block, Problem
 from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
@@ -15,6 +15,7 @@ from ..markdown_files import RagWork
 from ..model_pool import Models
 from ..models.sources import ModelError
 from ..project import load_project
+from ..scan.lmm_options import report_refused
 from ..scan.overview import Overview, overview
 from ..scan.rag import Planned
 from .shared import (
@@ -108,9 +109,11 @@ def own_pass(name: str, paths: tuple[Path, ...], check: bool, diff: bool, as_jso
 def _look(file: MarkdownFile, logger: Told) -> Overview:
     rules = checked(lambda: load_project(file.path)).rules
     problems: list[Problem] = []
-    seen = overview(parse_markdown_text(file.text, problems), rules=rules)
+    blocks = parse_markdown_text(file.text, problems)
+    seen = overview(blocks, rules=rules)
     for problem in problems:
         logger.report(Report("warning", problem.message, str(file.path), problem.line))
+    report_refused(blocks, in_file(logger, file.path))
     for line, message in seen.errors:
         logger.report(Report("error", message, str(file.path), line))
     return seen

@@ -29,6 +29,7 @@ from ..markdown.metadata import DELETED, MESSAGE_KEYS
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
+from .lmm_options import options_in
 
 RAG_ONLY = "rag-only"
 ALL = "all"  # in place of all types, in `keep`
@@ -55,13 +56,15 @@ class KnitRules:
 
 
 def header_rules(header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """The rules with those that a document's header adds under `lmm:`."""
-    found = header.get("lmm")
-    options = {str(key).replace("_", "-"): value for key, value in found.items()} if isinstance(found, dict) else {}
-    return KnitRules(
-        rules.div_types | frozenset(words_of(options.get("div-types"))),
-        rules.keep | frozenset(words_of(options.get("keep"))),
-    )
+    """Return the rules with the RAG-only divs that a document's header adds under `lmm:`.
+    A document keeps nothing in that others leave out."""
+    return replace(rules, div_types=rules.div_types | frozenset(words_of(options_in(header).get("div-types"))))
+
+
+def project_rules(settings: Mapping[str, Any], rules: KnitRules) -> KnitRules:
+    """Return the rules with what a project's settings (`_quarto.yml`) say under `lmm:`."""
+    keep = frozenset(words_of(options_in(settings).get("keep")))
+    return replace(header_rules(settings, rules), keep=rules.keep | keep)
 
 
 def words_of(value: Any) -> list[str]:

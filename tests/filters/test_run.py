@@ -292,7 +292,13 @@ def test_nothing_keeps_annotations_in_html(pandoc):
 
 
 def test_options_in_the_header(pandoc):
-    write("notes.md", NATIVE.replace("title: T", "title: T\nlmm:\n  keep: [exercise]"))
+    write("notes.md", "---\nlmm:\n  div-types: [solution]\n---\n\n# A\n\ntext\n\n::: solution\nSECRET\n:::\n")
+    assert b"SECRET" not in ok("pandoc -F lmm-knit notes.md -t html", pandoc).stdout
+
+
+def test_the_configuration_keeps_types(pandoc):
+    write("notes.md", NATIVE)
+    write("config.toml", "[knit]\nkeep = ['exercise']\n")
     assert b"SECRET" in ok("pandoc -F lmm-knit notes.md -t html", pandoc).stdout
 
 

@@ -48,8 +48,12 @@ BY_PYTHON = {
     "option": f"---\nlmm:\n  div-types: [solution]\n---\n\n{PLAIN}\n::: solution\nGONE\n:::\n",
     "raw": "```{=lmm}\ntype: topic\n```\n\nGONE\n\nStays.\n",
     "named like Quarto's": "---\nlmm: {div-types: x}\n---\n\n::: {#quarto-1 .x}\nGONE\n:::\n",
-    "all kept": f"---\nlmm:\n  keep: all\n---\n\n{TYPE}\nStays.\n\n::: {{.rag-only}}\nStays.\n:::\n",
-    "kept": f"---\nlmm:\n  keep: exercise\n---\n\n{PLAIN}\n::: exercise\nStays.\n:::\n",
+    "kept by the document": f"---\nlmm:\n  keep: all\n---\n\n{TYPE}\nGONE\n\n::: {{.rag-only}}\nGONE\n:::\n",
+}
+# Documents of which the configuration keeps what would be left out.
+KEPT = {
+    "all": f"{TYPE}\nStays.\n\n::: {{.rag-only}}\nStays.\n:::\n",
+    "exercise": f"{PLAIN}\n::: exercise\nStays.\n:::\n",
 }
 
 
@@ -72,6 +76,15 @@ def test_the_shim_does_what_lmm_knit_does(case, pandoc):
     assert "GONE" not in json.dumps(shim)
     assert "METADATA" not in json.dumps(shim)
     assert json.dumps(shim).count("Stays.") == (BY_ITSELF | BY_PYTHON)[case].count("Stays.")
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_the_shim_keeps_what_the_configuration_keeps(kept, pandoc):
+    write("config.toml", f'[knit]\nkeep = ["{kept}"]\n')
+    write("notes.md", KEPT[kept])
+    shim, knit = both("notes.md", pandoc)
+    assert shim == knit
+    assert json.dumps(shim).count("Stays.") == KEPT[kept].count("Stays.")
 
 
 @pytest.mark.parametrize("case", BY_ITSELF)
