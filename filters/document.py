@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmm_core.files.recovery import RecoveryError, put_aside
 from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
 from lmm_core.markdown.blocks import (
     Block,
@@ -29,7 +30,14 @@ from lmm_core.markdown.blocks import (
     serialize_blocks,
 )
 from lmm_core.markdown.divs import find_parts
-from lmm_core.markdown.files import SUFFIXES, MarkdownFile, check_unchanged, load_markdown, save_markdown
+from lmm_core.markdown.files import (
+    SUFFIXES,
+    MarkdownFile,
+    check_unchanged,
+    load_markdown,
+    project_root,
+    save_markdown,
+)
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.spelling import convert, edit_block, make_block
 from lmm_core.markdown.unfold import unfold_edits
@@ -49,7 +57,7 @@ from .meta import (
     plain_options,
     read_options,
 )
-from .pandoc_run import FilterError, PandocRun, base_format, find_run, is_ours, run_pandoc
+from .pandoc_run import FilterError, PandocRun, base_format, filter_name, find_run, is_ours, run_pandoc
 
 if TYPE_CHECKING:
     from .elements import Elements
@@ -112,6 +120,7 @@ class Document:
     blocks: list[Block] = field(default_factory=list)
     original: list[Block] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    written: str | None = None
     done: int = 0
     in_quarto: bool = False
 
@@ -137,6 +146,16 @@ class Document:
         """The (first) file that the document comes from."""
         source = self.source or self.known
         return source.files[0].path if source and source.files else None
+
+    @property
+    def overwrites_source(self) -> bool:
+        """Whether pandoc is going to write over an input, or over the file that was named
+        as the source."""
+        output = self.run.output if self.run is not None else None
+        if self.run is None or output is None or not output.exists():
+            return False
+        named = Path(self.options.source) if self.options.source else None
+        return self.run.overwrites_input() or (named is not None and named.exists() and named.samefile(output))
 
     @property
     def rules(self) -> KnitRules:
@@ -182,8 +201,9 @@ def _filter(name: str, work: Callable[[Document], None]) -> int:
     try:
         document = read_document(name, data, sys.argv[1] if len(sys.argv) > 1 else "html")
         work(document)
+        _put_aside(document)
         output = json.dumps(document.ast, ensure_ascii=False, separators=(",", ":"))
-    except (FilterError, MarkdownError, ConfigError, OSError) as error:
+    except (FilterError, MarkdownError, ConfigError, RecoveryError, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
     sys.stdout.buffer.write(output.encode("utf-8"))
@@ -275,10 +295,24 @@ def _take_mark(ast: dict[str, Any], run: PandocRun | None) -> int:
 
 
 def _refuse_overwriting(document: Document) -> None:
-    if document.run and not document.to_markdown and document.run.overwrites_input():
+    """Raise FilterError where pandoc would write over its input what is not its text."""
+    run = document.run
+    if run is None or not document.overwrites_source:
+        return
+    if not document.to_markdown:
         raise FilterError(
-            f"refused: pandoc would write {document.target} over {document.run.output}, which is an input; "
+            f"refused: pandoc would write {document.target} over {run.output}, which is an input; "
             "add -t markdown to write markdown, or name another output"
+        )
+    if any(filter_name(name) == "lmm-knit" for name in run.filters):
+        raise FilterError(
+            f"refused: lmm-knit takes exercises, questions and annotations out, and pandoc would write what is left "
+            f"over {run.output}, which is an input; name another output"
+        )
+    if len(run.inputs) > 1:
+        raise FilterError(
+            f"refused: pandoc would write all {len(run.inputs)} inputs into {run.output}, which is one of them; "
+            "name another output"
         )
 
 
@@ -322,7 +356,7 @@ def _find_source(document: Document) -> Source | None:
         return None
     if document.done or _is_direct(document) or _same_elements(document, known):
         return known
-    if run is not None and run.overwrites_input() and not _foreign_before(document):
+    if run is not None and document.overwrites_source and not _foreign_before(document):
         raise FilterError(
             "what pandoc has read is not what the file holds now: it changed on disk while it was worked on; "
             "nothing was written: run again"
@@ -436,12 +470,12 @@ def _to_markdown(document: Document, doc: Any, *options: str) -> str:
 def write_text(document: Document, text: str) -> None:
     """Hand on the text as it is, for pandoc to write verbatim."""
     run, source = document.run, document.source
-    if run is not None and source is not None and run.overwrites_input():
+    if source is not None and document.overwrites_source:
         for file in source.files:
             check_unchanged(file)
     if run is not None and document.place is not None and not document.followed:
         _warn_ineffective(document, run, document.place)
-    text = _for_line_ends(run, text)
+    text = document.written = _for_line_ends(run, text)
     document.ast["blocks"] = [{"t": "RawBlock", "c": ["markdown", part]} for part in _raw_parts(document, text)]
     document.ast["meta"] = {}
     mark_chain(document)
@@ -531,6 +565,23 @@ def header_of(meta: dict[str, Any]) -> HeaderBlock:
     header.content = {key: plain(value) for key, value in meta.items()}
     assert isinstance(header, HeaderBlock)
     return header
+
+
+def _put_aside(document: Document) -> None:
+    """Put aside what pandoc is about to write over its own input, and what stands there:
+    it empties the file first. Raises RecoveryError, so that pandoc leaves the file alone."""
+    run = document.run
+    if run is None or run.output is None or document.followed or not document.overwrites_source:
+        return
+    after = None if document.written is None else _as_pandoc_writes(run, document.written).encode("utf-8")
+    put_aside(run.output, project_root(run.output), run.output.read_bytes(), after)
+
+
+def _as_pandoc_writes(run: PandocRun, text: str) -> str:
+    """Return a raw text with the line ends, and the one at its end, that pandoc gives it."""
+    text = text if text.endswith("\n") else text + "\n"
+    eol = run.value("eol")
+    return text.replace("\n", "\r\n") if eol == "crlf" or (os.name == "nt" and eol != "lf") else text
 
 
 def leave_text(document: Document, text: str) -> None:

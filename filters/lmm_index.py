@@ -26,7 +26,7 @@ from .document import (
     run_filter,
     write_text,
 )
-from .pandoc_run import FilterError
+from .pandoc_run import FilterError, filter_name
 
 
 def index(document: Document) -> None:
@@ -49,7 +49,7 @@ def index(document: Document) -> None:
 
 def _refuse_knitted(document: Document) -> None:
     names = document.run.filters[: document.place] if document.run and document.place is not None else []
-    if any(name.endswith("lmm-knit") for name in names):
+    if any(filter_name(name) == "lmm-knit" for name in names):
         raise FilterError(
             "lmm-knit has taken RAG-only material and metadata out already: put -F lmm-index before -F lmm-knit"
         )

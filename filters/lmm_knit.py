@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from lmm_core.logging import LocatedLogger
-from lmm_core.markdown.blocks import Block, serialize_blocks
+from lmm_core.markdown.blocks import Block, HeaderBlock, MetadataBlock, serialize_blocks
+from lmm_core.markdown.files import SUFFIXES, load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.header import report_broken, report_errors
 from lmm_core.scan.knit import find_dangling, knit
@@ -25,10 +26,12 @@ from .document import (
     write_elements,
     write_text,
 )
+from .pandoc_run import FilterError
 
 
 def knit_document(document: Document) -> None:
     """Knit the document, and hand it on."""
+    _refuse_annotated_output(document)
     if document.source is None:
         _knit_elements(document)
         return
@@ -44,6 +47,21 @@ def knit_document(document: Document) -> None:
         _knit_ast(document)
     else:
         _knit_as_text(document)
+
+
+def _refuse_annotated_output(document: Document) -> None:
+    """Raise FilterError where the output is annotated: lecture notes are not, so that it is
+    somebody's source."""
+    output = document.run.output if document.run is not None else None
+    if output is None or output.suffix.lower() not in SUFFIXES or not output.is_file():
+        return
+    for block in parse_markdown_text(load_markdown(output).text):
+        own = isinstance(block, HeaderBlock) and not any(key.startswith("~") for key in block.content)
+        if isinstance(block, MetadataBlock) and not own:
+            raise FilterError(
+                f"refused: {output} has annotations (line {block.line}), so that it is a source and no lecture notes; "
+                "name another output, or remove it first"
+            )
 
 
 def _knit_as_text(document: Document) -> None:

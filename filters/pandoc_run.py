@@ -222,8 +222,12 @@ def base_format(name: str) -> str:
 
 def is_ours(name: str) -> bool:
     """Whether a filter, named or by its path, is one of this project's."""
-    stem = Path(name).name.removesuffix(".py").removesuffix(".exe").replace("_", "-")
-    return stem in OURS
+    return filter_name(name) in OURS
+
+
+def filter_name(name: str) -> str:
+    """Return the command that a filter is, named or by its path."""
+    return Path(name).name.removesuffix(".py").removesuffix(".exe").replace("_", "-")
 
 
 def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: Path) -> str:

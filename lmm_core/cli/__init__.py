@@ -19,7 +19,7 @@ from .. import __version__
 # The commands with their modules, of which only the one that is called is imported: start-up
 # is part of the user's wait.
 GROUPS: dict[str, dict[str, str]] = {
-    "Write": {"scan": "write", "rag": "write", "pass": "write"},
+    "Write": {"scan": "write", "rag": "write", "pass": "write", "recover": "recover"},
     "Talk to the model": dict.fromkeys(("chat", "edit", "watch", "accept", "reject", "clear"), "talk"),
     "Find": dict.fromkeys(("index", "search", "chunks", "split"), "find") | {"md-index": "md", "md-search": "md"},
     "Ask": {"ask": "ask", "toc": "teach", "cards": "teach", "bench": "bench", "mcp": "tools", "serve": "serve"},

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files.recovery import torn_by
 from .blocks import MarkdownError
 
 SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".Rmd", ".rmd")
@@ -31,10 +33,20 @@ class MarkdownFile:
     data: bytes
 
 
+class TornError(MarkdownError):
+    """A file holds only a part of what was being written to it."""
+
+
 def load_markdown(path: Path) -> MarkdownFile:
-    """Read a UTF-8 file. Raises OSError, and MarkdownError (with the byte's
-    offset) where it is not UTF-8."""
+    """Read a UTF-8 file. Raises OSError, MarkdownError (with the byte's offset) where it is
+    not UTF-8, and TornError where pandoc was ended while it wrote the file."""
     data = path.read_bytes()
+    if record := torn_by(path, data):
+        raise TornError(
+            f"{path}: torn: pandoc was ended while it wrote this file, which holds {len(data):,} of "
+            f"{len(record.wanted):,} bytes; write the whole text back with: lmm recover {shlex.quote(str(path))} "
+            "(or, if you have cut it yourself: lmm recover --keep FILE)"
+        )
     try:
         return MarkdownFile(path, data.decode("utf-8"), data)
     except UnicodeDecodeError as error:

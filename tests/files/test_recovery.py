@@ -1,0 +1,189 @@
+"""Texts that are put aside before pandoc writes over its input."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lmm_core.files.recovery import MOST, WRITING, RecoveryError, find_record, forget, put_aside, torn_by
+from lmm_core.markdown.files import TornError, load_markdown
+from tests.commands import run, write
+
+BEFORE = "# Ä\n\nThe text, as the writer has it.\n\n## B\n\nMore.\n"
+AFTER = f"---\n~title: Ä\n---\n\n{BEFORE}"
+
+
+def put(before=BEFORE, after=AFTER, path="notes.md"):
+    write(path, before)
+    put_aside(Path(path), Path(), before.encode(), None if after is None else after.encode())
+
+
+def torn(data, path="notes.md"):
+    """Whether the file is torn when it holds these bytes, written in place as pandoc does."""
+    with open(path, "wb") as file:
+        file.write(data)
+    return torn_by(Path(path), data) is not None
+
+
+def test_every_beginning_of_the_text_is_torn():
+    put()
+    after = AFTER.encode()
+    ends = len(AFTER.rstrip().encode())
+    assert [torn(after[:size]) for size in range(len(after) + 1)] == [True] * ends + [False] * (len(after) + 1 - ends)
+
+
+@pytest.mark.parametrize("rest", [b"\0", b"\0" * 4096])
+def test_nuls_that_a_power_cut_leaves(rest):
+    put()
+    assert torn(rest)
+    assert torn(AFTER.encode()[:20] + rest)
+
+
+def test_line_ends_that_pandoc_makes():
+    put(after=AFTER.replace("\n", "\r\n"))
+    assert torn(AFTER.replace("\n", "\r\n").encode()[:20])
+    assert torn(AFTER.encode()[:20])
+    assert not torn(AFTER.replace("\n", "\r\n").encode())
+
+
+def test_what_is_no_beginning_was_edited():
+    put()
+    assert not torn(AFTER.replace("More", "Less").encode())
+    assert not torn(b"# Another\n")
+
+
+def test_the_text_before_is_whole():
+    put(before=AFTER[:30])
+    assert not torn(AFTER[:30].encode())
+
+
+def test_a_beginning_that_was_cut_long_after_is_the_writers():
+    put()
+    torn(AFTER.encode()[:40])
+    record = find_record(Path("notes.md"))
+    os.utime("notes.md", ns=(0, record.time + WRITING + 1))
+    assert torn_by(Path("notes.md"), AFTER.encode()[:40]) is None
+    write("notes.md", "")
+    os.utime("notes.md", ns=(0, record.time + WRITING + 1))
+    assert torn_by(Path("notes.md"), b"") is not None  # nobody wants an empty document
+
+
+def test_where_only_pandoc_knows_the_text_an_empty_file_is_torn():
+    put(after=None)
+    assert torn(b"")
+    assert not torn(BEFORE[:10].encode())
+
+
+def test_a_file_that_was_replaced_is_whole():
+    """As editors and git do: it is another file of the same name."""
+    put()
+    write("other.md", AFTER[:30])
+    os.replace("other.md", "notes.md")
+    assert torn_by(Path("notes.md"), AFTER[:30].encode()) is None
+
+
+def test_records_that_come_with_a_folder_say_nothing():
+    """A clone holds them under other numbers of files."""
+    put()
+    write("clone/notes.md", "")
+    Path("clone/.lmm").symlink_to(Path(".lmm").resolve())
+    assert torn_by(Path("clone/notes.md"), b"") is None
+
+
+def test_the_newest_record_counts():
+    put()
+    put(AFTER, f"{AFTER}\nEnd.\n")
+    torn(b"")
+    assert find_record(Path("notes.md")).after.endswith(b"End.\n")
+
+
+def test_the_last_ten_are_kept():
+    for number in range(MOST + 5):
+        put(after=f"{number}\n")
+    names = sorted(path.name for path in Path(".lmm/recover").glob("*.rec"))
+    assert names == [f"{number:06}.rec" for number in range(6, MOST + 6)]
+    assert find_record(Path("notes.md")).after == b"14\n"
+
+
+def test_records_are_found_from_any_working_folder(monkeypatch):
+    write("config.toml", "")
+    put(path="part/notes.md")
+    torn(b"", "part/notes.md")
+    monkeypatch.chdir("part")
+    assert torn_by(Path("notes.md"), b"") is not None
+    with pytest.raises(TornError, match=r"notes\.md: torn: .* 0 of .* bytes; .*lmm recover notes\.md"):
+        load_markdown(Path("notes.md"))
+
+
+def test_a_record_that_is_not_whole_says_nothing():
+    put()
+    place = find_record(Path("notes.md")).place
+    data = place.read_bytes()
+    torn(b"")
+    for broken in (b"", data[:20], data[:-1], data.replace(b"writer", b"wr_ter", 1), b"{}\n", b"[1]\n", b"\xff"):
+        place.write_bytes(broken)
+        assert torn_by(Path("notes.md"), b"") is None
+
+
+@pytest.mark.parametrize("name", [".lmm", ".lmm/recover"])
+def test_no_link_leads_the_texts_elsewhere(name):
+    Path("elsewhere").mkdir()
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).symlink_to(Path("elsewhere").resolve())
+    with pytest.raises(RecoveryError, match="is a link"):
+        put()
+    assert list(Path("elsewhere").iterdir()) == []
+
+
+def test_forget():
+    put()
+    forget(find_record(Path("notes.md")))
+    assert not torn(b"")
+
+
+# The command
+
+
+def test_recover_writes_the_text_back():
+    put()
+    torn(AFTER.encode()[:25])
+    assert run("lmm scan notes.md").returncode == 1
+    done = run("lmm recover notes.md")
+    assert done.returncode == 0, done.stderr
+    assert Path("notes.md").read_text() == AFTER
+    assert run("lmm scan notes.md").returncode == 0
+
+
+def test_recover_the_text_before():
+    put()
+    torn(b"")
+    assert run("lmm recover --before notes.md").returncode == 0
+    assert Path("notes.md").read_text() == BEFORE
+
+
+def test_recover_leaves_alone_what_is_whole():
+    put()
+    torn(AFTER.encode())
+    done = run("lmm recover notes.md")
+    assert done.returncode == 0
+    assert b"is whole" in done.stderr
+    write("plain.md", BEFORE)
+    assert b"nothing is known" in run("lmm recover plain.md").stderr
+
+
+def test_recover_writes_nothing_over_an_edit():
+    put()
+    edited = AFTER.replace("More", "Less")
+    torn(edited.encode())
+    done = run("lmm recover --before notes.md")
+    assert done.returncode == 1
+    assert b"was edited" in done.stderr
+    assert Path("notes.md").read_text() == edited
+
+
+def test_a_file_that_the_writer_has_cut_is_kept():
+    put()
+    torn(AFTER.encode()[:30])
+    assert run("lmm recover --keep notes.md").returncode == 0
+    assert run("lmm scan notes.md").returncode == 0
+    assert Path("notes.md").read_bytes() == AFTER.encode()[:30]
