@@ -53,6 +53,7 @@ IN_WORK = 2_000_000  # characters that are being cut at the same time
 JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
 # What snippets depend on besides the text: stands before the fingerprint of each file.
 SETTINGS = hashlib.blake2b(json.dumps([CHUNKER, 1]).encode(), digest_size=4).hexdigest()
+SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from importing modules of the working folder
 INDEXES: dict[str, Any] = {"source": "keyword"}
 
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
@@ -209,11 +210,14 @@ class _Run:
         self.sent = 0  # snippets that have ever been in `new`
         self.cut = 0  # characters
         self.pool: ProcessPoolExecutor | None = None
+        self.had_safe_path = False
 
     def stop(self) -> None:
         """End the other processes."""
         if self.pool is not None:
             self.pool.shutdown(wait=False, cancel_futures=True)
+            if not self.had_safe_path:
+                del os.environ[SAFE_PATH]
 
     # What is there
 
@@ -332,6 +336,8 @@ class _Run:
         loop = asyncio.get_running_loop()
         self.cut += len(text)
         if self.workers > 1 and self.pool is None and self.cut > INLINE:
+            self.had_safe_path = SAFE_PATH in os.environ
+            os.environ.setdefault(SAFE_PATH, "1")  # the folder may be somebody else's
             self.pool = _worker_pool(self.workers)
         if self.pool is not None:
             sliced = loop.run_in_executor(self.pool, slice_text, text, doc_path, self.name)
@@ -474,7 +480,8 @@ def _next(points: Iterator[Any]) -> list[Snippet]:
 
 
 def _worker_pool(workers: int) -> ProcessPoolExecutor:
-    """Processes that cut texts. They are started anew, not forked: a store has threads."""
+    """Return processes that cut texts. They are started anew, not forked: a store has threads.
+    Where SAFE_PATH is set, they import no module from the working folder."""
     return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin_work)
 
 

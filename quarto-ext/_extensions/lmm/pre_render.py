@@ -24,7 +24,7 @@ def find_command() -> list[str]:
     named = os.environ.get("QUARTO_PYTHON", "")
     for python in (named, project / ".venv" / "bin" / "python", project / ".venv" / "Scripts" / "python.exe"):
         if python and has_package(str(python)):
-            return [str(python), "-m", "lmm_core"]
+            return [str(python), "-P", "-m", "lmm_core"]  # -P: no module of the project's folder is imported
     return []
 
 
@@ -33,7 +33,7 @@ def has_package(python: str) -> bool:
     if shutil.which(python) is None:
         return False
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('lmm_core') is None)"
-    return subprocess.run([python, "-c", code], check=False).returncode == 0
+    return subprocess.run([python, "-P", "-c", code], check=False).returncode == 0
 
 
 def hand_over(stage: str) -> int:
