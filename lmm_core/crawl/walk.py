@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from ..gitignore import Rules, read_rules, rules_above, rules_of, says_ignored
+from ..files.gitignore import Rules, read_rules, rules_above, rules_of, says_ignored
 from ..markdown.files import SUFFIXES
 
 MIB = 2**20
