@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .files.walk import UNMERGED
 from .logging import ConsoleLogger, LoggerBase, in_file
 from .markdown.blocks import Block, MarkdownError, MetadataBlock, serialize_blocks
 from .markdown.files import ChangedError, MarkdownFile, load_markdown, save_markdown
@@ -20,7 +21,6 @@ from .scan.header import report_broken
 from .scan.messages import ChatRun, Screen, Talk, clear_messages, pending_messages
 from .validation import validated
 
-UNMERGED = ".lmm-unmerged.md"
 _ATTEMPTS = 5
 _GONE = "its block has gone or changed meanwhile; what came of it"
 

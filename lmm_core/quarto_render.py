@@ -14,10 +14,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from .files.walk import SUFFIXES
 from .logging import LoggerBase, Report, counted, in_file
 from .markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, MetadataBlock, TextBlock, serialize_blocks
 from .markdown.divs import find_parts
-from .markdown.files import SUFFIXES, MarkdownFile, load_markdown, save_markdown
+from .markdown.files import MarkdownFile, load_markdown, save_markdown
 from .markdown.metadata import parse_metadata
 from .markdown.parse import NATIVE_CLOSE, NATIVE_OPEN, parse_markdown_text
 from .markdown.spelling import convert
