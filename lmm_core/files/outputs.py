@@ -19,7 +19,7 @@ from .writing import is_stream, replace_file, write_file
 # Endings by what is in a file; the first one is the one to advise.
 MARKDOWN = (*SUFFIXES[:-1], *sorted(TEXT_SUFFIXES - {suffix.lower() for suffix in SUFFIXES}))
 HTML = (".html", ".htm")
-TABLE = (".csv", ".tsv")
+TABLE = (".csv",)
 PACKAGE = (".apkg",)
 LINES_OF_JSON = (".jsonl",)
 _CONFIGURATION = frozenset({".toml", ".yml", ".yaml", ".bib", ".csl"})
@@ -46,6 +46,10 @@ def check_output(
     if output.is_dir():
         raise OutputError(f"{output}: a folder; name a file in it")
     real = Path(os.path.realpath(output))
+    if may_replace and output.exists() and output.stat().st_nlink > 1:
+        raise OutputError(
+            f"{output}: has another name, too (a hard link), whose text would change; name another output"
+        )
     if within is not None and not is_inside(output, within):
         raise OutputError(f"{output}: leads out of {within}, to {real}; remove the link, or name another output")
     if source := next((path for path in inputs if _is_same(output, path)), None):
@@ -61,7 +65,7 @@ def check_output(
 def _is_same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
-    except FileNotFoundError:
+    except OSError:
         return False
 
 
@@ -102,6 +106,11 @@ def is_ours(output: Path) -> bool:
         return _record(output).read_bytes() == _mark(output.read_bytes())
     except OSError:
         return False
+
+
+def is_made_again(output: Path, path: Path) -> bool:
+    """Whether a file that was found is the output of a run before, which is no input of the next."""
+    return _is_same(path, output) and is_ours(output)
 
 
 def _record(output: Path) -> Path:
