@@ -34,8 +34,9 @@ def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) ->
     """Write the lecture notes: no metadata, no RAG-only material."""
     logger = Told()
     files = [path for path in find(paths, logger) if not _is_made_before(path, paths, output)]
-    if len(files) > 1 and (output is None or output.is_file()):
-        raise click.UsageError("several files need a folder to be written to: -o FOLDER")
+    of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
+    if (len(files) > 1 and output is None) or (of_folders and output is not None and output.is_file()):
+        raise click.UsageError("several files, or those of a folder, need a folder to be written to: -o FOLDER")
     targets = {path: _target(path, paths, output) for path in files}
     if len(set(targets.values())) < len(files):
         raise click.UsageError("several of the files would be written to one place; knit them one by one")
