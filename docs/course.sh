@@ -32,6 +32,17 @@ lmm quarto check
 output=${2:-$(sed -n 's/^ *output-dir: *\([^ #]*\).*/\1/p' _quarto.yml | sed 1q)}
 output=${output:-_book}
 
+# What a folder says, which may be somebody else's, does not lead out of it; what you say may.
+leads_out() {
+    case $1 in /* | .. | ../* | */.. | */../*) return 0 ;; esac
+    [ -e "$1" ] || [ -L "$1" ] || return 1
+    case $(realpath "$1") in "$(pwd -P)"/*) return 1 ;; esac
+}
+if [ $# -lt 2 ] && leads_out "$output"; then
+    echo "output-dir: $output leads out of the folder: name it (sh docs/course.sh $1 OUTPUT)" >&2
+    exit 1
+fi
+
 if command -v quarto > /dev/null; then
     say "Render (quarto render), look for leaks, refresh the index:"
     quarto render
@@ -44,10 +55,17 @@ else
     set --
     for file in *.md *.qmd; do
         case $file in README.md | "*.md" | "*.qmd") continue ;; esac
+        if leads_out "$file" || ! [ -e "$file" ]; then
+            echo "$file: a link out of the folder, or to nothing: left out" >&2
+            continue
+        fi
         page "$file"
         set -- "$@" "$html"
     done
-    if [ -d figures ]; then cp -R figures "$output/"; fi
+    if [ -d figures ] && ! leads_out figures; then
+        cp -RP figures "$output/"
+        find "$output/figures" -type l -exec rm {} +  # a link in a site may publish anything
+    fi
     say "Refresh the ask box, look for leaks, refresh the index (lmm quarto post-render):"
     QUARTO_PROJECT_OUTPUT_FILES=$(printf '%s\n' "$@") QUARTO_PROJECT_OUTPUT_DIR=$output \
         QUARTO_PROJECT_RENDER_ALL=1 lmm quarto post-render

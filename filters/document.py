@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmm_core.files.recovery import RecoveryError, put_aside
+from lmm_core.files.walk import SUFFIXES
 from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
 from lmm_core.markdown.blocks import (
     Block,
@@ -30,14 +31,7 @@ from lmm_core.markdown.blocks import (
     serialize_blocks,
 )
 from lmm_core.markdown.divs import find_parts
-from lmm_core.markdown.files import (
-    SUFFIXES,
-    MarkdownFile,
-    check_unchanged,
-    load_markdown,
-    project_root,
-    save_markdown,
-)
+from lmm_core.markdown.files import MarkdownFile, check_unchanged, load_markdown, project_root, save_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.spelling import convert, edit_block, make_block
 from lmm_core.markdown.unfold import unfold_edits

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from lmm_core.files.walk import SUFFIXES
 from lmm_core.logging import LocatedLogger
 from lmm_core.markdown.blocks import Block, HeaderBlock, MetadataBlock, serialize_blocks
-from lmm_core.markdown.files import SUFFIXES, load_markdown
+from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.header import report_broken, report_errors
 from lmm_core.scan.knit import find_dangling, knit

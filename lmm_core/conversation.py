@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
+from .files.walk import UNMERGED
 from .logging import ConsoleLogger, LoggerBase, in_file
 from .markdown.blocks import Block, MarkdownError, MetadataBlock, serialize_blocks
 from .markdown.files import ChangedError, MarkdownFile, load_markdown, save_markdown
 from .markdown.parse import parse_markdown_text
-from .markdown_files import SaveTo, project_of, reporting, run_on_file, save_as
+from .markdown_files import SaveTo, check_save_to, project_of, reporting, run_on_file, save_as
 from .model_pool import Models
 from .models.sources import ModelError
 from .project import Project, load_project
@@ -20,7 +22,6 @@ from .scan.header import report_broken
 from .scan.messages import ChatRun, Screen, Talk, clear_messages, pending_messages
 from .validation import validated
 
-UNMERGED = ".lmm-unmerged.md"
 _ATTEMPTS = 5
 _GONE = "its block has gone or changed meanwhile; what came of it"
 
@@ -164,11 +165,18 @@ def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str
     """Put texts that found no place in a file beside it, behind those that are there."""
     if not texts:
         return
-    beside = path.with_name(path.name + UNMERGED)
+    beside = _beside(path)
     before = load_markdown(beside).text if beside.exists() else ""
     added = "\n\n---\n\n".join(texts)
     save_markdown(beside, f"{before}{'---' + chr(10) * 2 if before else ''}{added}\n\n")
     logger.error(f"{why} is kept in {beside}")
+
+
+def _beside(path: Path) -> Path:
+    """The file for what finds no place in another; in somebody else's folder such a name may be
+    that of a link, and lead anywhere."""
+    names = (path.name + ("" if number == 1 else f".{number}") + UNMERGED for number in count(1))
+    return next(beside for name in names if not (beside := path.with_name(name)).is_symlink())
 
 
 # On single files, for the REPL and scripts
@@ -221,6 +229,7 @@ def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBas
             await work.models.close()
 
     def talk_and_save() -> list[Block]:
+        check_save_to(path, save_to)
         blocks = run(talk())
         if save_to is not True:
             save_as(load_markdown(path), serialize_blocks(blocks), save_to)

@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 from .conversation import keep_unmerged
-from .gitignore import is_ignored
+from .files.gitignore import is_ignored
 from .llmd import (
     Entry,
     Llmd,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from .files.outputs import MARKDOWN, OutputError, check_output, write_output
 from .logging import ConsoleLogger, LoggerBase, in_file
 from .markdown.blocks import Block, HeaderBlock, MarkdownError, Problem, Spelling, serialize_blocks
 from .markdown.edits import broken_edits
@@ -66,7 +67,7 @@ def markdown_knit(
 ) -> list[Block] | None:
     """The lecture notes of a file; `keep` are types that stay in. Result as that of
     `markdown_scan`. Raises ConfigError."""
-    return run_on_file(Path(path), knit_work(keep), save_to, logger)
+    return run_on_file(Path(path), knit_work(keep), save_to, logger, [Path(path)])
 
 
 @dataclass
@@ -181,13 +182,17 @@ def docid_of(path: Path) -> str:
     return Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
 
 
-def run_on_file(path: Path, work: Work, save_to: SaveTo, logger: LoggerBase | None) -> list[Block] | None:
-    """Work on a file's blocks, and write them; None where that fails, which is reported."""
+def run_on_file(
+    path: Path, work: Work, save_to: SaveTo, logger: LoggerBase | None, inputs: Sequence[Path] = ()
+) -> list[Block] | None:
+    """Work on a file's blocks, and write them, not over an input; None where that fails, which is
+    reported."""
     from .models.chat import run
 
     logger = logger or ConsoleLogger()
 
     def work_and_save() -> list[Block]:
+        check_save_to(path, save_to, inputs)
         file, blocks = run(work_on(path, work, logger))
         save_as(file, serialize_blocks(blocks), save_to)
         return blocks
@@ -201,9 +206,16 @@ def reporting(path: Path, work: Callable[[], list[Block]], logger: LoggerBase) -
         return work()
     except OSError as error:
         logger.error(f"{error.filename or path}: {error.strerror or error}")
-    except MarkdownError as error:
+    except (MarkdownError, OutputError) as error:
         logger.error(str(error))
     return None
+
+
+def check_save_to(path: Path, save_to: SaveTo, inputs: Sequence[Path] = ()) -> None:
+    """Look, before any work, whether a file's text may be written where `save_to` says; into the
+    file itself it may, unless that is one of the inputs. Raises OutputError."""
+    if not isinstance(save_to, bool):
+        check_output(Path(save_to), inputs, MARKDOWN, may_replace=_same(path, Path(save_to)))
 
 
 def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:
@@ -211,7 +223,10 @@ def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:
     if save_to is True and text != file.text:
         save_markdown(file.path, text, file)
     elif not isinstance(save_to, bool):
-        save_markdown(Path(save_to), text, file if _same(file.path, Path(save_to)) else None)
+        if _same(file.path, Path(save_to)):
+            save_markdown(Path(save_to), text, file)
+        else:
+            write_output(Path(save_to), text.encode("utf-8"))
 
 
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:

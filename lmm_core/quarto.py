@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .files.walk import is_inside
+from .logging import LoggerBase
 from .markdown.blocks import MarkdownError
 from .markdown.files import find_markdown, load_markdown
 from .markdown.metadata import parse_metadata
@@ -149,19 +151,21 @@ def with_quarto_rules(project: Project) -> Project:
     return replace(project, rules=project_rules(read_project(project.root), project.rules))
 
 
-def find_inputs(folder: Path) -> list[Path]:
+def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
     """The markdown files that Quarto renders: a book's chapters, else those that
     `project: render:` names, else all but README files, those whose names begin with `_`,
-    and the output. Raises QuartoError."""
+    and the output. What leads out of the project is left out, a warning of the logger's. Raises
+    QuartoError."""
     settings = read_project(folder)
     book = settings.get("book")
     named = [*_chapters(book)] if isinstance(book, dict) else []
     if named:
-        return [folder / name for name in dict.fromkeys(named) if (folder / name).is_file()]
+        paths = [folder / name for name in dict.fromkeys(named) if (folder / name).is_file()]
+        return only_inside(paths, folder, logger)
     output = folder / str(_section(settings, "project").get("output-dir") or "_site")
     found = [
         path
-        for path in find_markdown([folder])
+        for path in find_markdown([folder], logger)
         if not path.is_relative_to(output)
         and path.stem not in ("README", "AGENTS", "CLAUDE")
         and not path.name.startswith("_")
@@ -169,6 +173,16 @@ def find_inputs(folder: Path) -> list[Path]:
     render = _section(settings, "project").get("render")
     patterns = render if isinstance(render, list) else [render]
     return _rendered(found, [one for one in patterns if isinstance(one, str)], folder)
+
+
+def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None = None) -> list[Path]:
+    """Those of some files that are in a project's folder, links followed; the others are warnings
+    of the logger's."""
+    for path in paths if logger else ():
+        if logger and not is_inside(path, folder):
+            shown = Path(os.path.relpath(path, folder))
+            logger.warning(f"{shown}: leads out of the project, to {path.resolve()}: left alone, and not indexed")
+    return [path for path in paths if is_inside(path, folder)]
 
 
 def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
@@ -436,6 +450,8 @@ def init_project(folder: Path) -> list[Finding]:
     QuartoError and OSError."""
     source = packaged_extension()
     folder.mkdir(parents=True, exist_ok=True)
+    if not is_inside(folder / "_extensions", folder):
+        raise QuartoError(f"{folder / '_extensions'}: a link out of the project; nothing was written: remove it")
     done = [_copy_extension(source, folder)]
     done.append(_create(folder, PROJECT_FILES[0], _NEW_PROJECT, project_file(folder)))
     done.append(_create(folder, ".gitignore", "\n".join(_IGNORED) + "\n"))

@@ -14,10 +14,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from .files.walk import SUFFIXES, is_inside
 from .logging import LoggerBase, Report, counted, in_file
 from .markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, MetadataBlock, TextBlock, serialize_blocks
 from .markdown.divs import find_parts
-from .markdown.files import SUFFIXES, MarkdownFile, load_markdown, save_markdown
+from .markdown.files import MarkdownFile, load_markdown, save_markdown
 from .markdown.metadata import parse_metadata
 from .markdown.parse import NATIVE_CLOSE, NATIVE_OPEN, parse_markdown_text
 from .markdown.spelling import convert
@@ -32,6 +33,7 @@ from .quarto import (
     QuartoError,
     ask_options,
     find_inputs,
+    only_inside,
     option_problem,
     read_ask,
     read_project,
@@ -84,6 +86,7 @@ class Page:
     blocks: list[Block]
     options: RenderOptions
     included: bool = False
+    outside: bool = False  # of the project, links followed: looked at, but neither changed nor indexed
 
 
 def pre_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
@@ -110,11 +113,11 @@ def _reporting(work: Callable[[], bool], logger: LoggerBase) -> int:
 def _prepare(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
     pages = _pages(input_files(environment, project_dir), project_dir)
     for page in pages:
-        if page.options.on_native == "convert" and native_lines(page.blocks):
+        if page.options.on_native == "convert" and native_lines(page.blocks) and not page.outside:
             _convert(page)
             logger.info(f"{_shown(page.file.path, project_dir)}: native blocks written as divs")
     refuse_native(pages, project_dir)
-    todo = [page.file.path for page in pages if page.options.annotate and not page.included]
+    todo = [page.file.path for page in pages if page.options.annotate and not page.included and not page.outside]
     if todo:
         asyncio.run(_annotate(todo, project_dir, logger))
     return True
@@ -199,7 +202,7 @@ def _pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
         file = load_markdown(path)
         blocks = parse_markdown_text(file.text)
         options = _page_options(file, blocks, base, _shown(path, project_dir))
-        pages.append(Page(file, blocks, options, included=path not in paths))
+        pages.append(Page(file, blocks, options, path not in paths, not is_inside(path, project_dir)))
     return pages
 
 
@@ -333,7 +336,8 @@ def _finish(environment: Mapping[str, str], project_dir: Path, logger: LoggerBas
     if output.is_dir():
         _write_box(output, shown, project_dir, logger)
         _look_for_leaks(_outputs(output, named, pages, project_dir), pages, shown, project_dir, logger)
-    paths = [page.file.path for page in pages if page.options.index]
+    only_inside([page.file.path for page in pages], project_dir, logger)  # says which are not
+    paths = [page.file.path for page in pages if page.options.index and not page.outside]
     if paths and not logger.errors:  # a site that is not published leaves the index as it is
         everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
         indexed = _indexed(project, base, project_dir)
@@ -407,10 +411,10 @@ def _site_pages(project_dir: Path) -> Iterator[SitePage]:
     drafts = _listed_drafts(project_dir)
     seen: set[Path] = set()
     for page in _pages(find_inputs(project_dir), project_dir):
-        if page.included or ask_options(page.options.ask) is None or _is_draft(page, drafts):
+        if page.included or page.outside or ask_options(page.options.ask) is None or _is_draft(page, drafts):
             continue
         name = PurePath(_shown(page.file.path, project_dir)).with_suffix(".html").as_posix()
-        for path in with_included([page.file.path], project_dir):
+        for path in only_inside(with_included([page.file.path], project_dir), project_dir):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
                 yield SitePage(path, name)

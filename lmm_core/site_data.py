@@ -7,6 +7,7 @@ Nothing that is left out of the notes is in them, unless its type is included on
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import html
 import json
@@ -304,6 +305,8 @@ def _mark(rows: Sequence[list[Any]], documents: Sequence[Sequence[str]], page: s
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
     """Write the data and the box; parts that are left over go. Returns what has changed."""
+    if folder.is_symlink():
+        raise NotADirectoryError(errno.ENOTDIR, "a link, where the ask box would be written: remove it", str(folder))
     folder.mkdir(exist_ok=True)
     changed = []
     for name, text in files.items():
@@ -343,5 +346,7 @@ def _write(path: Path, text: str) -> bool:
     data = text.encode("utf-8", "surrogateescape")
     if path.is_file() and path.read_bytes() == data:
         return False
+    if path.is_symlink():  # which may lead anywhere
+        path.unlink()
     path.write_bytes(data)
     return True

@@ -185,7 +185,7 @@ def test_knit_over_its_source_is_refused():
     write("notes.md", NOTES + "\n::: exercise\nx\n:::\n")
     done = run("lmm knit notes.md -o notes.md")
     assert done.returncode == 2
-    assert "over their source" in said(done)
+    assert "over its own source" in said(done)
 
 
 def test_knit_several_files_needs_a_folder():

@@ -84,8 +84,8 @@ def test_cards_need_no_index(sample_book):
 def test_cards_of_files_and_of_the_index_are_the_same(indexed_book, form):
     read = lmm(f"cards . --format {form}")[0]
     assert read == lmm(f"cards --format {form}")[0]
-    lmm(f"cards --format {form} -o made.txt")
-    assert (indexed_book / "made.txt").read_text(encoding="utf-8") == read
+    lmm(f"cards --format {form} -o made.{form}")
+    assert (indexed_book / f"made.{form}").read_text(encoding="utf-8") == read
 
 
 def test_cards_of_one_file(sample_book):
@@ -100,8 +100,8 @@ def test_nothing_to_make_cards_of():
 
 def test_a_file_is_not_written_over():
     write("notes.md", "::: exercise\nWhat is it?\n:::\n")
-    assert "written over itself" in lmm("cards notes.md -o notes.md", status=2)[1]
-    assert "No such file or directory" in lmm("cards notes.md -o no/where.md", status=1)[1]
+    assert "over its own source" in lmm("cards notes.md -o notes.md", status=2)[1]
+    assert "there is no folder no" in lmm("cards notes.md -o no/where.md", status=2)[1]
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no device that is always full")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..files.outputs import HTML, write_output
 from ..logging import counted, printable
-from ..markdown.files import save_markdown
 from ..model_pool import Models
 from ..project import Project
 from ..store.encoding import EncodingModel
@@ -18,9 +18,11 @@ from .find import relative
 from .shared import (
     Bar,
     Told,
+    check_written,
     find,
     json_option,
     leave,
+    output_option,
     paths_argument,
     print_json,
     project_at,
@@ -47,7 +49,7 @@ ENCODINGS = tuple(str(kind) for kind in EncodingModel if kind is not EncodingMod
 @click.option("--questions", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="Students' questions with their sections (.csv, .jsonl).")  # fmt: skip
 @click.option("--min-hit5", type=click.FloatRange(0, 1), metavar="X", help="Exit 1 where hit@5 is below X (0 to 1).")
-@click.option("--html", "html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page to look at.")
+@output_option("--html", "html", shown="Write a page to look at.")
 @json_option
 def bench(
     paths: tuple[Path, ...],
@@ -59,7 +61,10 @@ def bench(
     as_json: bool,
 ) -> None:
     """Which sections can students not find? Their annotated questions are the test."""
-    logger, files = Told(), find(paths)
+    logger = Told()
+    files = find(paths, logger)
+    if html is not None:
+        check_written(html, [*files, *([questions] if questions else [])], HTML)
     project = project_at(files[0] if files else paths[0] / "-")
     report = _measured(files, project, encodings, with_questions, questions, logger)
     if report is None:
@@ -105,7 +110,7 @@ def _write_page(path: Path, report: Report, logger: Told) -> None:
     from .bench_page import bench_page
 
     try:
-        save_markdown(path, bench_page(report))
+        write_output(path, bench_page(report).encode("utf-8"))
         click.echo(f"written: {path}", err=True)
     except OSError as error:
         tell(error, path, logger)

@@ -11,13 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..files.outputs import HTML, MARKDOWN, write_output
 from ..logging import LoggerBase, counted
 from ..markdown.blocks import Block, HeaderBlock, MarkdownError, TextBlock, serialize_blocks
-from ..markdown.files import MarkdownFile, save_markdown
+from ..markdown.files import MarkdownFile
 from ..markdown_files import work_on
 from ..model_pool import Models
 from ..project import ConfigError, Project
-from .shared import Bar, Told, find, json_option, leave, paths_argument, print_json, project_at, run, tell, told, warn
+from .shared import (
+    Bar,
+    Told,
+    check_written,
+    find,
+    json_option,
+    leave,
+    output_option,
+    paths_argument,
+    print_json,
+    project_at,
+    run,
+    tell,
+    told,
+    warn,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..store.vector_store import ScoredPoint
@@ -40,7 +56,9 @@ def index(
     from ..index import Upload, client_from_config, drop_collections
     from ..store.refresh import Counts
 
-    began, logger, files = time.monotonic(), Told(quiet), find(paths)
+    began, logger = time.monotonic(), Told(quiet)
+    files = find(paths, logger)
+    skipped = [{"path": report.path, "reason": report.message} for report in logger.reports]
     project = project_at(files[0] if files else paths[0] / "-")
     models = Models(warn=warn)
 
@@ -63,7 +81,8 @@ def index(
     if counts is None:
         sys.exit(1)
     if as_json:
-        print_json({**asdict(counts), "seconds": round(time.monotonic() - began, 2), "dry_run": dry_run})
+        seconds = round(time.monotonic() - began, 2)
+        print_json({**asdict(counts), "seconds": seconds, "dry_run": dry_run, "skipped": skipped})
     elif not quiet:
         click.echo(f"{_summary(counts, dry_run)}, {time.monotonic() - began:.1f} s", err=True)
     leave(logger)
@@ -155,7 +174,7 @@ def searched_project() -> Project:
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write; else standard output.")
+@output_option("-o", "--output", shown="The file to write; else standard output.")
 def split(path: Path, output: Path | None) -> None:
     """Write a document as it is cut for the index, as markdown to look at."""
     from ..index import split_options
@@ -171,15 +190,15 @@ def split(path: Path, output: Path | None) -> None:
         return _shown_apart(scan_split(blocks, opts, logger=logger))
 
     logger = Told()
+    if output is not None:
+        check_written(output, [path], MARKDOWN)
     try:
         _, blocks = run(work_on(path, work, logger))
         text = serialize_blocks(blocks)
         if output is None:
             sys.stdout.buffer.write(text.encode("utf-8"))
-        elif output.exists() and output.samefile(path):
-            raise click.UsageError(f"{path}: would be written over itself; name another output")
         else:
-            save_markdown(output, text)
+            write_output(output, text.encode("utf-8"))
     except (OSError, MarkdownError) as error:
         tell(error, path, logger)
     leave(logger)
@@ -201,7 +220,7 @@ def _shown_apart(blocks: list[Block]) -> list[Block]:
 
 @click.command()
 @paths_argument
-@click.option("--html", "html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page to look at.")
+@output_option("--html", "html", shown="Write a page to look at.")
 @json_option
 def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
     """List the chunks of documents: sizes, places, and what will be embedded."""
@@ -209,9 +228,12 @@ def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
     from .chunk_page import chunk_page
 
     logger = Told()
-    found = encode_files(find(paths), project_at, logger)
+    files = find(paths, logger)
     if html is not None:
-        save_markdown(html, chunk_page(found))
+        check_written(html, files, HTML)
+    found = encode_files(files, project_at, logger)
+    if html is not None:
+        write_output(html, chunk_page(found).encode("utf-8"))
     elif as_json:
         print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in found])
     else:

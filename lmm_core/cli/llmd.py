@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..files.outputs import MARKDOWN
 from ..logging import LocatedLogger, LoggerBase, Report, counted
 from ..markdown.blocks import MarkdownError
 from ..model_pool import Models
-from .shared import Told, asking_options, cost, leave, run, tell, warn
+from .shared import Told, asking_options, check_written, cost, leave, run, tell, warn
 from .talk import Screen
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...
 
     logger = _Told()
     found = _matching(code, files)
+    if document.exists() or document.is_symlink():
+        raise click.UsageError(f"{document}: is there already; nothing was written")
+    check_written(document, found, MARKDOWN)
 
     def work() -> None:
         shown = new_document(document, name.strip() or document.stem, found, logger)

@@ -7,25 +7,41 @@ from pathlib import Path
 
 import click
 
+from ..files.outputs import MARKDOWN, write_output
+from ..files.walk import is_inside
 from ..markdown.blocks import Spelling
-from ..markdown.files import save_markdown
 from ..markdown_files import convert_work, knit_work
-from .shared import Told, find, leave, paths_argument, rewrite, run, tell, work_file, writing_options
+from .shared import (
+    Told,
+    check_written,
+    find,
+    leave,
+    output_option,
+    paths_argument,
+    rewrite,
+    run,
+    tell,
+    work_file,
+    writing_options,
+)  # fmt: skip
 
 
 @click.command()
 @paths_argument
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or folder for several files.")
+@output_option("-o", "--output", shown="File, or folder for several files.", folder=True)
 @click.option("--keep", multiple=True, metavar="TYPE", help="A type that stays in (exercise, …).")
 def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) -> None:
     """Write the lecture notes: no metadata, no RAG-only material."""
     logger = Told()
-    files = [path for path in find(paths) if not (output and output.is_dir() and _is_in(path, output))]
-    if len(files) > 1 and (output is None or output.is_file()):
-        raise click.UsageError("several files need a folder to be written to: -o FOLDER")
+    files = [path for path in find(paths, logger) if not _is_made_before(path, paths, output)]
+    of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
+    if (len(files) > 1 and output is None) or (of_folders and output is not None and output.is_file()):
+        raise click.UsageError("several files, or those of a folder, need a folder to be written to: -o FOLDER")
     targets = {path: _target(path, paths, output) for path in files}
     if len(set(targets.values())) < len(files):
         raise click.UsageError("several of the files would be written to one place; knit them one by one")
+    for notes in filter(None, targets.values()):
+        check_written(notes, files, MARKDOWN, within=output if notes != output else None)
     for path, target in targets.items():
         text = run(work_file(path, knit_work(keep), logger))
         if text is not None:
@@ -49,18 +65,21 @@ def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | 
     return output / (path.relative_to(folders[0]) if folders else path.name)
 
 
-def _is_in(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder.resolve())
+def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) -> bool:
+    """Whether a file was found in the folder of the output, which lies in a folder that is named:
+    notes are made of documents, not of notes."""
+    if output is None or not output.is_dir() or path in paths:
+        return False
+    lies_in = any(is_inside(output, one) and not is_inside(one, output) for one in paths)
+    return lies_in and is_inside(path, output)
 
 
 def _write_notes(path: Path, text: str, target: Path | None, logger: Told) -> None:
     if target is None:
         sys.stdout.buffer.write(text.encode("utf-8"))
         return
-    if target.exists() and target.samefile(path):
-        raise click.UsageError(f"{path}: the notes would be written over their source; name another output")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        save_markdown(target, text)
+        write_output(target, text.encode("utf-8"))
     except OSError as error:
         tell(error, target, logger)

@@ -37,7 +37,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
     logger = Told()
     project = _project(sources[0] if sources else output, keep)
-    files = find(sources) if sources else _inputs(project, output)
+    files = find(sources, logger) if sources else _inputs(project, output)
     if not files:
         raise click.UsageError(
             f"{output}: no documents outside of it: name the folder of the rendered site, or the documents after it"

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..files.outputs import LINES_OF_JSON
 from ..models.sources import ModelError
 from ..project import TOKEN_VARIABLE, ConfigError, Project
 from .find import searched_project
-from .shared import LOOPBACK, needing, warn
+from .shared import LOOPBACK, check_written, needing, warn
 
 if TYPE_CHECKING:
     from ..ask import SharedLibrary
@@ -31,6 +32,8 @@ def serve(port: int, host: str, model: str, questions: Path | None) -> None:
     Settings stand in the section [serve]; an access token, if there is to be one, in LMM_SERVE_TOKEN."""
     if questions is not None and questions.suffix.lower() != ".jsonl":
         raise click.UsageError(f"--log-questions {questions}: the file should end in .jsonl, for lmm bench to read it")
+    if questions is not None:
+        check_written(questions, (), LINES_OF_JSON, may_replace=True)
     with needing("serve", "lmm serve needs"):
         from ..serving import server  # noqa: F401
     project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()

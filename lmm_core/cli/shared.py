@@ -7,7 +7,7 @@ import difflib
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..logging import ListLogger, Report, printable
+from ..files.outputs import OutputError, check_output
+from ..files.writing import is_stream
+from ..logging import ListLogger, LoggerBase, Report, printable
 from ..markdown.blocks import MarkdownError, serialize_blocks
 from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
 from ..markdown_files import Work, work_on
@@ -109,11 +111,33 @@ class Bar:
             self.bar.update(self.done)
 
 
-def find(paths: tuple[Path, ...]) -> list[Path]:
+def find(paths: tuple[Path, ...], logger: LoggerBase | None) -> list[Path]:
+    """The documents that are named, or in folders that are named; what is left out of a folder is
+    a warning. (None: it has been told.)"""
     try:
-        return find_markdown(list(paths))
+        return find_markdown(list(paths), logger)
     except (FileNotFoundError, MarkdownError) as error:
         raise click.UsageError(str(error)) from None
+
+
+def output_option(*names: str, shown: str, folder: bool = False) -> Callable[[Command], Command]:
+    """An option that names an output; `-` is standard output."""
+    kind = click.Path(dir_okay=folder, path_type=Path)
+    return click.option(*names, type=kind, metavar="FILE", callback=_standard_output, help=shown)
+
+
+def _standard_output(_context: click.Context, _option: click.Parameter, value: Path | None) -> Path | None:
+    return Path("/dev/stdout") if value == Path("-") else value
+
+
+def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str], **rules: Any) -> None:
+    """What may not be written is wrong usage, before any work. (See `check_output`.)"""
+    try:
+        check_output(output, inputs, endings, **rules)
+    except OutputError as error:
+        raise click.UsageError(str(error)) from None
+    if "within" not in rules and not is_stream(output) and not output.parent.is_dir():
+        raise click.UsageError(f"{output}: there is no folder {output.parent}; nothing was written")
 
 
 def load(path: Path, logger: Told) -> MarkdownFile | None:
@@ -220,11 +244,12 @@ def for_each(
 ) -> list[Outcome]:
     """Do `one` on all files, many at the same time (it says whether the file has changed),
     and tell what came of it."""
-    began = time.monotonic()
-    outcomes = run(_all_of(find(paths), one, quiet, models))
+    began, left_out = time.monotonic(), Told(quiet)
+    outcomes = run(_all_of(find(paths, left_out), one, quiet, models))
     changed = [outcome.path for outcome in outcomes if outcome.changed]
     if as_json:
-        print_json([asdict(outcome) for outcome in outcomes])
+        beside = [Outcome(report.path, reports=[asdict(report)]) for report in left_out.reports]
+        print_json([asdict(outcome) for outcome in (*beside, *outcomes)])
     elif not quiet:
         for name in changed:
             click.echo(f"{verb}: {name}", err=True)

@@ -60,7 +60,7 @@ def _talk(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, 
 @asking_options
 def watch(paths: tuple[Path, ...], model: str, jobs: int | None, quiet: bool) -> None:
     """Do what `chat` does, each time that one of the files is saved; Ctrl-C ends it."""
-    find(paths)
+    find(paths, Told(quiet))
     click.echo("waiting for a file to be saved; Ctrl-C ends this", err=True)
     seen: dict[Path, tuple[int, int]] = {}
     try:

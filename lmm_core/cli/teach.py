@@ -10,13 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..files.outputs import MARKDOWN, PACKAGE, TABLE, is_made_again, write_output
+from ..files.writing import is_stream
 from ..logging import counted, printable
-from ..markdown.files import save_markdown
 from ..model_pool import Models
 from ..models.sources import STAND_IN
 from ..project import Project
 from .find import searched_project
-from .shared import Told, find, json_option, leave, needing, print_json, project_at, warn, with_library
+from .shared import (
+    Told,
+    check_written,
+    find,
+    json_option,
+    leave,
+    needing,
+    output_option,
+    print_json,
+    project_at,
+    warn,
+    with_library,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..retrieve.cards import Card
@@ -25,6 +38,7 @@ if TYPE_CHECKING:
     from ..retrieve.plan import Plan
 
 WIDEST = 100  # characters
+FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in MARKDOWN)}  # with their endings
 
 
 @click.command()
@@ -87,30 +101,40 @@ def _width() -> int:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES…]")
-@click.option("--format", "form", type=click.Choice(["anki", "csv", "md"]), default="md", show_default=True,
-              help="A package for Anki, a table, or markdown.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="The file to write (anki: NAME.apkg; else standard output).")  # fmt: skip
-def cards(paths: tuple[Path, ...], form: str, output: Path | None) -> None:
+@click.option("--format", "form", type=click.Choice([*FORMS]),
+              help="A package for Anki, a table, or markdown; else what FILE's ending says.")  # fmt: skip
+@output_option("-o", "--output", shown="The file to write: .apkg, .csv, .md (anki: NAME.apkg; else standard output).")
+def cards(paths: tuple[Path, ...], form: str | None, output: Path | None) -> None:
     """Make study cards of questions, definitions and exercises; without FILES, of the index.
 
     Cards that are imported into Anki again update those that are there."""
     from ..retrieve.cards import make_cards
 
-    logger, files = Told(), find(paths)
+    logger, form = Told(), form or _form_of(output)
+    files = [path for path in find(paths, logger) if path in paths or output is None or not is_made_again(output, path)]
     project = project_at(files[0] if files else paths[0] / "-") if paths else searched_project()
+    name = _name(paths, project)
+    output = output or (Path(f"{name}.apkg") if form == "anki" else None)
+    if output is not None:
+        check_written(output, files, FORMS[form])
     material = _read(files, project, logger) if paths else _indexed(project, logger)
     if material is None:
         sys.exit(1)
-    name = _name(paths, project)
-    output = output or (Path(f"{name}.apkg") if form == "anki" else None)
-    if output is not None and any(output.exists() and output.samefile(file) for file in files):
-        raise click.UsageError(f"{output}: would be written over itself; name another output")
     if made := make_cards(material):
         _write(made, form, name, output, project.root, logger)
     else:
         logger.error("no card: cards are made of annotated questions (lmm rag makes them), definitions and exercises")
     leave(logger)
+
+
+def _form_of(output: Path | None) -> str:
+    """What is written into a file, by its ending; markdown on standard output."""
+    if output is None or is_stream(output):
+        return "md"
+    form = next((form for form, endings in FORMS.items() if output.suffix.lower() in endings), None)
+    if form is None:
+        raise click.UsageError(f"{output}: cards go to a file that ends in .apkg, .csv or .md")
+    return form
 
 
 def _name(paths: tuple[Path, ...], project: Project) -> str:
@@ -159,7 +183,7 @@ def _write(made: list[Card], form: str, name: str, output: Path | None, root: Pa
 
 def _save(text: str, output: Path | None) -> None:
     if output is not None:
-        save_markdown(output, text)
+        write_output(output, text.encode("utf-8"))
     else:
         sys.stdout.buffer.write((printable(text) if sys.stdout.isatty() else text).encode("utf-8"))
 

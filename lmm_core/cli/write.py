@@ -45,7 +45,7 @@ TOKENS_OF_A_REPLY = 120  # five questions and a summary, as small models answer
 def scan(paths: tuple[Path, ...], as_json: bool) -> None:
     """Show title, sections, words, errors, and what is missing. Writes nothing."""
     logger, found = Told(), {}
-    for path in find(paths):
+    for path in find(paths, logger):
         if (file := load(path, logger)) is not None:
             found[str(path)] = _look(file, logger)
     if as_json:
@@ -146,7 +146,7 @@ def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
         await work_file(path, plan, logger)
 
     async def look_at_all() -> None:
-        for path in find(paths):
+        for path in find(paths, logger):
             await look_at(path)
 
     try:

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from ..files.walk import Skipped
 from ..models.embedder import Sparse
 from ..store.collection import ainitialize_collection
 from ..store.encoding import CHUNKER, DENSE, SPARSE, Encoder, Texts, texts_to_encode
@@ -45,7 +46,7 @@ from .catalogue import (
     other_models,
 )
 from .snippets import Snippet, slice_text, snippet_file
-from .walk import CrawlError, Found, Skipped, crawl, read_all
+from .walk import CrawlError, Found, crawl, read_all
 
 BATCH = 300  # snippets that are embedded and stored at once
 INLINE = 1_000_000  # characters that are cut in this process before others are started for it

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
-from ..gitignore import Rules, read_rules, rules_above, rules_of, says_ignored
-from ..markdown.files import SUFFIXES
+from ..files.gitignore import Ignored, read_rules, rules_above
+from ..files.walk import SUFFIXES, UNMERGED, Choice, Entry, Link, Skipped, because, shown_name, walk
 
 MIB = 2**20
 LARGE, LARGEST = MIB, 10 * MIB  # bytes: from the first on a file should be split, above the second it is not read
@@ -45,15 +44,6 @@ class Found:
         return f"{self.size / MIB:.1f} MiB: split it, so that it is found by parts" if self.size > LARGE else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file or folder (its `doc_path` ends with `/`) that is left out though nothing
-    says that it should be, and why."""
-
-    doc_path: str
-    reason: str
-
-
 # Walking
 
 
@@ -72,121 +62,41 @@ def crawl(
         raise CrawlError(f"{root}: no such folder")
     try:
         root = root.resolve()
-        rules = rules_above(root)
+        ignored = Ignored(tuple(rules_above(root)), read_rules(MADE_BY_TOOLS), read_rules(ignore))
         os.scandir(root).close()
     except OSError as error:
-        raise CrawlError(f"{root}: {_because(error)}") from None
-    return _Walk(root, read_rules(ignore), tuple(ending.lower() for ending in endings), without).walk(rules)
+        raise CrawlError(f"{root}: {because(error)}") from None
+    return _crawl(root, Choice(_is_named(endings), _is_entered, ignored, frozenset(map(os.path.realpath, without))))
 
 
-_Step: TypeAlias = "Found | Skipped | Iterator[_Step]"
+def _is_named(endings: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a file has the name of a document. (One like `a.lmm-unmerged.md` holds what could
+    not be merged into another.)"""
+    lower = tuple(ending.lower() for ending in endings)
+    return lambda name: name.lower().endswith(lower) and not name.lower().endswith(UNMERGED)
 
 
-@dataclass
-class _Walk:
-    root: Path
-    extra: Rules
-    endings: tuple[str, ...]
-    without: Sequence[Path]
-    banned: frozenset[str] = field(init=False)
-    deny: Rules = field(init=False)
+def _is_entered(name: str) -> bool:
+    return name not in NEVER
 
-    def __post_init__(self) -> None:
-        self.banned = frozenset(str(path.resolve()) for path in self.without)
-        self.deny = read_rules(MADE_BY_TOOLS)
 
-    def walk(self, rules: list[Rules]) -> Iterator[Found | Skipped]:
-        """Folder by folder, without recursion: a tree may be deep."""
-        open_folders = [self._folder(str(self.root), "", rules)]
-        while open_folders:
-            step = next(open_folders[-1], None)
-            if step is None:
-                open_folders.pop()
-            elif isinstance(step, Found | Skipped):
-                yield step
-            else:
-                open_folders.append(step)
-
-    def _folder(self, path: str, rel: str, rules: list[Rules]) -> Iterator[_Step]:
-        """What is in a folder; for each folder in it an iterator of the same kind."""
-        try:
-            with os.scandir(path) as entries:
-                wanted = [entry for entry in entries if self._is_wanted(entry)]
-            lines = rules_of(path)
-        except OSError as error:
-            yield Skipped(_shown(rel), _because(error))
-            return
-        if lines is not None:
-            rules = [*rules, read_rules(lines, len(rel))]
-        for entry in sorted(wanted, key=lambda entry: entry.name):
-            yield from self._entry(entry, rel + entry.name, rules)
-
-    def _is_wanted(self, entry: os.DirEntry[str]) -> bool:
-        """Whether an entry is a folder, or has the name of a markdown file. (A file like
-        `a.lmm-unmerged.md` holds what could not be merged into another.)"""
-        name = entry.name.lower()
-        if name.endswith(self.endings):
-            return not name.endswith(".lmm-unmerged.md")
-        return entry.name not in NEVER and _is_folder(entry)
-
-    def _entry(self, entry: os.DirEntry[str], rel: str, rules: list[Rules]) -> Iterator[_Step]:
-        is_link = entry.is_symlink()
-        is_folder = not is_link and entry.is_dir()
-        rel += "/" if is_folder else ""
-        if entry.path in self.banned or self._is_ignored(rel, rules):
-            return
-        if is_link:
-            yield Skipped(_shown(rel), self._where_to(entry))
-        elif is_folder:
-            yield self._folder(entry.path, rel, rules)
+def _crawl(root: Path, choice: Choice) -> Iterator[Found | Skipped]:
+    for one in walk(root, choice):
+        if isinstance(one, Link):
+            yield Skipped(one.name, one.where_to() if one.leads_nowhere else f"{one.where_to()}: not followed")
         else:
-            yield self._file(entry, rel)
-
-    def _is_ignored(self, rel: str, rules: list[Rules]) -> bool:
-        return says_ignored([*(rules or [self.deny]), self.extra], rel)
-
-    def _where_to(self, entry: os.DirEntry[str]) -> str:
-        target = Path(os.path.realpath(entry.path))
-        if not os.access(target, os.F_OK):
-            return "a link that leads nowhere"
-        if not target.is_relative_to(self.root):
-            return f"a link out of the folder, to {target}: not followed"
-        if Path(entry.path).is_relative_to(target):
-            return "a link to a folder around it: not followed"
-        return f"a link to {target.relative_to(self.root).as_posix()}: not followed"
-
-    def _file(self, entry: os.DirEntry[str], rel: str) -> Found | Skipped:
-        if not entry.is_file():
-            return Skipped(_shown(rel), "no regular file")
-        if _shown(rel) != rel:
-            return Skipped(_shown(rel), "its name is not UTF-8: rename it")
-        try:
-            stat = entry.stat()
-        except OSError as error:
-            return Skipped(rel, _because(error))
-        reason = _size_problem(stat.st_size)
-        return Skipped(rel, reason) if reason else Found(Path(entry.path), rel, stat.st_size, stat.st_mtime_ns)
+            yield one if isinstance(one, Skipped) else _found(one)
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder, or a link to one that can be looked at."""
+def _found(one: Entry) -> Found | Skipped:
+    if shown_name(one.name) != one.name:
+        return Skipped(shown_name(one.name), "its name is not UTF-8: rename it")
     try:
-        return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
-    except OSError:
-        return False
-
-
-def _shown(rel: str) -> str:
-    """A path as text, whatever its bytes are."""
-    return os.fsencode(rel).decode("utf-8", "replace") or "./"
-
-
-def _because(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "gone since it was found"
-    if isinstance(error, PermissionError):
-        return "may not be read: permission denied"
-    return f"cannot be read: {error.strerror or error}"
+        stat = one.path.stat(follow_symlinks=False)
+    except OSError as error:
+        return Skipped(one.name, because(error))
+    reason = _size_problem(stat.st_size)
+    return Skipped(one.name, reason) if reason else Found(one.path, one.name, stat.st_size, stat.st_mtime_ns)
 
 
 def _size_problem(size: int) -> str:
@@ -205,7 +115,7 @@ def read(found: Found) -> str | Skipped:
         with found.path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
-        return Skipped(found.doc_path, _because(error))
+        return Skipped(found.doc_path, because(error))
     if reason := _size_problem(len(data)):
         return Skipped(found.doc_path, reason)
     try:

@@ -15,16 +15,19 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from .writing import replace_file
+
 FOLDER = (".lmm", "recover")
 MAGIC = "lmm-recover 1"
 MOST = 10  # records in a folder; the oldest go
 WRITING = 120_000_000_000  # nanoseconds that pandoc may take to write; a file that is changed later was edited
-_NAME = re.compile(r"\d{6}\.rec")
+_NAME = re.compile(r"\d{6}-[0-9a-f]{8}\.rec")  # other programs' records may be written at the same time
 
 
 class RecoveryError(Exception):
@@ -69,10 +72,9 @@ def put_aside(path: Path, root: Path, before: bytes, after: bytes | None) -> Non
         folder = _own_folder(Path(os.path.realpath(root)))
         names = _names(folder)
         number = int(names[-1][:6]) + 1 if names else 1
-        _write(folder / f"{number:06}.rec", _pack(target, before, after))
+        replace_file(folder / f"{number:06}-{secrets.token_hex(4)}.rec", _pack(target, before, after))
         for name in names[: -MOST + 1]:
             (folder / name).unlink(missing_ok=True)
-        _sync(folder)
     except OSError as error:
         raise RecoveryError(f"{error.filename or path}: {error.strerror}") from error
 
@@ -130,22 +132,6 @@ def _newest(folder: Path, target: Path) -> Record | None:
         if not place.is_symlink() and (found := _unpack(place, target)):
             return found
     return None
-
-
-def _write(place: Path, data: bytes) -> None:
-    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 # A record as bytes

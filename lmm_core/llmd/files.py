@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files.writing import is_leftover
 from .document import LlmdError
 
 _PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(10))
@@ -41,7 +42,7 @@ def _part_problem(part: str) -> str:
     plain = unicodedata.normalize("NFKC", part).casefold().rstrip(". ")
     if plain in OWN:
         return f"`{part}` is {OWN[plain]}"
-    if plain.startswith(".") and plain.endswith(TEMPORARY):
+    if (plain.startswith(".") and plain.endswith(TEMPORARY)) or is_leftover(plain):
         return f"`{part}` is a name for lmm's temporary files"
     if part.endswith((".", " ")):
         return "a name that ends in a dot or a blank"

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -19,6 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+from ..files.user import cache_folder
 
 MOST_BYTES = 100_000_000
 _CHECKED_EVERY = 50  # adding up all sizes takes milliseconds
@@ -38,18 +39,6 @@ class CacheSize:
 
     replies: int
     bytes: int
-
-
-def cache_folder() -> Path:
-    """The user's cache folder for this program: by XDG_CACHE_HOME on every system,
-    else where the system keeps caches."""
-    if base := os.environ.get("XDG_CACHE_HOME", ""):
-        return Path(base, "lmm")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "lmm"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "lmm" / "Cache"
-    return Path.home() / ".cache" / "lmm"
 
 
 def request_key(parts: Sequence[Any]) -> bytes:

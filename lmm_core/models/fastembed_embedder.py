@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from .cache import cache_folder
+from ..files.user import cache_folder
 from .embedder import batches
 from .roles import ModelName, local_folder
 from .sources import FASTEMBED, ModelError

@@ -100,8 +100,8 @@ def test_the_newest_record_counts():
 def test_the_last_ten_are_kept():
     for number in range(MOST + 5):
         put(after=f"{number}\n")
-    names = sorted(path.name for path in Path(".lmm/recover").glob("*.rec"))
-    assert names == [f"{number:06}.rec" for number in range(6, MOST + 6)]
+    numbers = sorted(path.name[:6] for path in Path(".lmm/recover").glob("*.rec"))
+    assert numbers == [f"{number:06}" for number in range(6, MOST + 6)]
     assert find_record(Path("notes.md")).after == b"14\n"
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -25,6 +25,25 @@ class Rules:
         that speaks of it; None where none does. The path of a folder ends with `/`."""
         path = self.above + path[self.base :]
         return next((ignored for regex, ignored in self.patterns if regex.fullmatch(path)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """What is ignored in a folder: by the rules of the folders above it and its own (the last
+    that speaks of a path decides), where there are none by the `fallback`; `extra` comes last."""
+
+    rules: tuple[Rules, ...]
+    fallback: Rules
+    extra: Rules
+
+    def below(self, folder: str, rel: str) -> Ignored:
+        """The same with the rules of a folder, whose path from the root is `rel` ("" or with `/`
+        at its end). Raises OSError."""
+        lines = rules_of(folder)
+        return self if lines is None else replace(self, rules=(*self.rules, read_rules(lines, len(rel))))
+
+    def __contains__(self, rel: str) -> bool:
+        return says_ignored([*(self.rules or (self.fallback,)), self.extra], rel)
 
 
 def read_rules(lines: Iterable[str], base: int = 0, above: str = "") -> Rules:

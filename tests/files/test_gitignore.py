@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lmm_core.gitignore import is_ignored
+from lmm_core.files.gitignore import is_ignored
 from tests.commands import write
 
 

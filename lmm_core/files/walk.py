@@ -1,0 +1,224 @@
+"""Walking: the files in a folder. All that looks for documents goes through here, so that no
+link in a folder, which may be somebody else's, leads out of it unseen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from .gitignore import Ignored
+from .writing import is_leftover, remove_leftover
+
+SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".Rmd", ".rmd")  # of documents
+# A file that is named may have one of these, too.
+TEXT_SUFFIXES = frozenset(suffix.lower() for suffix in SUFFIXES) | {".txt", ".text", ".mkd", ".mkdn", ".mdwn"}
+UNMERGED = ".lmm-unmerged.md"  # how files end that hold what could not be merged into a document
+_TOOLS = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file; its name is its path from the root, with `/`."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link that has the name of a document, or leads to a folder. target: where it leads in the
+    end, root: of the walk, both without links."""
+
+    path: Path
+    name: str
+    target: Path
+    root: Path
+
+    @property
+    def leads_nowhere(self) -> bool:
+        return not os.access(self.target, os.F_OK)
+
+    @property
+    def leads_out(self) -> bool:
+        return not self.target.is_relative_to(self.root)
+
+    def where_to(self) -> str:
+        """Where it leads, in words."""
+        if self.leads_nowhere:
+            return "a link that leads nowhere"
+        if self.leads_out:
+            return f"a link out of the folder, to {self.target}"
+        if Path(os.path.realpath(self.path.parent)).is_relative_to(self.target):
+            return "a link to a folder around it"
+        return f"a link to {self.target.relative_to(self.root).as_posix()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file or folder (its `doc_path` ends with `/`) that is left out though nothing
+    says that it should be, and why."""
+
+    doc_path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a walk takes: files and folders by their names, but for what is ignored (None: no
+    .gitignore is read) and the paths `without`, as the walk comes upon them."""
+
+    is_document: Callable[[str], bool]
+    is_entered: Callable[[str], bool]
+    ignored: Ignored | None = None
+    without: frozenset[str] = frozenset()
+
+
+def is_inside(path: str | Path, folder: str | Path) -> bool:
+    """Whether a path, links followed, is in a folder."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+# The documents of a folder
+
+
+def find_documents(folder: Path) -> tuple[list[Path], list[Skipped]]:
+    """The documents in a folder, those of each folder before those in its folders, and what is
+    left out: links that lead out of the folder, or to what is no document. A document that a
+    link in the folder leads to is found once. Folders whose names begin with `.` or `_` are not
+    entered, nor those that tools make, nor links to folders."""
+    found: list[Path] = []
+    links: list[Link] = []
+    left_out: list[Skipped] = []
+    for one in walk(folder, Choice(is_document, is_entered)):
+        if isinstance(one, Entry):
+            found.append(one.path)
+        elif isinstance(one, Skipped):
+            left_out.append(one)
+        elif reason := _why_not(one):
+            left_out.append(Skipped(one.name, reason))
+        elif not one.target.is_dir():
+            links.append(one)
+    found += _only_linked(links, found)
+    return sorted(found, key=_files_first), left_out
+
+
+def is_document(name: str) -> bool:
+    """Whether a file in a folder is one of its documents; what could not be merged into
+    one is none."""
+    return name.endswith(SUFFIXES) and not name.startswith(".") and not name.endswith(UNMERGED)
+
+
+def is_entered(name: str) -> bool:
+    """Whether documents are looked for in a folder of a folder."""
+    return not name.startswith((".", "_")) and name not in _TOOLS
+
+
+def _why_not(link: Link) -> str:
+    """Why a link is not followed; "" where it may be."""
+    if link.leads_nowhere:
+        return f"{link.where_to()}: left out"
+    if link.leads_out:
+        return f"{link.where_to()}: left out; name it by itself to use it"
+    hidden = any(part.startswith(".") for part in link.target.relative_to(link.root).parts)
+    if link.target.is_dir() or (is_document(link.target.name) and not hidden):
+        return ""
+    return f"{link.where_to()}, which is no document: left out; name it by itself to use it"
+
+
+def _only_linked(links: list[Link], found: list[Path]) -> Iterator[Path]:
+    """The links to documents that are not found otherwise, one for each."""
+    known = {os.path.realpath(path) for path in found} if links else set()
+    for link in links:
+        if str(link.target) not in known:
+            known.add(str(link.target))
+            yield link.path
+
+
+def _files_first(path: Path) -> list[tuple[bool, str]]:
+    return [*((True, part) for part in path.parts[:-1]), (False, path.name)]
+
+
+# Walking
+
+_Step: TypeAlias = "Entry | Link | Skipped | Iterator[_Step]"
+
+
+def walk(root: Path, choice: Choice) -> Iterator[Entry | Link | Skipped]:
+    """What is in a folder, by name, found as it is asked for; no link is followed. What a killed
+    run of ours has left there is removed."""
+    steps = _Walk(Path(os.path.realpath(root)), choice)
+    # folder by folder, without recursion: a tree may be deep
+    open_folders = [steps.folder(str(root), "", choice.ignored)]
+    while open_folders:
+        step = next(open_folders[-1], None)
+        if step is None:
+            open_folders.pop()
+        elif isinstance(step, Entry | Link | Skipped):
+            yield step
+        else:
+            open_folders.append(step)
+
+
+@dataclass
+class _Walk:
+    root: Path
+    choice: Choice
+
+    def folder(self, path: str, rel: str, ignored: Ignored | None) -> Iterator[_Step]:
+        """What is in a folder; for each folder in it an iterator of the same kind."""
+        try:
+            with os.scandir(path) as entries:
+                wanted = [entry for entry in entries if self._is_wanted(entry)]
+            ignored = ignored and ignored.below(path, rel)
+        except OSError as error:
+            yield Skipped(shown_name(rel), because(error))
+            return
+        for entry in sorted(wanted, key=lambda entry: entry.name):
+            yield from self._entry(entry, rel + entry.name, ignored)
+
+    def _is_wanted(self, entry: os.DirEntry[str]) -> bool:
+        if is_leftover(entry.name):
+            remove_leftover(entry.path)
+            return False
+        is_folder = _is_folder(entry)
+        return self.choice.is_entered(entry.name) if is_folder else self.choice.is_document(entry.name)
+
+    def _entry(self, entry: os.DirEntry[str], rel: str, ignored: Ignored | None) -> Iterator[_Step]:
+        is_link = entry.is_symlink()
+        is_folder = not is_link and entry.is_dir()
+        rel += "/" if is_folder else ""
+        if (ignored and rel in ignored) or entry.path in self.choice.without:
+            return
+        if is_link:
+            yield Link(Path(entry.path), shown_name(rel), Path(os.path.realpath(entry.path)), self.root)
+        elif is_folder:
+            yield self.folder(entry.path, rel, ignored)
+        elif entry.is_file():
+            yield Entry(Path(entry.path), rel)
+        else:
+            yield Skipped(shown_name(rel), "no regular file")
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a folder, or a link to one that can be looked at."""
+    try:
+        return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
+    except OSError:
+        return False
+
+
+def shown_name(rel: str) -> str:
+    """A path as text, whatever its bytes are."""
+    return os.fsencode(rel).decode("utf-8", "replace") or "./"
+
+
+def because(error: OSError) -> str:
+    """Why something is not read, in words."""
+    if isinstance(error, FileNotFoundError):
+        return "gone since it was found"
+    if isinstance(error, PermissionError):
+        return "may not be read: permission denied"
+    return f"cannot be read: {error.strerror or error}"

@@ -1,0 +1,149 @@
+"""What a run that is killed while it writes leaves is removed by the next one; nothing else is."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lmm_core.files.writing import is_leftover, replace_file
+from lmm_core.markdown.files import find_markdown, save_markdown
+from tests.commands import write
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and locks of Unix")
+WRITER = """
+import sys
+from pathlib import Path
+from lmm_core.files.writing import replace_file
+print("ready", flush=True)
+for number in range(100_000):
+    replace_file(Path(sys.argv[1]), b"%d\\n" % number * 20_000)
+"""
+HANGING = """
+import sys, time
+from pathlib import Path
+from lmm_core.files.writing import replace_file
+def hang():
+    print("hangs", flush=True)
+    sys.stdin.readline()
+replace_file(Path(sys.argv[1]), b"new\\n", hang)
+"""
+
+
+def start(code, *words):
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    process.stdout.readline()
+    return process
+
+
+def kill(process):
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdin.close()
+    process.stdout.close()
+
+
+def leftovers():
+    return [name for name in os.listdir() if is_leftover(name)]
+
+
+def hanging_then_killed(name="notes.md"):
+    write(name, "old\n")
+    kill(start(HANGING, name))
+    assert len(leftovers()) == 1
+
+
+def test_the_next_writing_of_the_file_removes_it():
+    hanging_then_killed()
+    save_markdown(Path("notes.md"), "next\n")
+    assert os.listdir() == ["notes.md"] and Path("notes.md").read_text() == "next\n"
+
+
+def test_the_next_walk_removes_it():
+    hanging_then_killed()
+    assert find_markdown([Path()]) == [Path("notes.md")]
+    assert os.listdir() == ["notes.md"] and Path("notes.md").read_text() == "old\n"
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05])
+def test_killed_at_any_moment(delay):
+    """The file is whole, whatever the moment is."""
+    write("notes.md", "old\n")
+    process = start(WRITER, "notes.md")
+    time.sleep(delay)
+    kill(process)
+    lines = Path("notes.md").read_text().splitlines()
+    assert lines == ["old"] or (len(lines) == 20_000 and len(set(lines)) == 1)
+    find_markdown([Path()])
+    assert not leftovers()
+
+
+def test_one_that_is_being_written_stays():
+    write("notes.md", "old\n")
+    process = start(HANGING, "notes.md")
+    try:
+        find_markdown([Path()])
+        save_markdown(Path("notes.md"), "mine\n")
+        assert len(leftovers()) == 1
+        process.communicate("\n", timeout=60)
+        assert process.returncode == 0 and Path("notes.md").read_text() == "new\n"
+    finally:
+        if process.poll() is None:
+            kill(process)
+    assert not leftovers()
+
+
+NAMES = [
+    ".notes.md.tmp", ".notes.md.abcdefgh.tmp", ".notes.md.lmm-.tmp", ".notes.md.lmm-0123456789abcde.tmp",
+    ".notes.md.lmm-0123456789abcdef.tmp.md", "notes.md.lmm-0123456789abcdef.tmp", ".lmm-0123456789abcdef.tmp",
+    ".notes.md.lmm-0123456789ABCDEF.tmp", ".notes.md.lmm-0123456789abcdeg.tmp", ".notes.md.llmd.tmp", "notes.md~",
+]  # fmt: skip
+
+
+def test_nothing_of_the_users_is_removed():
+    for name in NAMES:
+        write(name, "mine\n")
+    save_markdown(Path("notes.md"), "text\n")
+    find_markdown([Path()])
+    assert sorted(os.listdir()) == sorted([*NAMES, "notes.md"])
+
+
+def test_links_pipes_and_folders_of_such_a_name_stay(tmp_path):
+    victim = write(tmp_path / "victim", "mine\n")
+    Path("work").mkdir()
+    os.chdir("work")
+    mark = "0123456789abcde"
+    os.symlink(victim, f".notes.md.lmm-{mark}0.tmp")
+    os.mkfifo(f".notes.md.lmm-{mark}1.tmp")
+    os.mkdir(f".notes.md.lmm-{mark}2.tmp")
+    save_markdown(Path("notes.md"), "text\n")
+    find_markdown([Path()])
+    assert len(leftovers()) == 3 and victim.read_text() == "mine\n"
+
+
+def test_a_writing_that_fails_leaves_nothing():
+    write("notes.md", "old\n")
+
+    def fail():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        replace_file(Path("notes.md"), b"new\n", fail)
+    assert os.listdir() == ["notes.md"] and Path("notes.md").read_text() == "old\n"
+
+
+def test_many_write_one_file_at_the_same_time():
+    write("notes.md", "old\n")
+    code = WRITER.replace("100_000", "40")
+    writers = [start(code, "notes.md") for _ in range(3)]
+    for _ in range(200):
+        find_markdown([Path()])
+    for writer in writers:
+        writer.communicate(timeout=120)
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    assert os.listdir() == ["notes.md"]

@@ -1,0 +1,233 @@
+"""In a folder, which may be somebody else's, no link leads out of it unseen: what a command finds
+there by walking is in the folder. A file that is named by hand is followed."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from lmm_core.cli.talk import _files
+from lmm_core.conversation import keep_unmerged
+from lmm_core.logging import ListLogger
+from lmm_core.markdown.files import ChangedError, find_markdown, load_markdown, save_markdown
+from lmm_core.quarto import find_inputs, with_included
+from lmm_core.quarto_render import _pages, _site_pages, pre_render
+from tests.commands import write
+
+ROOT = Path(__file__).parents[2]
+WORDS = "that is told at some length, so that the text is no short one which is pooled with what stands around it."
+INSIDE = f"# Inside\n\nThe turnip is explained, and only here, in a paragraph {WORDS}\n\n?: Why?\n"
+SECRET = f"# Outside\n\nThe password is swordfish, which is written down here in a paragraph {WORDS}\n"
+
+LINKS = {
+    "a file": ("sub/x.md", "{home}/secret.md"),
+    "a file that is no markdown": ("sub/x.md", "{home}/.bashrc"),
+    "a folder": ("sub/x", "{home}"),
+    "a folder called as a document": ("sub/x.md", "{home}"),
+    "a chain": ("sub/x.md", "y.lnk", "sub/y.lnk", "{home}/secret.md"),
+    "a chain through a folder": ("sub/x.md", "../door/secret.md", "door", "{home}"),
+    "the folder above": ("sub/x", "../.."),
+    "from the root": ("x", "/"),
+    "up and down": ("sub/x.md", "../../home/secret.md"),
+}
+HIDDEN = {"keys": ".env", "git's configuration": ".git/config", "the configuration": "config.toml"}
+COMMANDS = [
+    "scan .", "scan . --json", "rag .", "rag . --check", "rag . --dry-run", "rag . --json", "chat .", "edit .",
+    "accept .", "reject .", "clear .", "index .", "index . --dry-run", "index . --annotate", "chunks .",
+    "chunks . --json", "cards .", "convert . --to div", "knit . -o ../out", "leak-check page.html .", "rag sub .",
+    "bench .", "md-index --root . --name x", "rag {here}",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """A cloned folder, which is the working folder, and somebody's home beside it."""
+    home = tmp_path / "home"
+    for name in ("secret.md", ".bashrc", "other.qmd"):
+        write(home / name, SECRET)
+    monkeypatch.chdir(write(tmp_path / "clone" / "sub" / "notes.md", INSIDE).parents[1])
+    write("config.toml", "")
+    write("page.html", "<p>x</p>")
+    return home
+
+
+def run(command):
+    return CliRunner().invoke(cli, shlex.split(command.format(here=Path.cwd())))
+
+
+def bytes_of(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def link(home, *names):
+    for name, target in zip(names[::2], names[1::2], strict=True):
+        os.symlink(target.format(home=home), name)
+
+
+@pytest.mark.parametrize("names", LINKS.values(), ids=LINKS)
+def test_what_is_found_lies_in_the_folder(home, names):
+    link(home, *names)
+    logger = ListLogger()
+    assert find_markdown([Path()], logger) == [Path("sub/notes.md")]
+    reports = [report for report in logger.reports if report.path == names[0]]
+    assert len(reports) == 1 and reports[0].level == "warning"
+    assert "a link out of the folder, to " in reports[0].message
+    assert reports[0].message.endswith("left out; name it by itself to use it")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_reads_or_writes_outside(home, command):
+    for number, names in enumerate(LINKS.values()):
+        if len(names) == 2 and names[1] != "/" and names[1] != "../..":
+            link(home, names[0].replace("x", f"x{number}"), names[1])
+    before = bytes_of(home)
+    done = run(command)
+    assert not isinstance(done.exception, Exception) or isinstance(done.exception, SystemExit)
+    assert bytes_of(home) == before
+    assert "swordfish" not in done.output
+    for path in (path for path in Path().rglob("*") if path.is_file() and not path.is_symlink()):
+        assert b"swordfish" not in path.read_bytes(), path
+    assert "a link out of the folder, to " in done.stderr
+    assert done.stderr.count("x0.md: warning: ") == 1 or "rag sub ." in command
+
+
+def test_the_report_for_programs_names_it(home):
+    link(home, "sub/x.md", "{home}/secret.md")
+    rows = json.loads(run("rag . --json").stdout)
+    assert [row["path"] for row in rows] == ["sub/x.md", "sub/notes.md"]
+    assert "a link out of the folder" in rows[0]["reports"][0]["message"] and not rows[0]["changed"]
+    counts = json.loads(run("index . --json").stdout)
+    assert [one["path"] for one in counts["skipped"]] == ["sub/x.md"]
+
+
+def test_a_link_that_is_named_is_followed(home):
+    link(home, "sub/x.md", "{home}/secret.md")
+    assert run("rag sub/x.md").exit_code == 0
+    assert (home / "secret.md").read_text().startswith("---\n") and Path("sub/x.md").is_symlink()
+
+
+def test_a_folder_that_is_named_may_be_a_link(home):
+    link(home, "book", "{home}")
+    assert find_markdown([Path("book")]) == [Path("book/other.qmd"), Path("book/secret.md")]
+
+
+def test_links_in_the_folder(home):
+    write("_shared/a.md", INSIDE)
+    link(home, "b.md", "sub/notes.md", "sub/c.md", "../_shared/a.md", "sub/d.md", "c.md", "e", "sub")
+    link(home, "up", ".", "sub/up", "..")
+    logger = ListLogger()
+    assert find_markdown([Path()], logger) == [Path("sub/c.md"), Path("sub/notes.md")]
+    assert not logger.reports
+
+
+@pytest.mark.parametrize("target", HIDDEN.values(), ids=HIDDEN)
+def test_a_link_to_what_is_no_document_is_not_followed(home, target):
+    write(target, "token = 1\n")
+    link(home, "x.md", target)
+    logger = ListLogger()
+    assert find_markdown([Path()], logger) == [Path("sub/notes.md")]
+    assert [str(one) for one in logger.reports] == [
+        f"x.md: a link to {target}, which is no document: left out; name it by itself to use it"
+    ]
+
+
+def test_links_that_lead_nowhere(home):
+    link(home, "x.md", "nowhere", "y.md", "y.md", "z", "nowhere")
+    logger = ListLogger()
+    assert find_markdown([Path()], logger) == [Path("sub/notes.md")]
+    assert [str(one) for one in logger.reports] == [
+        f"{name}.md: a link that leads nowhere: left out" for name in ("x", "y")
+    ]
+
+
+def test_watching_does_not_follow(home):
+    link(home, "sub/x.md", "{home}/secret.md")
+    assert _files((Path(),)) == [Path("sub/notes.md")]
+
+
+# Between looking and writing
+
+
+@pytest.mark.parametrize("swap", ["file", "folder"])
+def test_a_file_that_becomes_a_link_before_it_is_written(home, swap):
+    write(home / "notes.md", INSIDE)  # the same bytes, so that only the place tells
+    (path,) = find_markdown([Path()])
+    read = load_markdown(path)
+    if swap == "file":
+        path.unlink()
+        os.symlink(home / "notes.md", path)
+    else:
+        shutil.rmtree("sub")
+        os.symlink(home, "sub")
+    with pytest.raises(ChangedError, match=r"notes\.md: changed on disk"):
+        save_markdown(path, "new", read)
+    assert (home / "notes.md").read_text() == INSIDE
+
+
+def test_what_finds_no_place_is_not_written_through_a_link(home):
+    link(home, "sub/notes.md.lmm-unmerged.md", "{home}/.bashrc")
+    logger = ListLogger()
+    keep_unmerged(Path("sub/notes.md"), ["an answer"], logger)
+    assert (home / ".bashrc").read_text() == SECRET
+    assert Path("sub/notes.md.2.lmm-unmerged.md").read_text() == "an answer\n\n"
+    assert find_markdown([Path("sub")]) == [Path("sub/notes.md")]
+
+
+# Quarto projects
+
+
+def quarto(home, text="", settings="project:\n  type: website\nfilters: [lmm]\nlmm:\n  ask: true\n"):
+    write("_quarto.yml", settings)
+    write("index.qmd", f"---\ntitle: T\n---\n\n# Page\n\n{text}\n")
+
+
+def test_an_include_out_of_the_project_is_not_in_the_ask_data(home):
+    quarto(home, "{{< include ../home/secret.md >}} {{< include sub/x.md >}} {{< include sub/notes.md >}}")
+    link(home, "sub/x.md", "{home}/other.qmd")
+    assert len(with_included([Path("index.qmd")], Path())) == 4  # native blocks and leaks are looked for in all
+    pages = {str(page.file.path): page.outside for page in _pages([Path("index.qmd")], Path())}
+    assert pages == {"index.qmd": False, "../home/secret.md": True, "sub/x.md": True, "sub/notes.md": False}
+    assert [str(page.source) for page in _site_pages(Path())] == ["index.qmd", "sub/notes.md"]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_chapter_out_of_the_project_is_not_touched(home, named):
+    native = f"# A\n\n---\ntype: exercise\n---\n{SECRET}"
+    write(home / "chapter.qmd", native)
+    chapters = (
+        "book:\n  chapters: [index.qmd, ../home/chapter.qmd, x.qmd]\nlmm:\n  annotate: true\n  on-native: convert\n"
+    )
+    quarto(home, settings=chapters)
+    link(home, "x.qmd", "{home}/chapter.qmd")
+    logger = ListLogger()
+    assert find_inputs(Path(), logger) == [Path("index.qmd")]
+    assert [report.message.split(":")[0] for report in logger.reports] == ["../home/chapter.qmd", "x.qmd"]
+    files = {"QUARTO_PROJECT_INPUT_FILES": "index.qmd\n../home/chapter.qmd\nx.qmd"} if named else {}
+    pre_render(files, Path(), logger)
+    assert (home / "chapter.qmd").read_text() == native
+
+
+def test_a_course_follows_no_link_out_of_its_folder(home):
+    quarto(home, settings="project:\n  output-dir: ../home\nfilters: [lmm]\n")
+    course = ["sh", ROOT / "docs" / "course.sh", Path.cwd()]
+    environment = {**os.environ, "PATH": os.pathsep.join(_without_quarto())}
+    before = bytes_of(home)
+    done = subprocess.run(course, capture_output=True, text=True, env=environment)
+    assert done.returncode == 1 and "output-dir: ../home leads out of the folder" in done.stderr
+    quarto(home, settings="project:\n  output-dir: _site\nfilters: [lmm]\n")
+    link(home, "x.md", "{home}/secret.md", "figures", "{home}")
+    done = subprocess.run(course, capture_output=True, text=True, env=environment)
+    assert "x.md: a link out of the folder" in done.stderr
+    assert bytes_of(home) == before
+    made = [path for path in Path().rglob("*.html") if b"swordfish" in path.read_bytes()]
+    assert not made and not Path("_site/figures").exists()
+
+
+def _without_quarto():
+    return [path for path in os.environ["PATH"].split(os.pathsep) if not Path(path, "quarto").exists()]

@@ -1,0 +1,84 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from lmm_core.files.outputs import HTML, MARKDOWN, OutputError, check_output, is_made_again, is_ours, write_output
+from tests.commands import write
+
+
+def refused(output, inputs=(), endings=(), **rules):
+    with pytest.raises(OutputError) as error:
+        check_output(Path(output), inputs, endings, **rules)
+    return str(error.value)
+
+
+def test_a_new_file_may_be_written():
+    check_output(Path("out.md"), [Path("gone.md")], MARKDOWN)
+    check_output(Path("OUT.HTML"), (), HTML)
+
+
+def test_an_input_may_not():
+    write("notes.md", "x")
+    assert refused("notes.md", [Path("notes.md")]) == (
+        "notes.md: would be written over its own source, notes.md; name another output"
+    )
+
+
+def test_a_source_that_we_have_not_made_may_not():
+    write("other.md", "x")
+    assert "lmm has not made it" in refused("other.md")
+    assert "lmm has not made it" in refused("other.md", (), MARKDOWN)
+    check_output(Path("other.md"), (), MARKDOWN, may_replace=True)
+    for name in ("config.toml", "_quarto.yml", "refs.bib"):
+        write(name, "x")
+        refused(name)
+    write("page.html", "x")
+    check_output(Path("page.html"), (), HTML)
+
+
+def test_what_we_have_made_may_be_made_again_until_it_is_changed():
+    write_output(Path("out.md"), b"ours\n")
+    assert is_ours(Path("out.md")) and is_made_again(Path("out.md"), Path("./out.md"))
+    check_output(Path("out.md"), (), MARKDOWN)
+    write("out.md", "theirs\n")
+    assert not is_ours(Path("out.md"))
+    refused("out.md", (), MARKDOWN)
+
+
+def test_it_is_known_for_its_place_alone():
+    write_output(Path("out.md"), b"ours\n")
+    write("copy.md", "ours\n")
+    assert not is_ours(Path("copy.md"))
+
+
+def test_where_it_cannot_be_remembered_it_is_written_all_the_same(monkeypatch):
+    write("cache", "no folder")
+    write_output(Path("out.md"), b"ours\n")
+    assert Path("out.md").read_bytes() == b"ours\n" and not is_ours(Path("out.md"))
+
+
+def test_endings_are_those_of_the_file_that_a_link_leads_to():
+    assert "has to end in .html or .htm" in refused("x.md", (), HTML)
+    os.symlink("notes.md", "page.html")
+    assert "a link to" in refused("page.html", (), HTML)
+
+
+def test_a_file_that_is_added_to_has_one_name():
+    write("notes.md", "x")
+    os.link("notes.md", "asked.jsonl")
+    assert "hard link" in refused("asked.jsonl", (), (".jsonl",), may_replace=True)
+
+
+def test_within_a_folder(tmp_path):
+    Path("out").mkdir()
+    check_output(Path("out/new/a.md"), (), MARKDOWN, within=Path("out"))
+    os.symlink(tmp_path.parent, "out/sub")
+    assert "leads out of out" in refused("out/sub/a.md", (), MARKDOWN, within=Path("out"))
+    assert "a folder" in refused("out")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices of Unix")
+def test_devices_may_be_written():
+    check_output(Path("/dev/null"), (), HTML)
+    write_output(Path("/dev/null"), b"x")

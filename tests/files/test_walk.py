@@ -1,0 +1,50 @@
+import os
+from pathlib import Path
+
+from lmm_core.files.walk import Choice, Entry, Link, Skipped, find_documents, is_document, is_entered, is_inside, walk
+from tests.commands import write
+
+
+def names(**options):
+    choice = Choice(is_document, is_entered, **options)
+    return [(type(one), getattr(one, "name", None) or one.doc_path) for one in walk(Path(), choice)]
+
+
+def test_files_by_their_names_in_each_folder():
+    for name in ("b.md", "a/c.md", "a.md", "_x/d.md", "a/no.txt"):
+        write(name, "x")
+    assert names() == [(Entry, "a/c.md"), (Entry, "a.md"), (Entry, "b.md")]
+    assert [str(path) for path in find_documents(Path())[0]] == ["a.md", "b.md", "a/c.md"]
+
+
+def test_links_are_told_apart():
+    write("a/b.md", "x")
+    for name, target in (("in.md", "a/b.md"), ("up", "."), ("out.md", "/etc/hostname"), ("dead.md", "none")):
+        os.symlink(target, name)
+    links = {one.name: one for one in walk(Path(), Choice(is_document, is_entered)) if isinstance(one, Link)}
+    assert {name: (one.leads_out, one.leads_nowhere) for name, one in links.items()} == {
+        "dead.md": (False, True), "in.md": (False, False), "out.md": (True, not Path("/etc/hostname").exists()),
+        "up": (False, False),
+    }  # fmt: skip
+    assert links["in.md"].where_to() == "a link to a/b.md"
+    assert links["up"].where_to() == "a link to a folder around it"
+
+
+def test_what_is_no_regular_file_is_named():
+    os.mkfifo("pipe.md")
+    assert list(walk(Path(), Choice(is_document, is_entered))) == [Skipped("pipe.md", "no regular file")]
+
+
+def test_a_folder_without_some_paths():
+    write("a/b.md", "x")
+    write("c.md", "x")
+    root = Path.cwd()
+    choice = Choice(is_document, is_entered, without=frozenset({str(root / "a")}))
+    assert [one.name for one in walk(root, choice)] == ["c.md"]
+
+
+def test_inside(tmp_path):
+    write("a/b.md", "x")
+    os.symlink(tmp_path.parent, "out")
+    assert is_inside("a/b.md", ".") and is_inside("a/new/c.md", "a") and is_inside(".", ".")
+    assert not is_inside("a/../b", "a") and not is_inside("out/x", ".") and not is_inside("..", ".")
