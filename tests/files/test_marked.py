@@ -131,7 +131,7 @@ def test_an_empty_folder_goes_too():
 def test_a_folder_of_ours_that_holds_what_is_not_ours_is_kept(other):
     write(filled() / other, "mine")
     before = tree()
-    with pytest.raises(FolderError, match="is not removed: .* is not lmm's; move it away"):
+    with pytest.raises(FolderError, match=r"is not removed: .* is not lmm's; move it away"):
         remove_marked(FOLDER, "collection")
     assert tree() == before
 
@@ -146,7 +146,7 @@ def test_what_file_managers_leave_does_not_matter():
 def test_a_folder_that_holds_a_project_is_kept(name):
     write(filled() / "shard/deep" / name, "")
     before = tree()
-    with pytest.raises(FolderError, match="the project .* lies in it"):
+    with pytest.raises(FolderError, match=r"the project .* lies in it"):
         remove_marked(FOLDER, "collection")
     assert tree() == before
 
