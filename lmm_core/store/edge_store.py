@@ -102,7 +102,7 @@ class EdgeStore:
         """Raises StoreError for a name that another has but for case: on many systems they are one folder."""
         for other in self.collections():
             if other != name and other.casefold() == name.casefold():
-                raise StoreError(f"there is a collection {other!r}: {name!r} has to differ from it by more than case")
+                raise StoreError(f"there is a collection {other!r}: choose a name that differs by more than case")
 
     def _own_folder(self) -> None:
         """Make the folder, and make it ours."""
