@@ -110,7 +110,8 @@ def is_ours(folder: Path, kind: str) -> bool:
     except FileNotFoundError:
         return False
     except NotADirectoryError:
-        raise FolderError(f"{folder} is a file, and a folder is wanted: move it away, or name another folder") from None
+        file = next(place for place in (folder, *folder.parents) if place.exists())
+        raise FolderError(f"{file} is a file, and a folder is wanted: move it away, or name another folder") from None
     found = _read_mark(folder)
     if found == _line(kind):
         return True
