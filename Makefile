@@ -24,12 +24,11 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed
-	@PATH="$(abspath $(BIN)):$$PATH" sh docs/demo.sh $(DEMO)
+	@PATH="$(abspath $(BIN)):$$PATH" sh docs/demo.sh "$(DEMO)"
 
 # What .github/workflows/course.yml does, on a copy of the sample book.
 course: $(VENV)/.installed
-	rm -rf "$(COURSE)"
-	cp -R sample-book "$(COURSE)"
+	@sh docs/copy_book.sh "$(COURSE)"
 	@PATH="$(abspath $(BIN)):$$PATH" sh docs/course.sh "$(COURSE)"
 
 # What `quarto add` takes from a release: a zip with _extensions/ in it.
@@ -60,4 +59,6 @@ update-golden: $(VENV)/.installed-test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.golden.update
 
 clean:
-	rm -rf $(VENV) $(DEMO) $(COURSE) .cache build *.egg-info lmm-quarto.zip
+	@sh docs/copy_book.sh --remove "$(DEMO)"
+	@sh docs/copy_book.sh --remove "$(COURSE)"
+	rm -rf .venv .cache build *.egg-info lmm-quarto.zip

@@ -4,8 +4,7 @@ set -eu
 
 demo=${1:-demo}
 here=$(cd "$(dirname "$0")/.." && pwd)
-rm -rf "$demo"
-cp -R "$here/sample-book" "$demo"
+sh "$here/docs/copy_book.sh" "$demo"
 cd "$demo"
 
 echo "Annotating (pandoc -F lmm-rag FILE -o FILE):"

@@ -28,6 +28,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from .files.marked import FolderError, check_inside
+from .files.names import clash, name_problem
 from .markdown.files import project_root
 from .models.roles import ModelName, is_default, leads_outside, parse_name
 from .models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelError, Source, key_goes_home, known_sources
@@ -405,6 +407,7 @@ class _Found:
         self._check_models()
         self._check_sources()
         self._check_folder()
+        self._check_collections()
 
     def _check_models(self) -> None:
         known = known_sources({name: Source(name, "") for name, _ in self.sources()})
@@ -454,15 +457,46 @@ class _Found:
         if one is None or one.layer != "file" or not isinstance(one.value, str):
             return
         root = self.file.parent.resolve()
-        try:
-            inside = (root / one.value).resolve().is_relative_to(root)
-        except (ValueError, OSError, RuntimeError):  # a NUL; links in a circle
-            inside = False
-        if not inside:
+        place = Path(os.path.normpath(root / one.value))
+        if "\0" in one.value or not place.is_relative_to(root):
             self.tell(
                 one.keys,
                 f"should lie inside {root}; a folder elsewhere is for the environment (LMM_STORAGE__FOLDER) or code",
             )
+        elif place == root:
+            self.tell(one.keys, "should be a folder of its own, not that of the project: .lmm/index, for example")
+        else:
+            self._check_way(one.keys, root, place)
+
+    def _check_way(self, keys: Keys, root: Path, place: Path) -> None:
+        try:
+            check_inside(root, place)
+        except FolderError as error:
+            self.tell(keys, f"should lie inside {root} without links on the way; {error}")
+
+    def _check_collections(self) -> None:
+        """A collection becomes a folder: the names have to be those of three (with the records of files)."""
+        names = {key: self._name_of(key) for key in ("collection_name", "companion_collection")}
+        bad = {key: problem for key, name in names.items() if (problem := name_problem(name))}
+        for key, problem in bad.items():
+            if isinstance(self._given_at(key), str) and names[key]:
+                self.tell(("database", key), f"{names[key]!r:.60} cannot be the name of a collection: {problem}")
+        files = {"the records of files": names["collection_name"] + ".files"}
+        if not bad and (found := clash(names | files)):
+            one, other = ((names | files)[what] for what in found)
+            given = "collection_name" if self._given_at("companion_collection") is None else "companion_collection"
+            self.tell(
+                ("database", given),
+                f"{found[0]} ({one!r}) and {found[1]} ({other!r}) should differ, and by more than case",
+            )
+
+    def _given_at(self, key: str) -> Any:
+        table = self.values.get("database")
+        return table.get(key) if isinstance(table, dict) else None
+
+    def _name_of(self, key: str) -> str:
+        value = self._given_at(key)
+        return value if isinstance(value, str) else str(DatabaseSettings.model_fields[key].default)
 
     # Words for what pydantic finds
 

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .files.marked import FolderError, own_place
 from .logging import ConsoleLogger, LoggerBase, in_file
 from .markdown.blocks import Block, HeaderBlock, MarkdownError, Problem
 from .markdown.files import MarkdownFile, load_markdown, project_root
@@ -37,6 +38,7 @@ from .store.refresh import (
     Changes,
     Counts,
     FileRecord,
+    check_collections,
     create_records,
     find_changes,
     read_records,
@@ -75,11 +77,15 @@ def client_from_config(config: ConfigSettings | Project | None = None) -> Vector
 
     project = project_from(config)
     index = project.index
+    check_collections(index.collection, index.companion)
     if index.memory:
         return open_store(":memory:")
     if index.url:
         return open_store(RemoteSource(index.url, **index.server))
-    return open_store(LocalStorage(project.root / index.folder))
+    try:
+        return open_store(LocalStorage(own_place(project.root, Path(index.folder))))
+    except FolderError as error:
+        raise StoreError(str(error)) from error
 
 
 def global_client_from_config(config: ConfigSettings | Project | None = None) -> VectorStore:

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .files.marked import FolderError, own_place
 from .index import make_encoder
 from .markdown.blocks import HeaderBlock, HeadingBlock
 from .markdown.parse import parse_markdown_text
 from .model_pool import Models
 from .models.roles import DEFAULT
-from .project import Project
+from .project import ConfigError, Project
 from .store.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
 from .store.places import RemoteSource
 
@@ -32,10 +33,14 @@ README = 100_000  # characters of a README in which its heading is looked for
 
 def database_from(project: Project, root: Path) -> Database:
     """The database in a folder; its collections are on the server that is configured, if
-    one is."""
+    one is. Raises ConfigError where it lies in the project, and a link leads there."""
     from .crawl.catalogue import Database
 
     index = project.index
+    try:
+        own_place(project.root, Path.cwd() / root)
+    except FolderError as error:
+        raise ConfigError(str(error)) from error
     return Database(root, RemoteSource(index.url, **index.server) if index.url else None)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .files.marked import FolderError, check_inside
 from .files.walk import is_inside
 from .logging import LoggerBase
 from .markdown.blocks import MarkdownError
@@ -463,6 +464,10 @@ def _copy_extension(source: Path, folder: Path) -> Finding:
     target = folder / "_extensions" / EXTENSION
     if there is not None or target.exists():
         return Finding("left alone", True, str(there or target))
+    try:
+        check_inside(folder, target)
+    except FolderError as error:
+        raise QuartoError(str(error)) from error
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
     return Finding("written", True, str(target))
 

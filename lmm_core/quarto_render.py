@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from .files.marked import FolderError, own_place
 from .files.walk import SUFFIXES, is_inside
 from .logging import LoggerBase, Report, counted, in_file
 from .markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, MetadataBlock, TextBlock, serialize_blocks
@@ -104,7 +105,7 @@ def _reporting(work: Callable[[], bool], logger: LoggerBase) -> int:
         return 0 if work() else 1
     except OSError as error:
         logger.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except (RenderError, QuartoError, ConfigError, MarkdownError, StoreError, ModelError) as error:
+    except (RenderError, QuartoError, ConfigError, FolderError, MarkdownError, StoreError, ModelError) as error:
         for problem in str(error).split("\n"):
             logger.error(problem)
     return 1
@@ -334,6 +335,7 @@ def _finish(environment: Mapping[str, str], project_dir: Path, logger: LoggerBas
     named = _listed(environment, "OUTPUT", project_dir)
     shown = replace(project, rules=project_rules(read_project(project_dir), project.rules))
     if output.is_dir():
+        own_place(project_dir, output)
         _write_box(output, shown, project_dir, logger)
         _look_for_leaks(_outputs(output, named, pages, project_dir), pages, shown, project_dir, logger)
     only_inside([page.file.path for page in pages], project_dir, logger)  # says which are not

@@ -7,13 +7,11 @@ Nothing that is left out of the notes is in them, unless its type is included on
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import html
 import json
 import os
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +20,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from .files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
 from .index import blocklist_encode
 from .logging import LoggerBase, in_file
 from .markdown.blocks import Block, HeaderBlock, HeadingBlock, TextBlock
@@ -42,6 +41,7 @@ from .shown import Shown
 from .store.chunks import anchor_of
 from .store.vector_store import ScoredPoint
 
+BOX = "ask-box"  # the kind of the folder
 PART = 300_000  # bytes of a part, at most; a section that is longer has one of its own
 RUN = (".qmd", ".Rmd")  # documents whose code is run
 FORMAT = 1  # of the data: ask.js reads no other
@@ -98,13 +98,18 @@ def write_box(
 ) -> Written:
     """Write the data of an ask box and the box itself into a site, and the tag for it into
     its pages; what has not changed is not written. settings: what `_quarto.yml` says. Pages
-    that are not there have no part in it. Raises OSError, MarkdownError and ConfigError."""
+    that are not there have no part in it. Raises OSError, MarkdownError, ConfigError, and
+    FolderError where a folder or a page is not ours to write."""
     shown = [page for page in pages if (output / page.page).is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
     material, sources = _read(shown, replace(project, rules=rules), settings, logger)
     ids = {page: element_ids(_text(output / page)) for page in dict.fromkeys(sources.values())}
     documents, rows = _rows(material, sources, ids)
     files = _files(documents, rows, material.kinds, str(settings.get("lang") or "en"))
+    check_inside(output, output / ASK_FOLDER)
+    for page in ids:
+        check_inside(output, output / page)
+    make_marked(output / ASK_FOLDER, BOX)
     changed = _write_files(output / ASK_FOLDER, files)
     marks = {page: _mark(rows, documents, page) for page in ids}
     changed += [output / page for page in ids if _put_tag(output, page, ask, marks[page])]
@@ -112,13 +117,18 @@ def write_box(
 
 
 def remove_box(output: Path) -> None:
-    """Take an ask box out of a site, where one is. Raises OSError."""
-    if not (output / ASK_FOLDER).is_dir():
+    """Take an ask box out of a site, where one is. Raises OSError, and FolderError for a folder
+    that is not ours."""
+    folder = output / ASK_FOLDER
+    check_inside(output, folder)
+    if not is_ours(folder, BOX):
         return
     for path in output.rglob("*.html"):
+        if is_link(path) or not path.is_file():  # none of ours: no box is put into one
+            continue
         text = _text(path)
         _write(path, _TAG.sub("", text) if "data-lmm-ask" in text else text)
-    shutil.rmtree(output / ASK_FOLDER)
+    remove_marked(folder, BOX)
 
 
 # What the data may hold
@@ -305,9 +315,6 @@ def _mark(rows: Sequence[list[Any]], documents: Sequence[Sequence[str]], page: s
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
     """Write the data and the box; parts that are left over go. Returns what has changed."""
-    if folder.is_symlink():
-        raise NotADirectoryError(errno.ENOTDIR, "a link, where the ask box would be written: remove it", str(folder))
-    folder.mkdir(exist_ok=True)
     changed = []
     for name, text in files.items():
         path = folder / name
@@ -346,7 +353,5 @@ def _write(path: Path, text: str) -> bool:
     data = text.encode("utf-8", "surrogateescape")
     if path.is_file() and path.read_bytes() == data:
         return False
-    if path.is_symlink():  # which may lead anywhere
-        path.unlink()
-    path.write_bytes(data)
+    write_own(path, data)
     return True

@@ -11,7 +11,7 @@ import click
 
 from ..model_pool import Models
 from .find import searched_project
-from .shared import LOOPBACK, needing, warn
+from .shared import LOOPBACK, checked, needing, warn
 
 
 @click.command()
@@ -47,7 +47,7 @@ def mcp(port: int | None, host: str) -> None:
             await library.close()
 
     try:
-        asyncio.run(serve())
+        checked(lambda: asyncio.run(serve()))
     except OSError as error:
         raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
     except KeyboardInterrupt:

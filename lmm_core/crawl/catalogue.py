@@ -20,9 +20,11 @@ from operator import add, mul, sub
 from pathlib import Path
 from typing import Any
 
+from ..files.marked import FolderError, check_inside, is_ours, make_marked
 from ..markdown.files import save_markdown
 from ..models.embedder import Sparse
 from ..store.alike import checked_name, fused, in_order
+from ..store.edge_store import INDEX
 from ..store.encoding import DENSE, SPARSE
 from ..store.folder_lock import FolderLock
 from ..store.places import LocalStorage, RemoteSource, open_store
@@ -32,6 +34,7 @@ from .walk import CrawlError
 FORMAT = 1
 ALL = "all"
 CATALOGUE, TERMS, SNIPPETS, VECTORS = "catalogue.json", "terms.json", "snippets", "vectors"
+INDEXES = "md-indexes"  # the kind of the folder; those in it are of the store's kind
 UNFINISHED = "unfinished"  # lies in an index's folder while it is changed
 LONGEST_NAME = 100
 SHORTLIST = 5
@@ -256,12 +259,33 @@ class Database:
         """Open an index, whose folder has to be there; one process has it at a time.
         Raises StoreError."""
         folder = self.folder(name)
+        self._check(name)
         if self.server is None:
             return Opened(open_store(LocalStorage(folder)), VECTORS)
         lock = FolderLock(folder) if to_change else None
         if lock is not None:
             lock.take()
         return Opened(open_store(self.server), f"{name}.{VECTORS}", lock)
+
+    def make(self, name: str) -> None:
+        """Make the folder of an index, or make sure that it is ours. Raises FolderError and OSError."""
+        folder = self.folder(name)
+        make_marked(self.root, INDEXES)
+        check_inside(self.root, folder / SNIPPETS)
+        make_marked(folder, INDEX)
+        (folder / SNIPPETS).mkdir(exist_ok=True)
+
+    def _check(self, name: str) -> None:
+        """Raises StoreError where the folder of an index is not ours, or leads elsewhere."""
+        folder = self.folder(name)
+        try:
+            is_ours(self.root, INDEXES)
+            check_inside(self.root, folder / VECTORS)
+            is_ours(folder, INDEX)
+        except FolderError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be looked into: {error.strerror or error}") from error
 
     def entries(self) -> dict[str, Entry]:
         """The indexes there are, by name. Raises CrawlError."""
@@ -288,7 +312,9 @@ class Database:
             entries = self._read() | {entry.name: entry}
             values = {name: {**asdict(one), "name": name} for name, one in sorted(entries.items())}
             text = json.dumps({"format": FORMAT, "indexes": values})  # ASCII: a root's name may be no UTF-8
-            save_markdown(self.root / CATALOGUE, text + "\n")
+            self._save(self.root / CATALOGUE, text + "\n")
+        except FolderError as error:
+            raise CrawlError(str(error)) from error
         except OSError as error:
             raise CrawlError(f"{self.root / CATALOGUE} cannot be written: {error.strerror or error}") from error
         finally:
@@ -306,9 +332,13 @@ class Database:
             return None
 
     def write_terms(self, name: str, terms: Terms) -> None:
-        """Keep the terms of an index. Raises OSError."""
+        """Keep the terms of an index. Raises FolderError and OSError."""
         values = {key: list(value) if key != "count" else value for key, value in _fields(terms).items()}
-        save_markdown(self.folder(name) / TERMS, json.dumps(values))
+        self._save(self.folder(name) / TERMS, json.dumps(values))
+
+    def _save(self, path: Path, text: str) -> None:
+        check_inside(self.root, path)  # a link would be followed
+        save_markdown(path, text)
 
     def from_root(self, folder: Path) -> str:
         """A folder as the catalogue names it: from the database's root where it can be."""

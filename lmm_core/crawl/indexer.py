@@ -14,7 +14,7 @@ import hashlib
 import json
 import multiprocessing
 import os
-import shutil
+import re
 import signal
 import threading
 import time
@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from ..files.marked import FolderError, write_own
 from ..files.walk import Skipped
 from ..models.embedder import Sparse
 from ..store.collection import ainitialize_collection
@@ -56,6 +57,7 @@ JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more s
 SETTINGS = hashlib.blake2b(json.dumps([CHUNKER, 1]).encode(), digest_size=4).hexdigest()
 SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from importing modules of the working folder
 INDEXES: dict[str, Any] = {"source": "keyword"}
+_OF_SNIPPET = re.compile(r"[0-9a-f-]{32,36}\.md")
 
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
 
@@ -108,6 +110,8 @@ async def index_folder(
         await run.prepare(encoder_for)
         await run.index(ignore, max_fibers)
         await run.finish()
+    except FolderError as error:
+        raise CrawlError(str(error)) from error
     except OSError as error:
         where = error.filename or database.folder(name)
         raise CrawlError(f"{where}: {error.strerror or error}; run this again: what was done is kept") from error
@@ -136,7 +140,9 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
         elif other.lower() == name.lower():  # one folder on many file systems
             raise CrawlError(f"there is an index {other!r}: choose a name that differs by more than case")
     try:
-        database.folder(name).joinpath(SNIPPETS).mkdir(parents=True, exist_ok=True)
+        database.make(name)
+    except FolderError as error:
+        raise CrawlError(str(error)) from error
     except OSError as error:
         raise CrawlError(f"{database.folder(name)} cannot be made: {error.strerror}") from error
 
@@ -252,7 +258,7 @@ class _Run:
     def _begin(self, tally: Tally | None = None) -> Tally:
         """From here on the index changes."""
         if self.tally is None:
-            (self.folder / UNFINISHED).touch()
+            write_own(self.folder / UNFINISHED, b"")
             self.tally = tally or Tally(self.database.terms(self.name))
         return self.tally
 
@@ -427,16 +433,17 @@ class _Run:
 
     def _write_files(self, snippets: Sequence[Snippet]) -> None:
         for snippet in snippets:
-            self._path(snippet).write_bytes(snippet_file(snippet).encode("utf-8"))
+            write_own(self._path(snippet), snippet_file(snippet).encode("utf-8"))
 
     def _remove_files(self, snippets: Sequence[Snippet]) -> None:
         for snippet in snippets:
             self._path(snippet).unlink(missing_ok=True)
 
     def _remove_all_files(self) -> None:
-        """Remove the snippet files of a collection that is no longer there."""
-        shutil.rmtree(self.folder / SNIPPETS)
-        (self.folder / SNIPPETS).mkdir()
+        """Remove the snippet files of a collection that is no longer there, and no others."""
+        for path in (self.folder / SNIPPETS).iterdir():
+            if _OF_SNIPPET.fullmatch(path.name):
+                path.unlink()
 
     def _path(self, snippet: Snippet) -> Path:
         return self.folder / SNIPPETS / f"{snippet.id}.md"

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from .marked import FolderError, check_inside, write_own
 from .writing import replace_file
 
 FOLDER = (".lmm", "recover")
@@ -31,7 +32,7 @@ _NAME = re.compile(r"\d{6}-[0-9a-f]{8}\.rec")  # other programs' records may be 
 
 
 class RecoveryError(Exception):
-    """Texts cannot be put aside, or not be recovered."""
+    """Texts cannot be put aside, so that nothing may be written over them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ def put_aside(path: Path, root: Path, before: bytes, after: bytes | None) -> Non
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise RecoveryError(f"{error.filename or path}: {error.strerror}") from error
+    except FolderError as error:
+        raise RecoveryError(str(error)) from error
 
 
 def find_record(path: Path) -> Record | None:
@@ -109,16 +112,12 @@ def forget(record: Record) -> None:
 
 def _own_folder(root: Path) -> Path:
     """Return the folder of the records, which is made where it is not there. No link leads
-    there: one in a cloned folder could lead anywhere. Raises OSError and RecoveryError."""
-    folder = root
-    for name in FOLDER:
-        folder = folder / name
-        if folder.is_symlink():
-            raise RecoveryError(f"{folder}: is a link, and has to be a folder: remove it")
-        folder.mkdir(exist_ok=True)
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
+    there: one in a cloned folder could lead anywhere. Raises OSError and FolderError."""
+    folder = root.joinpath(*FOLDER)
+    check_inside(root, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / ".gitignore").exists():
+        write_own(folder / ".gitignore", b"*\n")
     return folder
 
 

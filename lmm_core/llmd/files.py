@@ -10,11 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files.names import DEVICES
 from ..files.writing import is_leftover
 from .document import LlmdError
 
-_PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(10))
-_DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$", "clock$", *_PORTS})
 TEMPORARY = ".llmd.tmp"  # how files end that are written beside others
 OWN = {".git": "git's own", "git~1": "git's own", ".lmm": "kept by lmm", "lmm~1": "kept by lmm"}
 
@@ -46,7 +45,7 @@ def _part_problem(part: str) -> str:
         return f"`{part}` is a name for lmm's temporary files"
     if part.endswith((".", " ")):
         return "a name that ends in a dot or a blank"
-    if plain.split(".")[0].rstrip() in _DEVICES:
+    if plain.split(".")[0].rstrip() in DEVICES:
         return f"`{part}` is a device on Windows"
     if len(part.encode("utf-8")) > 200:
         return "a name of more than 200 bytes"

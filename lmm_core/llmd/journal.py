@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ..files.marked import FolderError, make_marked, remove_marked
 from .document import LlmdError
 from .files import OWN, TEMPORARY, read_bytes
 
 JOURNAL = ".lmm/llmd"
+ENTRY = "journal"  # the kind of the folders in it
 KEPT = 20  # applications that can be taken back
 
 
@@ -255,7 +256,7 @@ class Journal:
         said = [{**asdict(one), "old": one.old is not None, "new": one.new is not None} for one in changes]
         record = {"document": document, "entry": entry, "reply": reply, "changes": said}
         try:
-            making.mkdir()
+            make_marked(making, ENTRY)
             for at, one in enumerate(changes):
                 for name in ("old", "new"):
                     if (data := getattr(one, name)) is not None:
@@ -263,7 +264,7 @@ class Journal:
             write_synced(making / "journal.json", json.dumps(record, indent=1).encode(), 0o600)
             _sync(making)
         except OSError:
-            shutil.rmtree(making, ignore_errors=True)
+            _remove(making)
             raise
         return making
 
@@ -283,7 +284,15 @@ class Journal:
         return made
 
     def _discard(self, folder: Path) -> None:
-        shutil.rmtree(folder if folder.suffix == ".gone" else self._rename(folder, "gone"))
+        _remove(folder if folder.suffix in (".gone", ".making") else self._rename(folder, "gone"))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of the journal. Raises LlmdError where it holds what is not ours, and OSError."""
+    try:
+        remove_marked(folder, ENTRY)
+    except FolderError as error:
+        raise LlmdError(str(error)) from None
 
 
 def _refuse_others(folder: Path) -> None:

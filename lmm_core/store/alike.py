@@ -17,6 +17,7 @@ from operator import itemgetter
 from typing import Any, Protocol
 from uuid import UUID
 
+from ..files.names import name_problem
 from ..models.embedder import Sparse
 from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
 
@@ -49,11 +50,9 @@ class Searching(Protocol):
 
 def checked_name(name: str) -> str:
     """A collection's name, where it is one: it becomes a folder's name, and a URL's part."""
-    if re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}", name):
-        return name
-    raise StoreError(
-        f"{name!r} cannot be the name of a collection: letters, digits, - _ and . are wanted, no . in front"
-    )
+    if problem := name_problem(name):
+        raise StoreError(f"{name!r:.250} cannot be the name of a collection: {problem}")
+    return name
 
 
 def checked_id(text: str) -> str:

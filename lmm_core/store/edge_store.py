@@ -1,7 +1,8 @@
 """Collections in a folder: Qdrant Edge, Qdrant's own engine in this process.
 
 `folder/NAME/shard/` is the engine's, `folder/NAME/collection.json` ours; a collection is
-there when that file is. The engine logs what it is told before it does it, so what was
+there when that file is. The folder and those of the collections are marked (`files.marked`):
+no other is opened, written to or removed. The engine logs what it is told before it does it, so what was
 written survives the process; what it cannot survive is a full disk (it writes through
 memory maps: SIGBUS), so room is looked for before each batch.
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import shutil
 import sys
 import threading
@@ -24,6 +26,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..files.marked import FolderError, check_inside, check_no_links, is_ours, make_marked, remove_marked
 from ..markdown.files import save_markdown
 from ..models.embedder import Sparse
 from .alike import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
@@ -33,6 +36,7 @@ from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, Vector
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard
 
+INDEX, COLLECTION = "index", "collection"  # the kinds of the folders
 RECORD = "collection.json"
 FORMAT = 1
 BATCH = 256  # points in one operation
@@ -59,8 +63,13 @@ class EdgeStore:
         self._unsettled: Counter[str] = Counter()  # points that are written and not settled
         self._outdated: set[str] = set()
         self._closed = False
-        if folder.exists():
+        if self._is_there():
             self._lock.take()
+
+    def _is_there(self) -> bool:
+        """Whether the folder is there. Raises StoreError where it is not ours."""
+        with _told(f"the index in {self.folder} cannot be opened"):
+            return is_ours(self.folder, INDEX)
 
     # Collections
 
@@ -81,6 +90,7 @@ class EdgeStore:
         with self._alone:
             if self._record(name) is not None:
                 raise StoreError(f"there is a collection {name!r} in {self.folder} already")
+            self._check_case(name)
             self._own_folder()
             self._check_room(0)
             with _told(f"the collection {name!r} cannot be made in {self.folder}"):
@@ -88,24 +98,30 @@ class EdgeStore:
                 record = {"format": FORMAT, "spec": asdict(spec), "metadata": dict(metadata), "indexes": dict(indexes)}
                 save_markdown(self._path(name) / RECORD, json.dumps(record, ensure_ascii=False))
 
+    def _check_case(self, name: str) -> None:
+        """Raises StoreError for a name that another has but for case: on many systems they are one folder."""
+        for other in self.collections():
+            if other != name and other.casefold() == name.casefold():
+                raise StoreError(f"there is a collection {other!r}: choose a name that differs by more than case")
+
     def _own_folder(self) -> None:
         """Make the folder, and make it ours."""
         if self._lock.held:
             return
-        try:
-            if not self.folder.exists():
-                self.folder.mkdir(parents=True)
-                (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
-        except OSError as error:
-            raise StoreError(f"the folder {self.folder} cannot be made: {error.strerror}") from error
+        with _told(f"the folder {self.folder} cannot be made"):
+            make_marked(self.folder, INDEX)
+            ignore = self.folder / ".gitignore"
+            if not os.path.lexists(ignore):
+                ignore.write_text("*\n", encoding="utf-8")
         self._lock.take()
 
     def _make_shard(self, name: str, spec: VectorSpec, indexes: Mapping[str, Literal["keyword", "integer"]]) -> None:
         import qdrant_edge as edge
 
         path = self._path(name)
-        shutil.rmtree(path, ignore_errors=True)  # left there by a process that was ended while it made or removed one
-        (path / "shard").mkdir(parents=True)
+        remove_marked(path, COLLECTION)  # left there by a process that was ended while it made or removed one
+        make_marked(path, COLLECTION)
+        (path / "shard").mkdir()
         shard = edge.EdgeShard.create(str(path / "shard"), _edge_config(spec, REMOVED))
         kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
         for key, kind in indexes.items():
@@ -121,15 +137,14 @@ class EdgeStore:
 
     def drop(self, name: str) -> None:
         """Remove a collection, if it is there. The record goes first: from then on it is
-        not there, whatever happens."""
+        not there, whatever happens. (`remove_marked` goes by the names' order.)"""
         with self._alone:
             if self._record(name) is None:
                 return
             with _told(f"the collection {name!r} cannot be removed from {self.folder}"):
                 self._forget(name)
                 del self._records[name]
-                (self._path(name) / RECORD).unlink()
-                shutil.rmtree(self._path(name))
+                remove_marked(self._path(name), COLLECTION)
 
     def _forget(self, name: str) -> None:
         """Close a shard."""
@@ -327,16 +342,25 @@ class EdgeStore:
         self._check_open()
         if checked_name(name) in self._records:
             return self._records[name]
-        if not self._lock.held and self.folder.exists():
+        if not self._lock.held and self._is_there():
             self._lock.take()  # another program has made it since
         path = self._path(name) / RECORD
         try:
+            self._check_own(path.parent)
             record = json.loads(path.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
             raise StoreError(f"{path} cannot be read ({error}): remove {path.parent} and index again") from error
         return self._records.setdefault(name, _checked_record(record, path))
+
+    def _check_own(self, folder: Path) -> None:
+        """Raises StoreError for a collection's folder that is not ours, or leads elsewhere: the
+        engine writes into it."""
+        with _told(f"{folder} cannot be looked into"):
+            check_inside(self.folder, folder)
+            is_ours(folder, COLLECTION)
+            check_no_links(folder)
 
 
 def _checked_record(record: Any, path: Path) -> dict[str, Any]:
@@ -455,6 +479,8 @@ def _told(what: str) -> Iterator[None]:
         yield
     except (StoreError, GeneratorExit):
         raise
+    except FolderError as error:
+        raise StoreError(str(error)) from error
     except OSError as error:
         raise StoreError(f"{what}: {error.strerror or error}") from error
     except BaseException as error:

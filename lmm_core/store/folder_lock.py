@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from ..files.marked import FolderError, check_inside
 from .vector_store import StoreError
 
 NAME = ".lock"
@@ -43,7 +44,10 @@ class FolderLock:
 
     def _open(self, name: str) -> int:
         try:
-            return os.open(self.folder / name, os.O_RDWR | os.O_CREAT, 0o666)
+            check_inside(self.folder, self.folder / name)
+            return os.open(self.folder / name, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        except FolderError as error:
+            raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(
                 f"the index in {self.folder} cannot be opened: {error.strerror}; it has to be a folder that can "

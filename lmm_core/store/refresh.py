@@ -13,9 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..files.names import clash
+from .alike import checked_name
 from .chunks import Chunk
 from .encoding import Encoder
-from .vector_store import Point, ScoredPoint, VectorSpec, VectorStore, Where
+from .vector_store import Point, ScoredPoint, StoreError, VectorSpec, VectorStore, Where
 
 BATCH = 256
 FILES = ".files"
@@ -27,6 +29,19 @@ INDEXES: dict[str, Any] = {
     "parent": "keyword",
     "sequence": "integer",
 }
+
+
+def check_collections(name: str, companion: str) -> None:
+    """Check the names of a collection and its companion, and that these and the records are
+    three. Raises StoreError."""
+    names = {"the collection": name, "the companion collection": companion, "the records of files": name + FILES}
+    for one in names.values():
+        checked_name(one)
+    if found := clash(names):
+        raise StoreError(
+            f"{found[0]} ({names[found[0]]!r}) and {found[1]} ({names[found[1]]!r}) would be one: give them names that "
+            "differ by more than case (collection_name and companion_collection in [database] of config.toml)"
+        )
 
 
 @dataclass(slots=True)

@@ -419,7 +419,7 @@ def test_a_server_holds_the_collections_and_the_folder_the_rest():
             "docs.vectors",
             "docs.vectors.files",
         ]
-        assert sorted(os.listdir(".md_index/docs")) == [".lock", ".queue", "snippets", "terms.json"]
+        assert sorted(os.listdir(".md_index/docs")) == [".lmm-folder", ".lock", ".queue", "snippets", "terms.json"]
         assert [match.source for match in search("elm", database=database)] == ["trees.md#L7-L9"]
         Path("docs/more.md").unlink()
         assert index(database=database).dropped == 1

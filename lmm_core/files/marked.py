@@ -1,0 +1,205 @@
+"""Folders of ours: a file in each says so, and what does not carry it is never removed.
+
+`FOLDER/.lmm-folder` holds one line, `lmm-folder 1 KIND`: our word, the version, and what
+the folder is for. It is the first file that comes into a folder and the last one that goes
+from it, so that whatever a killed run leaves is still known as ours. A mark may be forged (it
+may come with a cloned repository): so a folder that holds anything that we do not put into
+one of its kind is not removed either.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+MARK = ".lmm-folder"
+WORD = "lmm-folder 1"
+LONGEST = 100  # bytes of a mark
+# The kinds of folders that can be removed, with patterns of the names that we put into them.
+REMOVABLE = {
+    "collection": ("collection.json", ".collection.json.*.tmp", "shard"),
+    "ask-box": ("*.js", "*.css", "*.txt"),
+    "journal": ("journal.json", "*.old", "*.new"),
+}
+_OF_SYSTEMS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file managers put them everywhere
+_OF_PROJECTS = frozenset({"config.toml", "_quarto.yml", "_quarto.yaml", ".git"})
+_JUNCTION = 0xA0000003  # the tag of what Windows has beside links
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINARY", 0)
+
+
+class FolderError(Exception):
+    """A folder or file that is not ours to use, in a sentence that says what to do."""
+
+
+# Paths
+
+
+def is_link(path: Path) -> bool:
+    """Return whether a path is a link (or a junction), wherever it leads."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) == _JUNCTION
+
+
+def check_inside(root: Path, path: Path) -> None:
+    """Check that a path lies below a folder, and that nothing on the way from there is a
+    link, the path itself included. What is not there is no link. Raises FolderError."""
+    if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
+        raise FolderError(f"{path} does not lie in {root}: name a folder that does")
+    place = root
+    for part in path.relative_to(root).parts:
+        place /= part
+        if is_link(place):
+            raise FolderError(f"{place} is a link, which may lead anywhere: remove it and run this again")
+
+
+def own_place(root: Path, path: Path) -> Path:
+    """Return the absolute path of a folder of ours, which is given absolute or from the
+    project's root. Where it lies in the project, nothing on the way may be a link; outside of
+    it, links are for the person who has named it. Raises FolderError."""
+    place = Path(os.path.normpath(root / path))
+    if place.is_relative_to(root):
+        check_inside(root, place)
+    return place
+
+
+def check_no_links(folder: Path) -> None:
+    """Check that there is no link at all in a folder and those below. Raises FolderError."""
+    for base, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            check_inside(folder, Path(base, name))
+
+
+def write_own(path: Path, data: bytes) -> None:
+    """Write a file in a folder of ours. A link that stands in its place is not followed:
+    raises FolderError, and OSError."""
+    if is_link(path):
+        raise FolderError(f"{path} is a link, which is none of ours: remove it and run this again")
+    with os.fdopen(os.open(path, _WRITE, 0o666), "wb") as file:
+        file.write(data)
+
+
+# Marks
+
+
+def make_marked(folder: Path, kind: str) -> None:
+    """Make a folder of ours, and those above it. One that is there may be empty, or of ours
+    and of this kind already. Raises FolderError for any other, and OSError."""
+    if is_ours(folder, kind):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with os.fdopen(os.open(folder / MARK, _WRITE, 0o666), "wb") as file:
+        file.write(_line(kind))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def is_ours(folder: Path, kind: str) -> bool:
+    """Return whether a folder is there and of ours; one that is empty is as good as none.
+    Raises FolderError for one that is neither, or ours but of another kind, and OSError."""
+    try:
+        names = [entry.name for entry in folder.iterdir()]
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError:
+        file = next(place for place in (folder, *folder.parents) if place.exists())
+        raise FolderError(f"{file} is a file, and a folder is wanted: move it away, or name another folder") from None
+    found = _read_mark(folder)
+    if found == _line(kind):
+        return True
+    if names and not (names == [MARK] and found is not None and _line(kind).startswith(found)):  # killed meanwhile
+        raise FolderError(_refusal(folder, found))
+    return False
+
+
+def _line(kind: str) -> bytes:
+    return f"{WORD} {kind}\n".encode()
+
+
+def _read_mark(folder: Path) -> bytes | None:
+    """The line in a folder's mark; None where it has none, or what is no file."""
+    path = folder / MARK
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
+        with os.fdopen(os.open(path, os.O_RDONLY | _NO_LINK), "rb") as file:
+            return file.read(LONGEST).replace(b"\r\n", b"\n")
+    except FileNotFoundError:
+        return None
+
+
+def _refusal(folder: Path, found: bytes | None) -> str:
+    if found is not None and found.startswith(b"lmm-folder "):
+        why = f"belongs to lmm for something else ({found.decode('ascii', 'replace').strip()!r} in {MARK})"
+    else:
+        why = f"is not empty, and lmm has not made it (no {MARK} of ours is in it)"
+    away = ""
+    if not _holds(folder, "."):
+        away = f", or move this one away (mv {shlex.quote(str(folder))} {shlex.quote(str(folder) + '.old')})"
+    return f"{folder} {why}: nothing in it is touched; name a new or empty folder{away}"
+
+
+def _holds(folder: Path, place: str) -> bool:
+    """Whether a place is a folder, or lies in it; links are followed."""
+    return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
+
+
+# Removing
+
+
+def remove_marked(folder: Path, kind: str) -> None:
+    """Remove a folder of ours with all that is in it; one that is not there is no error. The
+    mark goes last: what is left when this is interrupted can be removed by the next run.
+    Raises FolderError, before anything is removed, for a folder that is not ours, is a link,
+    holds what is not ours, or holds a project, the working folder or the home folder; and OSError."""
+    if not os.path.lexists(folder):
+        return
+    _check_removable(folder, kind)
+    for entry in sorted(folder.iterdir()):
+        if entry.name == MARK:
+            continue
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    (folder / MARK).unlink(missing_ok=True)
+    folder.rmdir()
+
+
+def _check_removable(folder: Path, kind: str) -> None:
+    check_inside(folder.parent, folder)
+    is_ours(folder, kind)
+    if others := list(_others(folder, kind)):
+        raise FolderError(
+            f"{folder} is not removed: {', '.join(others[:3])} in it is not lmm's; move it away and run this again"
+        )
+    if held := _held(folder):
+        raise FolderError(f"{folder} is not removed: {held} lies in it; move that away and run this again")
+
+
+def _others(folder: Path, kind: str) -> Iterator[str]:
+    """What is directly in a folder and has not been put there by us."""
+    known = (MARK, *REMOVABLE[kind], *_OF_SYSTEMS)
+    for entry in sorted(folder.iterdir()):
+        if is_link(entry) or not any(fnmatchcase(entry.name, pattern) for pattern in known):
+            yield entry.name
+
+
+def _held(folder: Path) -> str:
+    """What a folder is, or holds, that must not be removed; "" for nothing."""
+    home = os.path.expanduser("~")  # noqa: PTH111 (Path.home fails where there is none)
+    for what, place in (("the home folder", home), ("the working folder", ".")):
+        if _holds(folder, place):
+            return what
+    for base, folders, files in os.walk(folder):
+        if found := _OF_PROJECTS & {*folders, *files}:
+            return f"the project {base} ({', '.join(sorted(found))})"
+    return ""

@@ -1,0 +1,29 @@
+"""Names that can be those of folders on every system."""
+
+from __future__ import annotations
+
+import re
+
+_PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(10))
+DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$", "clock$", *_PORTS})  # of Windows
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
+
+
+def name_problem(name: str) -> str:
+    """Return why a name cannot be that of a folder which we make, "" where it can."""
+    if not _NAME.fullmatch(name) or name.endswith("."):
+        return "letters, digits, - _ and . are wanted, no . in front or at the end, at most 200 characters"
+    if name.split(".")[0].casefold() in DEVICES:
+        return "that is a device on Windows"
+    return ""
+
+
+def clash(names: dict[str, str]) -> tuple[str, str] | None:
+    """Return the first two of some names (what each is for, and the name) that would be one
+    folder on a file system that knows no case; None where all differ."""
+    owners: dict[str, str] = {}
+    for what, name in names.items():
+        other = owners.setdefault(name.casefold(), what)
+        if other != what:
+            return other, what
+    return None

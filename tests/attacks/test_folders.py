@@ -1,0 +1,567 @@
+"""Folders that are not ours: whatever a setting, a name or a cloned repository says, nothing in
+them is removed or changed, and a sentence says what to do."""
+
+import ast
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lmm_core.files.marked import MARK, make_marked
+from lmm_core.llmd import LlmdError
+from lmm_core.llmd.journal import JOURNAL, Journal, change
+from lmm_core.logging import ListLogger
+from lmm_core.quarto import QuartoError, init_project
+from lmm_core.quarto_render import post_render
+from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.vector_store import StoreError, VectorSpec
+from tests.commands import run, text, write
+from tests.indexing import document, lmm
+
+ROOT = Path(__file__).parents[2]
+NOTES = document("oak")
+SAYS_WHAT_TO_DO = re.compile(
+    r"name (a|another) (new or empty )?folder|remove it and run this again|move (it|them) away|should (be|lie|differ)|"
+    r"cannot be the name of|give them names|choose a name|does not lie in|which is none of ours|or name another folder|"
+    r"remove it$|a link; the journal has to be in the project"
+)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project, with folders of the writer in it, beside it and above it."""
+    project = tmp_path / "world" / "home" / "project"
+    write(project / "config.toml", "")
+    write(project / "documents/a.md", NOTES)
+    for folder in ("chunks", "Documents", "chunks.files", "docs/snippets", "lmm-ask", "vectors", "shard"):
+        write(project / folder / "mine.txt", "mine")
+        write(project.parent / folder / "theirs.txt", "theirs")
+        write(project.parent.parent / folder / "theirs.txt", "theirs")
+    write(project / "file", "a file of mine")
+    write(project.parent / "victim", "theirs")
+    monkeypatch.chdir(project)
+    return project
+
+
+def tree(folder):
+    """All that is in a folder: paths with bytes, where links lead, None for folders."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        found[name] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+    return found
+
+
+class Unharmed:
+    """Within the block nothing that was there changes, but for what is in a folder of ours;
+    outside of the project nothing comes."""
+
+    def __init__(self, project, ours=" "):
+        self.project, self.world = project, project.parent.parent
+        self.ours = str((project / ours).relative_to(self.world)) + os.sep
+
+    def __enter__(self):
+        self.before = tree(self.world)
+
+    def __exit__(self, *error):
+        after = tree(self.world)
+        own = str(self.project.relative_to(self.world)) + os.sep
+        theirs = {name: said for name, said in self.before.items() if not name.startswith(self.ours)}
+        assert {name: after.get(name, "gone") for name in theirs} == theirs
+        assert [name for name in after if name not in self.before and not name.startswith(own)] == []
+
+
+def refused(project, command, env=None, wanted=(1, 2), ours=" "):
+    """What a command says that has to be refused; nothing is harmed."""
+    from click.testing import CliRunner
+
+    from lmm_core.cli import cli
+
+    with Unharmed(project, ours):
+        done = CliRunner().invoke(cli, command.split(), env=env)
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    assert done.exit_code in wanted, done.output
+    said = done.stderr.strip()
+    assert SAYS_WHAT_TO_DO.search(said), said
+    return said
+
+
+# The folder of the index
+
+
+def put(shape, place, kind="index"):
+    """Something in the place of a folder of ours."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.exists() and not place.is_symlink():
+        shutil.rmtree(place) if place.is_dir() else place.unlink()
+    outside = next(folder for folder in place.resolve().parents if folder.name == "home")
+    if shape == "file":
+        write(place, "mine")
+    elif shape == "documents":
+        write(place / "notes.md", "# Mine\n")
+    elif shape == "out":
+        place.symlink_to(outside)
+    elif shape == "sibling":
+        place.symlink_to(outside / "project/documents")
+    elif shape == "another kind":
+        write(place / "notes.md", "# Mine\n")
+        write(place / MARK, f"lmm-folder 1 {'collection' if kind != 'collection' else 'index'}\n")
+    elif shape == "mark is a link":
+        write(place / "notes.md", "# Mine\n")
+        (place / MARK).symlink_to(write(outside / "real-mark", f"lmm-folder 1 {kind}\n"))
+    elif shape == "forged":  # what cannot be told from ours by its mark
+        write(place / "notes.md", "# Mine\n")
+        write(place / MARK, f"lmm-folder 1 {kind}\n")
+    return place
+
+
+SHAPES = ["file", "documents", "out", "sibling", "another kind", "mark is a link"]
+INDEXING = ["index documents -q", "index documents -q --rebuild", "search oak"]
+PLACES = [".", "..", "../..", "documents", "./documents/", "documents/../documents", "file", "file/index", "link",
+          "link/index", "sibling", "out/../documents", ".lmm/index"]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", INDEXING)
+@pytest.mark.parametrize("folder", PLACES)
+@pytest.mark.parametrize("said", ["config.toml", "environment"])
+def test_no_folder_of_the_writer_becomes_the_index(project, said, folder, command):
+    (project / "link").symlink_to("..")
+    (project / "sibling").symlink_to("documents")
+    put("documents", project / ".lmm/index")
+    if said == "config.toml":
+        write("config.toml", f'[storage]\nfolder = "{folder}"\n')
+    message = refused(project, command, {"LMM_STORAGE__FOLDER": folder} if said == "environment" else None)
+    if "should" in message:
+        assert "config.toml: `storage.folder`" in message
+
+
+@pytest.mark.parametrize("command", INDEXING)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_stands_in_the_place_of_the_index(project, shape, command):
+    put(shape, project / ".lmm/index")
+    refused(project, command)
+
+
+@pytest.mark.parametrize("command", INDEXING)
+@pytest.mark.parametrize("way", [".lmm", ".lmm/index"])
+@pytest.mark.parametrize("target", ["..", "../..", "documents", "nowhere", "."])
+def test_a_link_on_the_way_to_the_index(project, way, target, command):
+    Path(way).parent.mkdir(exist_ok=True)
+    Path(way).symlink_to((project / target).resolve())
+    refused(project, command)
+
+
+def test_links_outside_the_project_are_for_the_person_but_marks_count(project, tmp_path):
+    """The environment names the place; what a link leads to has to be ours all the same."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    env = {"LMM_STORAGE__FOLDER": str(tmp_path / "link")}
+    with Unharmed(project):
+        lmm("index documents -q", env=env)
+        assert "oak" in lmm("search oak", env=env)[0]
+    assert (tmp_path / "real" / MARK).is_file()
+    write(tmp_path / "more/notes.md", "mine")
+    (tmp_path / "other").symlink_to("more")
+    refused(project, "index documents -q", {"LMM_STORAGE__FOLDER": str(tmp_path / "other")})
+    assert sorted(path.name for path in (tmp_path / "more").iterdir()) == ["notes.md"]
+
+
+# Collections in it
+
+
+@pytest.mark.parametrize("command", INDEXING)
+@pytest.mark.parametrize("name", ["chunks", "documents", "chunks.files"])
+@pytest.mark.parametrize("shape", [*SHAPES, "forged"])
+def test_what_stands_in_the_place_of_a_collection(project, shape, name, command):
+    make_marked(project / ".lmm/index", "index")
+    put(shape, project / ".lmm/index" / name, "collection")
+    if command.startswith("search") and (name != "chunks" or shape == "forged"):
+        pytest.skip("a search that has nothing to search in: it looks at the collection of chunks alone")
+    refused(project, command)
+
+
+@pytest.mark.parametrize("command", INDEXING)
+@pytest.mark.parametrize("name", [".lock", ".queue"])
+def test_a_link_in_the_place_of_a_lock(project, name, command):
+    """It was emptied, and the process's number was written into it."""
+    make_marked(project / ".lmm/index", "index")
+    (project / ".lmm/index" / name).symlink_to("../../../victim")
+    refused(project, command)
+    (project / ".lmm/index" / name).unlink()
+    (project / ".lmm/index" / name).symlink_to("../../documents/a.md")
+    refused(project, command)
+
+
+@pytest.fixture
+def indexed(project):
+    """The same project with an index."""
+    lmm("index documents -q")
+    return project
+
+
+def test_what_the_writer_has_put_into_a_collection_is_kept(indexed):
+    write(".lmm/index/chunks/notes.md", "mine")
+    said = refused(indexed, "index documents -q --rebuild")
+    assert "notes.md in it is not lmm's" in said
+    Path(".lmm/index/chunks/notes.md").unlink()
+    lmm("index documents -q --rebuild")
+    assert "oak" in lmm("search oak")[0]
+
+
+@pytest.mark.parametrize("inner", ["chunks", "chunks/shard", "chunks/shard/wal", "chunks/shard/segments"])
+def test_a_part_of_an_index_that_leads_elsewhere(indexed, inner):
+    """The engine would write into what it leads to, and remove what is there."""
+    place = Path(".lmm/index", inner)
+    moved = indexed.parent / "moved"
+    place.rename(moved)
+    place.symlink_to(moved)
+    for command in INDEXING:
+        assert "is a link" in refused(indexed, command)
+
+
+def test_an_index_without_marks_is_not_taken(indexed):
+    """As a version before the marks made it."""
+    for mark in Path(".lmm").rglob(MARK):
+        mark.unlink()
+    assert "mv " in refused(indexed, "index documents -q --rebuild")
+    Path(".lmm/index").rename(".lmm/index.old")
+    lmm("index documents -q")
+    assert "oak" in lmm("search oak")[0]
+
+
+# Names of collections
+
+BAD = ["..", "../x", "/abs", "a/b", "a\\\\b", ".hidden", "end.", "con", "NUL", "com1.x", "a b", "x" * 201, "ä"]
+
+
+@pytest.mark.parametrize("key", ["collection_name", "companion_collection"])
+@pytest.mark.parametrize("name", BAD)
+def test_a_name_that_no_collection_has(project, key, name):
+    write("config.toml", f'[storage]\nfolder = "idx"\n[database]\n{key} = "{name}"\n')
+    said = refused(project, "index documents -q --rebuild", wanted=(2,))
+    assert f"config.toml: `database.{key}`" in said
+    write("config.toml", "")
+    variable = f"LMM_DATABASE__{key.upper()}"
+    said = refused(project, "index documents -q", {variable: name.replace("\\\\", "\\")}, wanted=(2,))
+    assert variable in said
+
+
+@pytest.mark.parametrize(
+    ("collection", "companion"),
+    [("chunks", "chunks"), ("chunks", "Chunks"), ("documents", "documents"), ("chunks", "chunks.files"),
+     ("chunks", "Chunks.FILES"), ("Documents", "documents")],
+)  # fmt: skip
+def test_names_that_would_be_one_folder(project, collection, companion):
+    names = f'[database]\ncollection_name = "{collection}"\ncompanion_collection = "{companion}"\n'
+    write("config.toml", names)
+    assert "config.toml: `database.companion_collection`" in refused(project, "index documents -q", wanted=(2,))
+    write("config.toml", "")
+    env = {"LMM_DATABASE__COLLECTION_NAME": collection, "LMM_DATABASE__COMPANION_COLLECTION": companion}
+    refused(project, "index documents -q", env, wanted=(2,))
+
+
+def test_a_name_that_another_collection_has_but_for_case(project):
+    lmm("index documents -q")
+    write("config.toml", '[database]\ncollection_name = "CHUNKS"\n')
+    assert "more than case" in refused(project, "index documents -q")
+
+
+@pytest.mark.parametrize("name", ["documents", "Documents", "..", "con", "a/b"])
+def test_the_collection_of_a_quarto_project(project, name):
+    write("_quarto.yml", f"project:\n  type: website\nlmm:\n  collection: {name}\n")
+    write("a.md", NOTES)
+    with Unharmed(project):
+        errors = post(project)
+    assert len(errors) == 1
+    assert SAYS_WHAT_TO_DO.search(errors[0])
+
+
+def test_names_are_checked_in_every_store():
+    store = open_store(":memory:")
+    for name in ("..", "con", "end.", "a/b"):
+        with pytest.raises(StoreError, match="cannot be the name of a collection"):
+            store.create(name, VectorSpec(), {}, {})
+    store.close()
+
+
+# Indexes of folders
+
+
+@pytest.mark.parametrize("name", ["docs", "documents", "vectors"])
+@pytest.mark.parametrize("root", [".", "..", "documents", "docs", "file", "link", "link/db", "sibling"])
+def test_no_folder_of_the_writer_becomes_one_of_indexes(project, root, name, tmp_path):
+    (project / "link").symlink_to("..")
+    (project / "sibling").symlink_to("documents")
+    command = f"md-index --root {write(tmp_path / 'elsewhere/b.md', NOTES).parent} --name {name} --db-root {root} -q"
+    if root == "file":
+        by_click(project, command)
+    else:
+        refused(project, command)
+
+
+def by_click(project, command):
+    """The command line is refused before we see it."""
+    with Unharmed(project):
+        assert "is a file" in lmm(command, 2)[1]
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "con", ".x", "end.", "all", "catalogue.json", "/abs", "../x"])
+def test_a_name_that_no_index_has(project, name):
+    refused(project, f"md-index --root documents --name {name} -q")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("place", [".md_index", ".md_index/docs"])
+def test_what_stands_in_the_place_of_indexes(project, place, shape):
+    if place != ".md_index":
+        make_marked(project / ".md_index", "md-indexes")
+    put(shape, project / place)
+    if (place, shape) == (".md_index", "another kind"):
+        write(f"{place}/{MARK}", "lmm-folder 1 index\n")
+    command = "md-index --root documents --name docs -q"
+    if (place, shape) == (".md_index", "file"):
+        by_click(project, command)
+    else:
+        refused(project, command)
+
+
+def test_what_the_writer_keeps_in_the_folder_of_snippets_stays(project):
+    """The collection is gone, so the snippets' files are made anew: ours alone."""
+    command = "md-index --root documents --name docs -q"
+    lmm(command)
+    write(".md_index/docs/snippets/mine.md", "mine")
+    shutil.rmtree(".md_index/docs/vectors")
+    lmm(command)
+    assert text(".md_index/docs/snippets/mine.md") == "mine"
+    assert len(list(Path(".md_index/docs/snippets").iterdir())) == 2
+
+
+@pytest.mark.parametrize("what", ["docs/snippets", "docs/vectors", "docs", "docs/snippets/ID.md", "docs/terms.json",
+                                  "docs/unfinished", "docs/.lock", "catalogue.json", ".lock"])  # fmt: skip
+def test_a_part_of_an_index_of_a_folder_that_leads_elsewhere(project, what):
+    """What is written there would be written outside."""
+    command = "md-index --root documents --name docs -q"
+    lmm(command)
+    place = Path(".md_index", what)
+    if what.endswith("ID.md"):
+        place = next(place.parent.iterdir())
+        (project / ".md_index/docs/unfinished").touch()  # all snippets are written again
+    outside = project.parent / "moved"
+    place.rename(outside) if place.exists() else write(outside, "")
+    place.symlink_to(outside)
+    write("documents/a.md", NOTES + "\n\nMore of it, about the elm.\n")
+    refused(project, command, ours=".md_index")
+
+
+def test_agents_have_no_folder_indexed_through_a_link(project):
+    (project / ".md_index").symlink_to("..")
+    refused(project, "mcp", wanted=(2,))
+
+
+# The ask box of a site
+
+
+def post(project):
+    """What is done after a render; returns the errors that it reports."""
+    logger = ListLogger()
+    status = post_render({"QUARTO_PROJECT_OUTPUT_DIR": str(project / "_site")}, project, logger)
+    errors = [report.message for report in logger.reports if report.level == "error"]
+    assert status == (1 if errors else 0)
+    return errors
+
+
+@pytest.fixture
+def site(project):
+    """A project with a page that was rendered."""
+    write("a.md", "---\ntitle: A\n---\n\n# A {#a}\n\nThe oak.\n")
+    write("_site/a.html", '<html><head></head><body><h1 id="a">A</h1></body></html>')
+    ask(True)
+    return project
+
+
+def ask(wanted):
+    said = "true" if wanted else "false"
+    write("_quarto.yml", f"project:\n  type: website\nlmm:\n  index: false\n  ask: {said}\n")
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+@pytest.mark.parametrize("shape", [*SHAPES, "forged"])
+def test_what_stands_in_the_place_of_the_box(site, shape, wanted):
+    put(shape, site / "_site/lmm-ask", "ask-box")
+    ask(wanted)
+    if wanted and shape == "forged":
+        return  # what is beside the box is none of its business, see the next test
+    with Unharmed(site):
+        errors = post(site)
+    assert len(errors) == 1
+    assert SAYS_WHAT_TO_DO.search(errors[0])
+
+
+def test_what_the_writer_has_put_into_the_box_is_kept(site):
+    assert post(site) == []
+    write("_site/lmm-ask/notes.md", "mine")
+    ask(False)
+    [error] = post(site)
+    assert "notes.md in it is not lmm's" in error
+    assert text("_site/lmm-ask/notes.md") == "mine"
+
+
+@pytest.mark.parametrize("name", ["a.html", "lmm-ask/data.js", "lmm-ask/ask.js", "lmm-ask"])
+def test_a_link_in_the_site_is_not_written_through(site, name):
+    assert post(site) == []
+    place = site / "_site" / name
+    moved = site.parent / "moved"
+    place.rename(moved)
+    if moved.is_file():
+        write(moved, text(moved).replace("<script", "<!-- mine --><script") + "\n")
+    place.symlink_to(moved)
+    write("a.md", text("a.md") + "\nAnd the elm.\n")
+    with Unharmed(site, "_site"):
+        [error] = post(site)
+    assert "is a link" in error
+
+
+def test_a_page_that_is_a_link_keeps_what_looks_like_our_tag(site):
+    assert post(site) == []
+    mine = write(site.parent / "mine.html", '<script src="x" data-lmm-ask></script>\n')
+    (site / "_site/mine.html").symlink_to(mine)
+    ask(False)
+    assert post(site) == []
+    assert text(mine) == '<script src="x" data-lmm-ask></script>\n'
+    assert not (site / "_site/lmm-ask").exists()
+
+
+def test_a_site_that_is_a_link_gets_no_box(site):
+    (site / "_site").rename(site.parent / "moved")
+    (site / "_site").symlink_to("../moved")
+    with Unharmed(site):
+        [error] = post(site)
+    assert "_site is a link" in error
+
+
+def test_the_extension_is_not_copied_through_a_link(project):
+    (project / "_extensions").symlink_to("..")
+    with Unharmed(project), pytest.raises(QuartoError, match="_extensions is a link"):
+        init_project(project)
+
+
+# The journal of LLMD
+
+
+def applied(project):
+    place = write(project / "code.py", "old\n")
+    Journal(project).apply([change(project, place, b"old\n", b"new\n")], "P.md")
+
+
+@pytest.mark.parametrize("target", ["..", "documents", "nowhere"])
+@pytest.mark.parametrize("way", [".lmm", ".lmm/llmd"])
+def test_a_link_in_the_place_of_the_journal(project, way, target):
+    Path(way).parent.mkdir(exist_ok=True)
+    Path(way).symlink_to((project / target).resolve())
+    write("code.py", "old\n")
+    with Unharmed(project), pytest.raises(LlmdError, match="a link"):
+        applied(project)
+
+
+@pytest.mark.parametrize("state", ["gone", "making"])
+@pytest.mark.parametrize("shape", ["documents", "another kind", "mark is a link", "forged"])
+def test_a_folder_that_looks_as_if_the_journal_had_thrown_it_away(project, shape, state):
+    put(shape, project / JOURNAL / f"0001.{state}", "journal")
+    with Unharmed(project), pytest.raises(LlmdError) as told:
+        Journal(project).recover()
+    assert SAYS_WHAT_TO_DO.search(str(told.value))
+
+
+def test_a_folder_of_the_journal_goes_when_it_is_done_with(project):
+    applied(project)
+    journal = Journal(project)
+    journal.undo(journal.last("P.md"))
+    assert text("code.py") == "old\n"
+    assert [path.name for path in Path(JOURNAL).iterdir()] == [".gitignore"]
+
+
+def test_what_the_writer_has_put_into_the_journal_is_kept(project):
+    applied(project)
+    write(f"{JOURNAL}/0001.done/notes.md", "mine")
+    journal = Journal(project)
+    with pytest.raises(LlmdError, match=r"notes\.md in it is not lmm's"):
+        journal.undo(journal.last("P.md"))
+    [kept] = Path(JOURNAL).rglob("notes.md")
+    assert text(kept) == "mine"
+
+
+# Scripts, and the one place where folders are removed
+
+
+@pytest.mark.parametrize("option", ["", "--remove "])
+@pytest.mark.parametrize("folder", [".", "..", "../..", "documents", "file", "link", "sub/..", "$PWD"])
+def test_the_copy_of_the_sample_book_takes_no_other_folder(project, folder, option):
+    (project / "link").symlink_to("documents")
+    (project / "sub").mkdir()
+    folder = folder.replace("$PWD", str(project))
+    with Unharmed(project):
+        done = run(f"sh '{ROOT}/docs/copy_book.sh' {option}{folder}")
+    if not option:
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert b"name a" in done.stderr
+
+
+def test_the_copy_of_the_sample_book_is_made_anew(project):
+    script = f"sh '{ROOT}/docs/copy_book.sh'"
+    for _ in range(2):
+        assert run(f"{script} 'my course'").returncode == 0
+        assert text("my course/index.md") == text(ROOT / "sample-book/index.md")
+        assert not Path("my course/left").exists()
+        write("my course/left", "")
+    assert run(f"{script} --remove 'my course'").returncode == 0
+    assert not Path("my course").exists()
+
+
+def test_a_copy_that_has_become_a_repository_or_is_where_one_stands_is_kept(project, monkeypatch):
+    script = f"sh '{ROOT}/docs/copy_book.sh'"
+    assert run(f"{script} course").returncode == 0
+    monkeypatch.chdir(project / "course/figures")
+    assert run(f"{script} '{project}/course'").returncode == 1
+    monkeypatch.chdir(project)
+    Path("course/.git").mkdir()
+    assert run(f"{script} course").returncode == 1
+    assert Path("course/index.md").exists()
+
+
+def sources():
+    """All programs of ours in Python."""
+    for folder in ("lmm_core", "filters", "quarto-ext", "docs", "benchmarks"):
+        yield from (ROOT / folder).rglob("*.py")
+
+
+def test_folders_are_removed_in_one_function_alone():
+    found = []
+    for path in sources():
+        for function in ast.walk(ast.parse(text(path))):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                names = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
+                names |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+                if names & {"rmtree", "removedirs"}:
+                    found.append(f"{path.relative_to(ROOT).as_posix()}:{function.name}")
+    assert found == ["lmm_core/files/marked.py:remove_marked"]
+    named = [path for path in sources() if re.search(r"rmtree|removedirs|rm -r", text(path))]
+    assert named == [ROOT / "lmm_core/files/marked.py"]
+
+
+def test_scripts_remove_no_folder_that_a_variable_names():
+    """But for a copy that is marked, and what `mktemp` has made."""
+    for path in (ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.sh")), *sorted((ROOT / ".ci").iterdir())):
+        for line in re.findall(r"rm -[a-z]*r.*", text(path)):
+            if "$" in line:
+                assert (path.name, line.split()[-1].strip("'\"")) in [
+                    ("copy_book.sh", "$folder"),
+                    ("course.sh", "EXIT"),
+                ]
+
+
+def test_a_folder_is_opened_only_where_it_is_ours(project):
+    """In code, too."""
+    with Unharmed(project), pytest.raises(StoreError, match="lmm has not made it"):
+        open_store(LocalStorage("documents"))

@@ -1,0 +1,332 @@
+"""Folders of ours: made, known again, and removed, even when a removal is stopped on its way."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lmm_core.files import marked
+from lmm_core.files.marked import (
+    MARK,
+    FolderError,
+    check_inside,
+    check_no_links,
+    is_ours,
+    make_marked,
+    own_place,
+    remove_marked,
+    write_own,
+)
+from lmm_core.files.names import clash, name_problem
+from lmm_core.markdown.files import ROOT_MARKS
+from tests.commands import write
+
+FOLDER = Path("made/here")
+
+
+class Killed(BaseException):
+    """The process ends: nothing is tidied up."""
+
+
+def filled(folder=FOLDER, kind="collection"):
+    """A folder of ours with all that a collection has."""
+    make_marked(folder, kind)
+    for name in ("collection.json", "shard/segments/1/data", "shard/wal/first", "shard/config"):
+        write(folder / name, name)
+    return folder
+
+
+def tree(folder="."):
+    """All that is in a folder: paths with bytes, where links lead, None for folders."""
+    found = {}
+    for path in sorted(Path(folder).rglob("*")):
+        if path.is_symlink():
+            found[str(path)] = os.readlink(path)
+        else:
+            found[str(path)] = path.read_bytes() if path.is_file() else None
+    return found
+
+
+# Making
+
+
+def test_a_folder_is_made_with_its_mark_and_known_by_it():
+    make_marked(FOLDER, "index")
+    assert (FOLDER / MARK).read_text() == "lmm-folder 1 index\n"
+    assert is_ours(FOLDER, "index")
+    write(FOLDER / "more", "x")
+    make_marked(FOLDER, "index")
+    assert (FOLDER / "more").exists()
+
+
+def test_an_empty_folder_is_taken():
+    FOLDER.mkdir(parents=True)
+    assert not is_ours(FOLDER, "index")
+    make_marked(FOLDER, "index")
+    assert is_ours(FOLDER, "index")
+
+
+@pytest.mark.parametrize("beginning", ["", "lmm-fol", "lmm-folder 1 index"])
+def test_a_folder_whose_marking_was_stopped_is_as_an_empty_one(beginning):
+    write(FOLDER / MARK, beginning)
+    assert not is_ours(FOLDER, "index")
+    make_marked(FOLDER, "index")
+    assert is_ours(FOLDER, "index")
+
+
+def test_a_mark_with_the_line_end_of_windows_is_one():
+    write(FOLDER / MARK, "lmm-folder 1 index\r\n")
+    assert is_ours(FOLDER, "index")
+
+
+@pytest.mark.parametrize("mark", [None, "", "lmm-folder 1 collection\n", "lmm-folder 2 index\n", "mine\n", "x" * 5000])
+def test_a_folder_that_holds_something_and_is_not_ours_is_refused(mark):
+    write(FOLDER / "notes.md", "# Mine\n")
+    if mark is not None:
+        write(FOLDER / MARK, mark)
+    before = tree()
+    for work in (is_ours, make_marked):
+        with pytest.raises(FolderError, match=r"made/here .*nothing in it is touched; name a new or empty folder"):
+            work(FOLDER, "index")
+    assert tree() == before
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "dead link"])
+def test_a_mark_has_to_be_a_file(kind, tmp_path):
+    FOLDER.mkdir(parents=True)
+    real = write(tmp_path / "real", "lmm-folder 1 index\n")
+    if kind == "folder":
+        (FOLDER / MARK).mkdir()
+    else:
+        (FOLDER / MARK).symlink_to(real if kind == "link" else "nowhere")
+    with pytest.raises(FolderError, match="lmm has not made it"):
+        make_marked(FOLDER, "index")
+
+
+def test_a_file_in_the_place_of_a_folder_is_refused():
+    write(FOLDER, "mine")
+    with pytest.raises(FolderError, match="is a file, and a folder is wanted"):
+        make_marked(FOLDER, "index")
+    assert FOLDER.read_text() == "mine"
+
+
+# Removing
+
+
+def test_a_folder_is_removed_with_all_that_is_in_it():
+    write("made/other", "stays")
+    remove_marked(filled(), "collection")
+    assert tree() == {"made": None, "made/other": b"stays"}
+    remove_marked(FOLDER, "collection")  # it is not there: no error
+
+
+def test_an_empty_folder_goes_too():
+    FOLDER.mkdir(parents=True)
+    remove_marked(FOLDER, "collection")
+    assert not FOLDER.exists()
+
+
+@pytest.mark.parametrize("other", ["notes.md", "sub/notes.md", ".hidden", "shard2/x"])
+def test_a_folder_of_ours_that_holds_what_is_not_ours_is_kept(other):
+    write(filled() / other, "mine")
+    before = tree()
+    with pytest.raises(FolderError, match=r"is not removed: .* is not lmm's; move it away"):
+        remove_marked(FOLDER, "collection")
+    assert tree() == before
+
+
+def test_what_file_managers_leave_does_not_matter():
+    write(filled() / ".DS_Store", "x")
+    remove_marked(FOLDER, "collection")
+    assert not FOLDER.exists()
+
+
+@pytest.mark.parametrize("name", [name for names in ROOT_MARKS for name in names])
+def test_a_folder_that_holds_a_project_is_kept(name):
+    write(filled() / "shard/deep" / name, "")
+    before = tree()
+    with pytest.raises(FolderError, match=r"the project .* lies in it"):
+        remove_marked(FOLDER, "collection")
+    assert tree() == before
+
+
+def test_every_mark_of_a_project_is_known():
+    assert {name for names in ROOT_MARKS for name in names} == marked._OF_PROJECTS
+
+
+@pytest.mark.parametrize("below", [".", "shard", "shard/wal"])
+def test_a_folder_that_holds_the_working_folder_is_kept(below, monkeypatch):
+    folder = filled().resolve()
+    monkeypatch.chdir(folder / below)
+    with pytest.raises(FolderError, match="the working folder lies in it"):
+        remove_marked(folder, "collection")
+    assert (folder / "shard/wal/first").exists()
+
+
+def test_a_folder_that_holds_the_home_folder_is_kept(monkeypatch, tmp_path):
+    folder = filled().resolve()
+    (tmp_path / "home").symlink_to(folder / "shard")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    with pytest.raises(FolderError, match="the home folder lies in it"):
+        remove_marked(folder, "collection")
+
+
+def test_no_link_to_a_folder_of_ours_is_removed():
+    filled()
+    Path("link").symlink_to(FOLDER)
+    before = tree()
+    with pytest.raises(FolderError, match="link is a link"):
+        remove_marked(Path("link"), "collection")
+    assert tree() == before
+
+
+def test_links_in_a_folder_of_ours_are_not_followed():
+    write("precious/a.md", "mine")
+    (filled() / "shard/away").symlink_to(Path("precious").resolve())
+    remove_marked(FOLDER, "collection")
+    assert tree() == {"made": None, "precious": None, "precious/a.md": b"mine"}
+
+
+def test_a_link_beside_the_mark_stops_the_removal():
+    write("precious/a.md", "mine")
+    make_marked(FOLDER, "collection")
+    (FOLDER / "shard").symlink_to(Path("precious").resolve())
+    with pytest.raises(FolderError, match="is not removed: shard in it"):
+        remove_marked(FOLDER, "collection")
+    assert Path("precious/a.md").read_text() == "mine"
+
+
+def test_a_removal_can_be_stopped_anywhere_and_finished_by_the_next_run(monkeypatch):
+    stopped = 0
+    for steps in range(50):
+        filled()
+        left = steps
+        with monkeypatch.context() as patched:
+
+            def counted(real):
+                def call(*args, **options):
+                    nonlocal left
+                    left -= 1
+                    if left < 0:
+                        raise Killed
+                    return real(*args, **options)
+
+                return call
+
+            for name in ("unlink", "rmdir"):
+                patched.setattr(os, name, counted(getattr(os, name)))
+            try:
+                remove_marked(FOLDER, "collection")
+                break
+            except Killed:
+                stopped += 1
+        there = sorted(path.name for path in FOLDER.iterdir())
+        assert MARK in there or not there, (steps, there)
+        if steps % 2:
+            remove_marked(FOLDER, "collection")
+            assert not FOLDER.exists()
+        else:
+            make_marked(FOLDER, "collection")  # or goes on with what is left
+    assert stopped > 8
+    assert not FOLDER.exists()
+
+
+def test_a_removal_that_fails_leaves_the_mark(monkeypatch):
+    filled()
+
+    def fail(path):
+        raise OSError(28, "No space left on device", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", fail)
+        with pytest.raises(OSError, match="No space"):
+            remove_marked(FOLDER, "collection")
+    assert is_ours(FOLDER, "collection")
+
+
+# Paths
+
+
+def test_a_path_without_links_is_inside():
+    write("root/a/b/c", "x")
+    check_inside(Path("root"), Path("root/a/b/c"))
+    check_inside(Path("root"), Path("root/not/there/yet"))
+    check_inside(Path("root"), Path("root"))
+
+
+@pytest.mark.parametrize("target", ["elsewhere", "root/real", "nowhere", "root/a/link"])
+@pytest.mark.parametrize("path", ["root/a/link", "root/a/link/b", "root/a/link/b/c"])
+def test_a_link_on_the_way_is_refused_wherever_it_leads(target, path):
+    for folder in ("elsewhere", "root/real/b", "root/a"):
+        Path(folder).mkdir(parents=True)
+    Path("root/a/link").symlink_to(Path(target).absolute())
+    with pytest.raises(FolderError, match=r"root/a/link is a link"):
+        check_inside(Path("root"), Path(path))
+
+
+@pytest.mark.parametrize("path", ["other", "root/../other", "root/a/../b", "/", "rooted"])
+def test_a_path_elsewhere_is_not_inside(path):
+    with pytest.raises(FolderError, match="does not lie in root"):
+        check_inside(Path("root"), Path(path))
+
+
+def test_links_above_the_root_do_not_matter():
+    write("real/root/a", "x")
+    Path("link").symlink_to("real")
+    check_inside(Path("link/root"), Path("link/root/a"))
+
+
+def test_a_place_of_ours_is_below_the_root_without_links_or_elsewhere(tmp_path):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "away").mkdir()
+    (tmp_path / "root/link").symlink_to("../away")
+    (tmp_path / "link").symlink_to("away")
+    root = tmp_path / "root"
+    assert own_place(root, Path(".lmm/index")) == root / ".lmm/index"
+    assert own_place(root, Path("a/../../link/index")) == tmp_path / "link/index"
+    for path in ("link", "link/index", "a/../link/index", str(root / "link")):
+        with pytest.raises(FolderError, match="link is a link"):
+            own_place(root, Path(path))
+
+
+def test_no_link_is_overlooked_at_any_depth():
+    filled()
+    check_no_links(FOLDER)
+    (FOLDER / "shard/segments/1/more").symlink_to("data")
+    with pytest.raises(FolderError, match="segments/1/more is a link"):
+        check_no_links(FOLDER)
+
+
+def test_a_file_is_written_and_a_link_not_followed():
+    write_own(Path("a"), b"one")
+    write_own(Path("a"), b"2")
+    Path("link").symlink_to("a")
+    Path("dead").symlink_to("b")
+    for name in ("link", "dead"):
+        with pytest.raises(FolderError, match="is a link, which is none of ours"):
+            write_own(Path(name), b"x")
+    assert Path("a").read_bytes() == b"2"
+    assert not Path("b").exists()
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["chunks", "Chunks", "_a", "-a", "a.b", "1", "chunks.files", "null", "x" * 200])
+def test_a_name_for_a_folder(name):
+    assert not name_problem(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", ".a", "a.", "a/b", "a\\b", "a b", "ä", "a\n", "x" * 201, "con", "NUL", "com1.files", "aux.x"],
+)
+def test_no_name_for_a_folder(name):
+    assert name_problem(name)
+
+
+def test_names_that_would_be_one_folder():
+    assert clash({"a": "Chunks", "b": "documents", "c": "chunks"}) == ("a", "c")
+    assert clash({"a": "chunks", "b": "documents"}) is None
