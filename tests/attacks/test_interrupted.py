@@ -34,6 +34,7 @@ from tests.qdrant_server import QdrantServer
 NAMES = ("a.md", "b.md", "sub/c.md")
 KEPT = "kept.md"
 WORDS = ("alpha", "beta", "gamma", "delta")
+PLACES = ("folder", "server")
 MOST = 90  # writes: a run of these documents that is ended by then has not many more
 
 
@@ -224,7 +225,6 @@ def play(kind, commands, history):
     check_as_new(kind, commands)
 
 
-PLACES = ("folder", "server")
 few = settings(max_examples=12, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 many = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -246,3 +246,28 @@ def test_after_any_history_the_index_is_as_new(kind, place, commands, history):
 def test_after_very_many_histories_the_index_is_as_new(kind, place, commands, history):
     with project(kind, place) as made:
         play(made, commands, history)
+
+
+# Examples
+
+
+def texts_found(kind, word):
+    """What a search gives for a word that stands in one part of a file."""
+    return [match.snippet if hasattr(match, "snippet") else match.payload["page_content"]
+            for match in kind.state()["found"][word]]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", [Lmm, Md])
+def test_a_file_that_goes_back_after_a_killed_run_is_found_as_it_is(kind, place, commands):
+    with project(kind, place) as made:
+        put(made.files / "notes.md", made.text(["alpha", "beta"], ""))
+        commands.complete(*made.command)
+        as_indexed = made.state()
+        put(made.files / "notes.md", made.text(["alpha", "gamma"], ""))
+        assert commands.run(*made.command, at=0, count="records")[0] == -9
+        assert texts_found(made, "gamma")
+        put(made.files / "notes.md", made.text(["alpha", "beta"], ""))  # git checkout notes.md
+        commands.complete(*made.command)
+        assert texts_found(made, "beta") and not texts_found(made, "gamma")
+        assert made.state() == as_indexed
