@@ -15,6 +15,7 @@ import signal
 import struct
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
@@ -126,7 +127,9 @@ class Writes:
         send = httpx.Client.send
 
         def counted(client, request, **named):
-            changes = request.method in ("PUT", "DELETE") or request.url.path.endswith(("/points/batch", "/points/delete"))
+            changes = request.method in ("PUT", "DELETE") or request.url.path.endswith(
+                ("/points/batch", "/points/delete")
+            )
             if changes:
                 self.next()
             return send(client, request, **named)
@@ -144,11 +147,14 @@ class Writes:
         Path.write_bytes = write_bytes
 
     def _audit(self, event, arguments):
-        if event in ("os.remove", "os.rename", "os.mkdir", "os.rmdir"):
+        opened = event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR) and not _is_apart(str(arguments[0]))
+        if opened or event in ("os.remove", "os.rename", "os.mkdir", "os.rmdir"):
             self.next(is_file=True)
-        elif event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR):
-            if not str(arguments[0]).endswith((".lock", ".queue")) and not str(arguments[0]).startswith("/dev/"):
-                self.next(is_file=True)
+
+
+def _is_apart(path):
+    """Whether a file is no part of what is made: locks and devices."""
+    return path.endswith((".lock", ".queue")) or path.startswith("/dev/")
 
 
 def _small_batches(things, size):
@@ -182,7 +188,7 @@ def forked(job):
     if process == 0:
         os.close(reads)
         sys.stdout = sys.stderr = os.fdopen(said, "w")
-        os._exit(command(job, writes))
+        command(job, writes)
     os.close(said)
     with os.fdopen(reads, "rb") as pipe:
         text = pipe.read().decode(errors="replace")
@@ -191,9 +197,7 @@ def forked(job):
 
 
 def command(job, writes):
-    """Run `lmm`; returns its exit status, 3 where an error was left to Python."""
-    import traceback
-
+    """Run `lmm` and end the process with its exit status, 3 where an error was left to Python."""
     from lmm_core.cli import main
 
     status = 3
@@ -207,12 +211,12 @@ def command(job, writes):
         status = 0
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
-    except BaseException:
-        traceback.print_exc()
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    return status
+    finally:
+        if sys.exception() is not None:
+            traceback.print_exc(file=sys.stderr)
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+        os._exit(status)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from lmm_core.project import load_project
 from lmm_core.store.places import RemoteSource
 from lmm_core.store.refresh import FILES
 from tests.attacks.killed_runs import ENDS, Commands
-from tests.commands import copy_folder, text, write
+from tests.commands import text, write
 from tests.crawl.indexed import page
 from tests.indexing import document
 from tests.qdrant_server import QdrantServer
@@ -225,7 +225,9 @@ def play(kind, commands, history):
     check_as_new(kind, commands)
 
 
-few = settings(max_examples=12, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+few = settings(
+    max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 many = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -271,3 +273,14 @@ def test_a_file_that_goes_back_after_a_killed_run_is_found_as_it_is(kind, place,
         commands.complete(*made.command)
         assert texts_found(made, "beta") and not texts_found(made, "gamma")
         assert made.state() == as_indexed
+
+
+@pytest.mark.parametrize("kind", [Lmm, Md])
+def test_what_a_killed_run_had_removed_counts_no_longer_when_words_are_weighed(kind, commands):
+    with project(kind, "folder") as made:
+        for name in NAMES:
+            put(made.files / name, made.text(["alpha", "beta"], ""))
+        commands.complete(*made.command)
+        put(made.files / NAMES[0], made.text(["alpha"], ""))
+        assert commands.run(*made.command, at=0, count="records")[0] == -9
+        check_as_new(made, commands)

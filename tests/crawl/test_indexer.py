@@ -403,6 +403,13 @@ class InMemory(FailingStore):
     def close(self):
         pass
 
+    def mark(self, path):
+        """`Path.touch`, which may fail as well."""
+        if self.left < 1:
+            raise StoreError("the disk is full")
+        self.left -= 1
+        path.write_bytes(b"")
+
 
 def lose(name):
     """Take a collection away."""
@@ -423,6 +430,7 @@ def test_what_goes_back_after_a_run_that_failed_at_any_write_is_what_it_was(chan
     for after in range(30):
         store = InMemory()
         monkeypatch.setattr(Database, "open", lambda *given, store=store: catalogue.Opened(store, VECTORS))
+        monkeypatch.setattr(Path, "touch", lambda path, store=store: store.mark(path))
         shutil.rmtree(".md_index", ignore_errors=True)
         first_version()
         index()
