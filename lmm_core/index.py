@@ -34,15 +34,17 @@ from .store.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, doc
 from .store.collection import GROUP, ainitialize_collection, aquery, aquery_grouped
 from .store.encoding import CHUNKER, Encoder, EncodingModel, encoding_to_qdrantembedding_model
 from .store.refresh import (
+    BEGUN,
     FILES,
     Changes,
     Counts,
     FileRecord,
+    begin_files,
     check_collections,
     create_records,
     find_changes,
     read_records,
-    remove_file,
+    remove_files,
     write_changes,
     write_record,
 )
@@ -264,7 +266,7 @@ class Upload:
             else:
                 todo.append(file)
         encoded = [(file, made) for file in todo if (made := self._encode(file)) is not None]
-        self._check_docids([one for _, one in encoded])
+        await self._begin([one for _, one in encoded])
         self.expect(sum(len(one.chunks) for _, one in encoded))
         for file, one in encoded:
             counts += await self._write(one, self._fingerprint(file))
@@ -278,7 +280,7 @@ class Upload:
         assert self.encoder is not None and self.encoder.encoding is not None
         embedder = self.encoder.embedder
         one = blocklist_encode(blocks, self.project, self.encoder.encoding, docid, source, embedder, self.logger)
-        self._check_docids([one])
+        await self._begin([one])
         return await self._write(one, "")
 
     async def _prepare(self, language: str) -> None:
@@ -290,12 +292,23 @@ class Upload:
         self.companion = await encoder_for(
             self.store, self.project, self.models, index.companion, index.companion_encoding, language
         )
+        await asyncio.to_thread(self._read_records)
         if not self.dry_run:
-            new = await ainitialize_collection(self.store, index.collection, self.encoder)
-            new = await ainitialize_collection(self.store, index.companion, self.companion) or new
-            if new or await asyncio.to_thread(self.store.metadata, index.collection + FILES) is None:
+            await ainitialize_collection(self.store, index.collection, self.encoder)
+            await ainitialize_collection(self.store, index.companion, self.companion)
+            if await asyncio.to_thread(self.store.metadata, index.collection + FILES) is None:
                 await asyncio.to_thread(create_records, self.store, index.collection)
-        self.records = read_records(self.store, index.collection)
+
+    def _read_records(self) -> None:
+        """Find what is remembered of files. Where a collection is not there, none of them is
+        stored: that is recorded before the collection is made, which would hide it."""
+        store, index = self.store, self.project.index
+        self.records = read_records(store, index.collection)
+        if store.metadata(index.collection) is not None and store.metadata(index.companion) is not None:
+            return
+        if not self.dry_run:
+            begin_files(store, index.collection, self.records.values())
+        self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
 
     def _load(self, path: Path) -> MarkdownFile | None:
         try:
@@ -357,10 +370,24 @@ class Upload:
             located.error(str(error), 1)
             return None
 
+    async def _begin(self, made: Sequence[Encoded]) -> None:
+        """Record as begun all files of which points will change, before the first one does:
+        those that are indexed, and those that had their ids before (a renamed file's old
+        name). Raises StoreError, also where two files have one id."""
+        self._check_docids(made)
+        docids = {one.docid for one in made}
+        begun = {source: record for source, record in self.records.items() if record.docid in docids}
+        for one in made:
+            before = self.records.get(one.source)
+            begun[one.source] = FileRecord(one.source, one.docid, "", before.count if before else 0)
+        if not self.dry_run:
+            await asyncio.to_thread(begin_files, self.store, self.project.index.collection, begun.values())
+
     def _check_docids(self, made: Sequence[Encoded]) -> None:
-        """Raises StoreError where two files have one id: nothing is written then."""
+        """Raises StoreError where two files have one id: nothing is written then. What was
+        begun and not done does not count: which id it has is not known."""
         stored = {source: record.docid for source, record in self.records.items()
-                  if (self.project.root / source).exists()}  # fmt: skip
+                  if record.fingerprint != BEGUN and (self.project.root / source).exists()}  # fmt: skip
         owners: dict[str, str] = {}
         for source, docid in (stored | {one.source: one.docid for one in made}).items():
             other = owners.setdefault(docid, source)
@@ -392,16 +419,12 @@ class Upload:
     def prune(self) -> int:
         """Remove what is stored of files that are gone; returns how many chunks that were.
         Raises StoreError."""
-        index = self.project.index
-        removed = 0
-        for source, record in read_records(self.store, index.collection).items():
-            if source.startswith(STDIN) or (self.project.root / source).exists():
-                continue
-            if self.dry_run:
-                removed += record.count
-            else:
-                removed += remove_file(self.store, index.collection, record, index.companion)
-        return removed
+        store, index = self.store, self.project.index
+        gone = [record for source, record in read_records(store, index.collection).items()
+                if not (source.startswith(STDIN) or (self.project.root / source).exists())]  # fmt: skip
+        if self.dry_run:
+            return sum(record.count for record in gone)
+        return remove_files(store, index.collection, gone, index.companion)
 
     def _source(self, file: MarkdownFile) -> str:
         return _source(file.path, self.project)

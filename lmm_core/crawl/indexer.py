@@ -2,9 +2,9 @@
 
 A file whose size and time are those that are remembered is not read; one that was only
 touched is not cut. The time of a file that had just been written is not remembered: it
-may be written once more within the same tick of the file system's clock. What is
-remembered of a file is written after its snippets, so that a run that was interrupted, at
-whatever moment, is taken up by the next one.
+may be written once more within the same tick of the file system's clock. A file is
+remembered as begun before its snippets change, and with its size and time after that, so
+that a run that was interrupted, at whatever moment, is taken up by the next one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..files.walk import Skipped
 from ..models.embedder import Sparse
 from ..store.collection import ainitialize_collection
 from ..store.encoding import CHUNKER, DENSE, SPARSE, Encoder, Texts, texts_to_encode
-from ..store.refresh import FILES, FileRecord, create_records, read_records, remove_file, write_record
+from ..store.refresh import FILES, FileRecord, begin_files, create_records, read_records, remove_files, write_record
 from ..store.vector_store import Point, Where
 from .catalogue import (
     SNIPPETS,
@@ -214,6 +214,7 @@ class _Run:
         self.unsure: set[str] | None = None  # files of which a run that was interrupted has stored snippets
         self.new: deque[Snippet] = deque()
         self.files: deque[_File] = deque()
+        self.to_begin: list[FileRecord] = []  # of files in `files` that are not yet recorded as begun
         self.sent = 0  # snippets that have ever been in `new`
         self.cut = 0  # characters
         self.pool: ProcessPoolExecutor | None = None
@@ -237,12 +238,12 @@ class _Run:
         wanted = self.encoder.identity()
         if known is not None and any(known.get(key) != value for key, value in wanted.items()):
             raise CrawlError(other_models(self.name, known, wanted))
-        if known is None:
+        if known is None or not remembered:  # in this order: the collection would hide that all is to be done
             self._begin(Tally())
+            await asyncio.to_thread(create_records, self.store, self.collection)
+        if known is None:
             await asyncio.to_thread(self._remove_all_files)
         await ainitialize_collection(self.store, self.collection, self.encoder)
-        if known is None or not remembered:
-            await asyncio.to_thread(create_records, self.store, self.collection)
         self.records = await asyncio.to_thread(read_records, self.store, self.collection)
         self.left = dict(self.records)
         if known is not None and not (remembered and self._is_whole()):
@@ -369,6 +370,7 @@ class _Run:
         self.expect(len(new))
         gone = [snippet for ident, snippet in known.items() if ident not in wanted]
         self.files.append(_File(replace(record, count=len(wanted)), gone, self.sent))
+        self.to_begin.append(record)
 
     def _stored_of(self, source: str) -> list[Snippet]:
         where = Where({"source": source})
@@ -376,6 +378,8 @@ class _Run:
 
     async def _store(self) -> None:
         """Store a batch of new snippets, and close the files whose last ones it held."""
+        await asyncio.to_thread(begin_files, self.store, self.collection, self.to_begin)
+        self.to_begin.clear()
         batch = [self.new.popleft() for _ in range(min(BATCH, len(self.new)))]
         if batch:
             tally = self._begin()
@@ -414,12 +418,14 @@ class _Run:
     async def _remove_left(self) -> None:
         """Remove what is stored of files that are gone or cannot be read any more."""
         left = set(self.left) | {source for source in self.unsure or () if source not in self.records}
+        records = [self.records.pop(source) for source in sorted(left) if source in self.records]
+        if records:
+            self._begin()
+        await asyncio.to_thread(begin_files, self.store, self.collection, records)
         for source in sorted(left):
             await self._drop(await asyncio.to_thread(self._stored_of, source))
-            if record := self.records.pop(source, None):
-                self._begin()
-                self.done.removed += 1
-                await asyncio.to_thread(remove_file, self.store, self.collection, record)
+        await asyncio.to_thread(remove_files, self.store, self.collection, records)
+        self.done.removed += len(records)
 
     async def _count(self, snippets: Sequence[Snippet], change: Callable[[Mapping[str, Any]], None]) -> None:
         """Count snippets that are stored; their vectors are made again, from the cache where

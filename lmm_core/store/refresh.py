@@ -2,15 +2,17 @@
 
 What is new is written first, then payloads of what has moved, then what is no longer
 there is removed: a failure half-way leaves the old version complete. A companion
-collection `NAME.files` remembers of each file what it was made from, so that an
-unchanged file is not even parsed; it is written last.
+collection `NAME.files` remembers of each file what its points were made from, so that an
+unchanged file is not even parsed. A file is recorded there as begun before the first of
+its points changes, and as done after the last: a run that ends in between, however it
+ends, leaves a record that fits no file, whatever the file holds by then.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..files.names import clash
@@ -21,6 +23,7 @@ from .vector_store import Point, ScoredPoint, StoreError, VectorSpec, VectorStor
 
 BATCH = 256
 FILES = ".files"
+BEGUN = "begun"  # stands where the fingerprint will be: no file has it
 INDEXES: dict[str, Any] = {
     "docid": "keyword",
     "source": "keyword",
@@ -134,8 +137,8 @@ async def write_changes(
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What a file's chunks were made from: `fingerprint` of its bytes and of the settings;
-    `count` how many there are. size in bytes, and time in nanoseconds, as the file system
+    """What a file's chunks were made from: `fingerprint` of its bytes and of the settings,
+    or BEGUN; `count` how many there are. size in bytes, and time in nanoseconds, as the file system
     says, -1 where they were not asked for."""
 
     source: str
@@ -170,8 +173,21 @@ def write_record(store: VectorStore, collection: str, *records: FileRecord) -> N
     store.upsert(collection + FILES, [Point(_record_id(record.source), {}, asdict(record)) for record in records])
 
 
-def remove_file(store: VectorStore, collection: str, record: FileRecord, companion: str = "") -> int:
-    """Remove what is stored of a file; returns how many chunks that were. Raises StoreError."""
+def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> None:
+    """Record that the points of files are about to change: a file is not taken for
+    unchanged until it is recorded anew. Raises StoreError."""
+    begun = [replace(one, fingerprint=BEGUN, size=-1, mtime_ns=-1) for one in records if one.fingerprint != BEGUN]
+    if begun:
+        write_record(store, collection, *begun)
+
+
+def remove_files(store: VectorStore, collection: str, records: Sequence[FileRecord], companion: str = "") -> int:
+    """Remove what is stored of files; returns how many chunks that were. Raises StoreError."""
+    begin_files(store, collection, records)
+    return sum(_remove_file(store, collection, record, companion) for record in records)
+
+
+def _remove_file(store: VectorStore, collection: str, record: FileRecord, companion: str) -> int:
     where = Where({"source": record.source})
     gone = [point.id for point in store.scroll(collection, where, ["source"])]
     store.delete(collection, gone)

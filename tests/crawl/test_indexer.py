@@ -6,21 +6,23 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl import indexer, walk
+from lmm_core.crawl import catalogue, indexer, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
 from lmm_core.crawl.indexer import payload_of, snippet_of
 from lmm_core.crawl.snippets import read_snippet_file, slice_text
 from lmm_core.crawl.walk import CrawlError
-from lmm_core.store.places import RemoteSource
+from lmm_core.store.places import RemoteSource, open_store
 from lmm_core.store.refresh import FILES
 from lmm_core.store.vector_store import StoreError
 from tests.commands import copy_folder, write
 from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
+from tests.indexing import FailingStore
 from tests.qdrant_server import QdrantServer
 
 REPOSITORY = Path(__file__).parents[2]
@@ -390,6 +392,63 @@ def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monk
     shutil.rmtree(".md_index")
     index()
     assert made() == state
+
+
+class InMemory(FailingStore):
+    """A store that outlives the runs: fast, and it fails when it is told to."""
+
+    def __init__(self):
+        super().__init__(open_store(":memory:"), 10_000, ("upsert", "delete", "create", "drop"))
+
+    def close(self):
+        pass
+
+    def mark(self, path):
+        """`Path.touch`, which may fail as well."""
+        if self.left < 1:
+            raise StoreError("the disk is full")
+        self.left -= 1
+        path.write_bytes(b"")
+
+
+def lose(name):
+    """Take a collection away."""
+    return lambda store: store.store.drop(name)
+
+
+def remove_a_file(store):
+    Path("docs/b.md").unlink()
+
+
+def edit_a_file(store):
+    fill("docs", a=page("oak", "may"))
+
+
+@pytest.mark.parametrize("change", [edit_a_file, remove_a_file, lose(VECTORS), lose(VECTORS + FILES)])
+def test_what_goes_back_after_a_run_that_failed_at_any_write_is_what_it_was(change, monkeypatch):
+    monkeypatch.setattr(indexer, "BATCH", 2)
+    for after in range(30):
+        store = InMemory()
+        monkeypatch.setattr(Database, "open", lambda *given, store=store: catalogue.Opened(store, VECTORS))
+        monkeypatch.setattr(Path, "touch", lambda path, store=store: store.mark(path))
+        shutil.rmtree(".md_index", ignore_errors=True)
+        first_version()
+        index()
+        wanted = made()
+        times = {path: os.stat(path).st_mtime_ns for path in Path("docs").iterdir()}
+        change(store)
+        store.left = after
+        with suppress(StoreError):
+            index()
+        is_done, store.left = store.left >= 0, 10_000
+        first_version()
+        for path, mtime in times.items():  # as `mv` brings a file back: size and time are what they were
+            os.utime(path, ns=(mtime, mtime))
+        index()
+        assert made() == wanted, after
+        if is_done:
+            return
+    raise AssertionError("more writes than were thought of")
 
 
 @pytest.mark.parametrize("missing", [TERMS, SNIPPETS, VECTORS, VECTORS + FILES, "../catalogue.json", "../docs"])
