@@ -394,6 +394,8 @@ def _sentence(error: Exception, source: RemoteSource, has_key: bool) -> str:
         return f"{at} {have} ({status})"
     if status == 429:
         return f"{at} has too much to do (429): try again later"
+    if 300 <= status < 400:
+        return f"{at} leads on to another address ({status}), where nothing is sent: if that is the right one, give it"
     if status >= 500:
         return f"{at} has failed ({status}): {_answer(error)}"
     if status:
