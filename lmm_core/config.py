@@ -325,7 +325,7 @@ class ConfigSettings(Settings):
         """See `Settings`."""
         super()._remember_files(found)
         self.storage = self.storage.model_copy()  # the default one belongs to all settings
-        self.storage._file = found.file_behind(("storage", "url"))
+        self.storage._file = found.file_behind(("storage", "url")) if self.storage.url else ""
 
 
 def read_settings(file: Path) -> ConfigSettings:
