@@ -729,10 +729,10 @@ def explain(file: Path) -> list[Value]:
     settings = read_settings(file)
     found = _Found.read(file, {}, ConfigSettings)
     values = [Value(".".join(keys), value, _origin(found.origin(keys))) for keys, value in _leaves(settings)]
-    return values + _explain_trust(file.parent)
+    return values + _explain_trust(file.parent if file.is_file() else None)
 
 
-def _explain_trust(root: Path) -> list[Value]:
+def _explain_trust(root: Path | None) -> list[Value]:
     try:
         pairs = trusted_pairs(root)
     except TrustError as error:

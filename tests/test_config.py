@@ -280,6 +280,7 @@ def test_the_tests_and_inner_runs_have_variables_of_their_own(monkeypatch):
     monkeypatch.setenv("LMM_TEST_ANYTHING", "1")
     assert ConfigSettings().spelling == "div"
     assert not is_setting("LMM_INNER")
+    assert not is_setting("LMM_TRUST")
     assert is_setting("lmm_spelling")
 
 

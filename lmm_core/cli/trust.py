@@ -11,6 +11,7 @@ import click
 
 from ..markdown.files import project_root
 from ..models.trust import TRUST_VARIABLE, Pair, TrustError, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
+from ..project import CONFIG_NAME
 from .shared import json_option, print_json
 
 Result = TypeVar("Result")
@@ -67,8 +68,10 @@ def remove(host: str, variable: str) -> None:
     sys.exit(0 if was_there and not elsewhere else 1)
 
 
-def _root() -> Path:
-    return project_root(Path.cwd() / "-")
+def _root() -> Path | None:
+    """The folder of the `config.toml` that is in force here, if there is one."""
+    root = project_root(Path.cwd() / "-")
+    return root if (root / CONFIG_NAME).is_file() else None
 
 
 def _pair(host: str, variable: str) -> Pair:

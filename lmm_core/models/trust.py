@@ -158,9 +158,10 @@ def key_refusal(url: str, variable: str, file: str, home: Collection[str] = ()) 
     )
 
 
-def trusted_pairs(root: Path) -> dict[Pair, str]:
+def trusted_pairs(root: Path | None) -> dict[Pair, str]:
     """What the person at this machine has allowed, each with where that is said; root: the
-    project's folder, in which nobody's trust is kept. Raises TrustError."""
+    folder of the project's `config.toml`, in which nobody's trust is kept; None without such
+    a file. Raises TrustError."""
     path = trust_file()
     given = dict.fromkeys(read_trust_variable(), f"environment {TRUST_VARIABLE}")
     kept = _pairs_in(_load(path, root)) if path.exists() else []
@@ -202,7 +203,7 @@ def trust_file() -> Path:
     return home / ".config" / "lmm" / "trust.toml"
 
 
-def add_pair(pair: Pair, root: Path) -> bool:
+def add_pair(pair: Pair, root: Path | None) -> bool:
     """Keep a pair; says whether it is new. Raises TrustError and OSError."""
     path = trust_file()
     _refuse_inside(path, root)
@@ -215,7 +216,7 @@ def add_pair(pair: Pair, root: Path) -> bool:
     return pair not in pairs
 
 
-def remove_pair(pair: Pair, root: Path) -> bool:
+def remove_pair(pair: Pair, root: Path | None) -> bool:
     """Take a pair out of the file; says whether it was there. Raises TrustError and OSError."""
     path = trust_file()
     if not path.exists():
@@ -227,7 +228,7 @@ def remove_pair(pair: Pair, root: Path) -> bool:
     return pair in pairs
 
 
-def _load(path: Path, root: Path) -> MarkdownFile:
+def _load(path: Path, root: Path | None) -> MarkdownFile:
     """The file as it is. Raises TrustError, also where somebody else may have written it."""
     _refuse_inside(path, root)
     try:
@@ -267,9 +268,11 @@ def _names(value: object) -> list[str]:
     return value
 
 
-def _refuse_inside(path: Path, root: Path) -> None:
+def _refuse_inside(path: Path, root: Path | None) -> None:
     """A project, which may be cloned, does not say what it may itself."""
-    folder = root.resolve()
+    folder = root.resolve() if root else None
+    if folder is None:
+        return
     if path.is_relative_to(folder) or path.resolve().is_relative_to(folder):
         raise TrustError(
             f"{path}: lies inside the project {folder}, so it does not count: set XDG_CONFIG_HOME to a folder elsewhere"

@@ -445,10 +445,10 @@ def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch)
 
 def test_a_qdrant_server_on_this_machine_has_its_key(monkeypatch, outside):
     monkeypatch.setenv("QDRANT_API_KEY", SECRET)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with QdrantServer(key=SECRET) as server:
         clone("http://localhost:9", "", storage=server.url)
         assert asyncio.run(look_up(load_project(None))) == []
+    assert outside.seen == []  # not even to a proxy
 
 
 def test_the_commands_of_folders_of_markdown_keep_the_key_too(outside, monkeypatch):
@@ -641,6 +641,15 @@ def test_a_file_inside_the_project_does_not_count(place, outside, monkeypatch, t
     with pytest.raises(TrustError, match="lies inside the project"):
         add_pair(read_pair("a.example", "A"), Path.cwd())
     assert outside.seen == []
+
+
+def test_trust_is_kept_from_any_folder_without_a_configuration(monkeypatch):
+    """The home folder, above all, in which it lies."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(".config").absolute()))
+    Path(".git").mkdir()
+    lmm("trust add lab.example LAB_TOKEN")
+    assert "lab.example LAB_TOKEN" in lmm("trust list")[0]
+    lmm("trust remove lab.example LAB_TOKEN")
 
 
 def test_a_relative_folder_of_configuration_is_none(monkeypatch):
