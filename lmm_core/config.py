@@ -6,8 +6,9 @@ takes everything else from `config.toml`, else from the environment, else from t
 defaults. Whatever is wrong is a ConfigError at once, which names all problems.
 
 A `config.toml` may come with a folder from somebody else. So it holds no keys, takes
-nothing from the environment, cannot send a key to a server that it does not belong to,
-and cannot lead the index out of the project.
+nothing from the environment, sends no key to a server that the person has not allowed
+(sources and storage remember the file that names their server: see `models.trust`), and
+cannot lead the index out of the project.
 """
 
 from __future__ import annotations
@@ -24,7 +25,16 @@ from pathlib import Path
 from typing import Any, Literal, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -32,11 +42,11 @@ from .files.marked import FolderError, check_inside
 from .files.names import clash, name_problem
 from .markdown.files import project_root
 from .models.roles import ModelName, is_default, leads_outside, parse_name
-from .models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelError, Source, key_goes_home, known_sources
+from .models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelError, Source, known_sources
+from .models.trust import VARIABLE, TrustError, read_trust_variable, trusted_pairs
 from .project import CONFIG_NAME, ConfigError, is_setting
 
 _RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 # Sections of the file
 
@@ -79,6 +89,7 @@ class SourceSettings(_Section):
     key_variable: str = Field(default="", description="the NAME of the environment variable that holds the key")
     chat_model: str = Field(default="", description="the chat model where none is named")
     embedding_model: str = Field(default="", description="the embedding model where none is named")
+    _file: str = PrivateAttr("")  # that names the server or the variable
 
     @field_validator("base_url")
     @classmethod
@@ -89,13 +100,13 @@ class SourceSettings(_Section):
     @classmethod
     def _is_variable(cls, name: str) -> str:
         # Capitals alone: a key that somebody puts here by mistake is no such name.
-        if name and not _VARIABLE.fullmatch(name):
+        if name and not VARIABLE.fullmatch(name):
             raise ValueError("should be the name of an environment variable (A-Z, 0-9, _), never the key itself")
         return name
 
     def as_source(self, name: str) -> Source:
         """The source for requests."""
-        return Source(name, self.base_url, self.key_variable, self.chat_model, self.embedding_model)
+        return Source(name, self.base_url, self.key_variable, self.chat_model, self.embedding_model, self._file)
 
 
 class EmbeddingSettings(_Section):
@@ -126,6 +137,12 @@ class StorageSettings(_Section):
     quantization: bool = Field(default=False, description="scalar quantization on the server")
     shard_number: int = Field(default=1, ge=1, description="shards of new collections on the server")
     replication_factor: int = Field(default=1, ge=1, description="replicas of new collections on the server")
+    _file: str = PrivateAttr("")  # that names the server
+
+    @property
+    def file(self) -> str:
+        """The `config.toml` that names the server; "" where the person does."""
+        return self._file
 
     @field_validator("url")
     @classmethod
@@ -273,6 +290,12 @@ class Settings(BaseSettings):
             found.problems += [found.describe(detail) for detail in error.errors()]
         if found.problems:
             raise ConfigError("\n".join(dict.fromkeys(found.problems)))
+        self._remember_files(found)
+
+    def _remember_files(self, found: _Found) -> None:
+        """Which servers the file has a say in, even where only the host or the variable is its."""
+        for name, source in self.sources.items():
+            source._file = found.file_behind(("sources", name, "base_url"), ("sources", name, "key_variable"))
 
     @classmethod
     def settings_customise_sources(
@@ -299,6 +322,12 @@ class ConfigSettings(Settings):
     split: SplitSettings = Field(default=SplitSettings(), description="how texts are cut into chunks")
     ask: AskSettings = Field(default=AskSettings(), description="how questions are answered")
     serve: ServeSettings = Field(default=ServeSettings(), description="who may ask the server, and how much")
+
+    def _remember_files(self, found: _Found) -> None:
+        """See `Settings`."""
+        super()._remember_files(found)
+        self.storage = self.storage.model_copy()  # the default one belongs to all settings
+        self.storage._file = found.file_behind(("storage", "url")) if self.storage.url else ""
 
 
 def read_settings(file: Path) -> ConfigSettings:
@@ -389,6 +418,11 @@ class _Found:
         """What the value of a key comes from; None: the defaults."""
         return next((one for one in reversed(self.given) if one.keys == keys), None)
 
+    def file_behind(self, *keys: Keys) -> str:
+        """The file, where any of these settings comes from it; else ""."""
+        origins = map(self.origin, keys)
+        return str(self.file.absolute()) if any(one and one.layer == "file" for one in origins) else ""
+
     def tell(self, keys: Keys, message: str) -> None:
         """Adds a problem with a key, in the words of the place that it comes from."""
         self.problems.append(f"{self._place(keys)}: `{'.'.join(keys)}`: {message}")
@@ -408,6 +442,7 @@ class _Found:
         self._check_sources()
         self._check_folder()
         self._check_collections()
+        self._check_trust()
 
     def _check_models(self) -> None:
         known = known_sources({name: Source(name, "") for name, _ in self.sources()})
@@ -430,27 +465,17 @@ class _Found:
             )
 
     def _check_sources(self) -> None:
-        for name, table in self.sources():
+        for name, _ in self.sources():
             if name in _RESERVED:
                 self.tell(("sources", name), "this name has a meaning of its own: take another one")
             elif not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
                 self.tell(("sources", name), "a source's name is made of letters, digits, `.`, `_` and `-`")
-            url, variable = table.get("base_url"), table.get("key_variable", "")
-            if isinstance(url, str) and isinstance(variable, str) and _VARIABLE.fullmatch(variable):
-                self._check_key(Source(name, url, variable))
 
-    def _check_key(self, source: Source) -> None:
-        """A file may not say both which key is sent and where to."""
-        origins = [self.origin(("sources", source.name, key)) for key in ("base_url", "key_variable")]
-        if not any(one and one.layer == "file" for one in origins) or not _is_url(source.base_url):
-            return
-        if not key_goes_home(source):
-            host = urlsplit(source.base_url).hostname
-            self.tell(
-                ("sources", source.name),
-                f"the key in {source.key_variable} is not sent to {host}: a key goes to the host that its variable "
-                'is named after. Set key_variable to a name that holds the host\'s, or to "" where no key is needed',
-            )
+    def _check_trust(self) -> None:
+        try:
+            read_trust_variable()
+        except TrustError as error:
+            self.problems.append(str(error))
 
     def _check_folder(self) -> None:
         one = self.origin(("storage", "folder"))
@@ -733,11 +758,20 @@ class Value:
 
 
 def explain(file: Path) -> list[Value]:
-    """All settings for a file's project, in the order of the sections. Raises
-    ConfigError."""
+    """All settings for a file's project, in the order of the sections, and which keys the
+    person lets go where. Raises ConfigError."""
     settings = read_settings(file)
     found = _Found.read(file, {}, ConfigSettings)
-    return [Value(".".join(keys), value, _origin(found.origin(keys))) for keys, value in _leaves(settings)]
+    values = [Value(".".join(keys), value, _origin(found.origin(keys))) for keys, value in _leaves(settings)]
+    return values + _explain_trust(file.parent if file.is_file() else None)
+
+
+def _explain_trust(root: Path | None) -> list[Value]:
+    try:
+        pairs = trusted_pairs(root)
+    except TrustError as error:
+        raise ConfigError(str(error)) from None
+    return [Value(f"trust.{pair.host}", pair.variable, pairs[pair]) for pair in sorted(pairs)]
 
 
 def _origin(one: _Given | None) -> str:

@@ -75,9 +75,11 @@ def _model(role: str, name: ModelName, project: Project) -> Finding:
     if name.source == FASTEMBED:
         return _local_model(role, name, project)
     source = known_sources(project.sources)[name.source]
-    if not source.key_variable or (source.local and not source.key()):
+    if not source.key_variable or (source.local and not source.has_key):
         return Finding(role, f"{name}: no key is needed")
-    if source.key():
+    if source.refusal:
+        return Finding(role, f"{name}: {source.refusal}", ok=False, optional=True)
+    if source.has_key:
         return Finding(role, f"{name}: {source.key_variable} is set")
     return Finding(role, f"{name}: {source.key_variable} is not set", ok=False, optional=True,
                    advice="put the key into the environment, not into a file")  # fmt: skip

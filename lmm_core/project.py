@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .markdown.files import project_root
 from .models.roles import DEFAULT, ROLES, ModelName, Requests, choose_model, is_default, leads_outside, parse_name
 from .models.sources import ModelError, Source, known_sources
+from .models.trust import TRUST_VARIABLE
 from .scan.knit import DIV_TYPES, RAG_ONLY, KnitRules, header_rules
 from .scan.options import ScanOpts, SplitOpts
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "config.toml"
 TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # what who asks the server has to know; where it is not set, nothing
-# How a Qdrant server is spoken to, and what new collections on it are like.
+# How a Qdrant server is spoken to, what new collections on it are like, and which file names it.
 _SERVER: dict[str, Any] = {
     "timeout": 30.0,
     "prefer_grpc": False,
@@ -31,6 +32,7 @@ _SERVER: dict[str, Any] = {
     "quantization": False,
     "shard_number": 1,
     "replication_factor": 1,
+    "file": "",
 }
 # Annotations by the names that a header's `RAG` may have for them.
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
@@ -124,10 +126,11 @@ def load_project(path: Path | None) -> Project:
 
 def is_setting(variable: str) -> bool:
     """Whether an environment variable has to be a setting of ours; `LMM_INNER` is a
-    filter's word to itself, `LMM_SERVE_TOKEN` a secret, which is no setting, and
-    `LMM_TEST_…` are for the tests."""
+    filter's word to itself, `LMM_SERVE_TOKEN` a secret and `LMM_TRUST` the person's word,
+    which are no settings, and `LMM_TEST_…` are for the tests."""
     name = variable.upper()
-    return name.startswith("LMM_") and name not in ("LMM_INNER", TOKEN_VARIABLE) and not name.startswith("LMM_TEST_")
+    others = ("LMM_INNER", TOKEN_VARIABLE, TRUST_VARIABLE)
+    return name.startswith("LMM_") and name not in others and not name.startswith("LMM_TEST_")
 
 
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
@@ -165,7 +168,7 @@ def _index_options(settings: ConfigSettings) -> IndexOptions:
         storage.folder,
         storage.url,
         storage.memory,
-        storage.model_dump(exclude={"folder", "url", "memory"}),
+        storage.model_dump(exclude={"folder", "url", "memory"}) | {"file": storage.file},
         database.collection_name,
         database.companion_collection,
         database.companion_encoding,

@@ -34,8 +34,11 @@ def _own_folder(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _no_models(tmp_path, monkeypatch):
-    """No test sees the user's keys and cached replies."""
+    """No test sees the user's keys, cached replies, and which keys may go where."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(
+        "XDG_CONFIG_HOME", f"{tmp_path}-user"
+    )  # the working folder may be a project, where it would not count
     for name in list(os.environ):
         if name.startswith("OPENAI_") or name.endswith("_API_KEY"):
             monkeypatch.delenv(name)

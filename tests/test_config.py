@@ -14,7 +14,7 @@ import pytest
 from lmm_core.config import ConfigSettings, Settings, default_text, explain, read_settings, write_default
 from lmm_core.model_pool import Models
 from lmm_core.models.roles import Requests
-from lmm_core.models.sources import ModelError, Source, key_goes_home
+from lmm_core.models.sources import ModelError, Source
 from lmm_core.project import ConfigError, Project, for_document, is_setting, load_project, model_name
 from lmm_core.scan.knit import KnitRules
 from lmm_core.scan.options import ScanOpts
@@ -280,6 +280,7 @@ def test_the_tests_and_inner_runs_have_variables_of_their_own(monkeypatch):
     monkeypatch.setenv("LMM_TEST_ANYTHING", "1")
     assert ConfigSettings().spelling == "div"
     assert not is_setting("LMM_INNER")
+    assert not is_setting("LMM_TRUST")
     assert is_setting("lmm_spelling")
 
 
@@ -320,25 +321,30 @@ def test_a_variable_that_may_hold_a_key_is_named_without_its_value(variable, val
     assert value not in "\n".join(problems())
 
 
+def refusal(text, name="lab"):
+    """Why the key of a source is not sent, with this file."""
+    config(text)
+    return load_project(None).sources[name].refusal
+
+
 @pytest.mark.parametrize("key_variable", ["", 'key_variable = "OPENAI_API_KEY"\n'], ids=["inherited", "named"])
 def test_the_file_cannot_send_a_key_of_openai_elsewhere(key_variable):
-    file = config(f'[sources.openai]\nbase_url = "https://evil.example/v1"\n{key_variable}')
-    said = problem()
-    assert said.startswith(f"{file}: `sources.openai`: ")
-    assert "OPENAI_API_KEY" in said
-    assert "evil.example" in said
+    said = refusal(f'[sources.openai]\nbase_url = "https://evil.example/v1"\n{key_variable}', "openai")
+    assert f"which {Path('config.toml').resolve()} names" in said
+    assert said.endswith("lmm trust add evil.example OPENAI_API_KEY")
 
 
 def test_the_file_cannot_send_any_key_elsewhere():
-    assert "AWS_SECRET" in problem(source(base_url="https://evil.example", key_variable="AWS_SECRET"))
-    assert "OPENAI_API_KEY" in problem(source(base_url="https://evil.example", key_variable="OPENAI_API_KEY"))
+    assert "AWS_SECRET" in refusal(source(base_url="https://evil.example", key_variable="AWS_SECRET"))
+    assert "OPENAI_API_KEY" in refusal(source(base_url="https://evil.example", key_variable="OPENAI_API_KEY"))
 
 
 def test_the_file_cannot_lead_a_key_away_that_the_environment_names(monkeypatch):
     monkeypatch.setenv("LMM_SOURCES__LAB__BASE_URL", "https://good.example/v1")
     monkeypatch.setenv("LMM_SOURCES__LAB__KEY_VARIABLE", "MY_API_KEY")
-    assert ConfigSettings().sources["lab"].base_url == "https://good.example/v1"
-    assert "MY_API_KEY" in problem(source(base_url="https://evil.example/v1"))
+    assert refusal("[sources.lab]\nchat_model = 'm'\n") == ""
+    assert "MY_API_KEY" in refusal(source(base_url="https://evil.example/v1"))
+    assert "OTHER_KEY" in refusal(source(key_variable="OTHER_KEY"))
 
 
 def test_what_a_file_may_say_of_sources(monkeypatch):
@@ -348,7 +354,8 @@ def test_what_a_file_may_say_of_sources(monkeypatch):
         '[sources.mistral]\nbase_url = "https://proxy.example/v1"\nkey_variable = ""\n'
     )
     found = load_project(None).sources
-    assert found["groq"] == Source("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY")
+    file = str(Path("config.toml").resolve())
+    assert found["groq"] == Source("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", file=file)
     assert found["openai"].key_variable == "OPENAI_API_KEY"
     assert found["openai"].chat_model == "gpt-4o-mini"
     assert found["mistral"].key_variable == ""
@@ -356,9 +363,11 @@ def test_what_a_file_may_say_of_sources(monkeypatch):
 
 def test_code_and_environment_may_send_a_key_where_they_like(monkeypatch):
     there = {"base_url": "https://proxy.example/v1"}
-    assert ConfigSettings(sources={"openai": there}).sources["openai"].key_variable == "OPENAI_API_KEY"
+    given = ConfigSettings(sources={"openai": there}).sources["openai"].as_source("openai")
+    assert (given.key_variable, given.refusal) == ("OPENAI_API_KEY", "")
     monkeypatch.setenv("LMM_SOURCES__OPENAI__BASE_URL", there["base_url"])
-    assert load_project(None).sources["openai"].base_url == there["base_url"]
+    found = load_project(None).sources["openai"]
+    assert (found.base_url, found.refusal) == (there["base_url"], "")
 
 
 @pytest.mark.parametrize("folder", ["/elsewhere", "../out", "a/../../out", "link/index", "bad\\u0000name"])
@@ -564,26 +573,3 @@ def test_a_source_without_a_model_of_its_own_wants_a_name():
 
 def test_a_configured_source_has_models():
     assert named("major", {"major": "lab"}, lab=Source("lab", "http://localhost", chat_model="tiny")) == "lab/tiny"
-
-
-@pytest.mark.parametrize(
-    ("url", "variable", "home"),
-    [
-        ("https://api.groq.com/v1", "GROQ_API_KEY", True),
-        ("https://llm.uni-x.ac.uk/v1", "UNI_X_KEY", True),
-        ("https://api.openai.com/v1", "OPENAI_API_KEY", True),
-        ("http://127.0.0.1:8000/v1", "OPENAI_API_KEY", True),
-        ("http://[::1]:8000/v1", "ANY_KEY", True),
-        ("http://127.evil.com/v1", "OPENAI_API_KEY", False),
-        ("http://localhost.evil.com/v1", "LOCALHOST_KEY", False),
-        ("http://api.openai.com/v1", "OPENAI_API_KEY", False),
-        ("https://api.openai.com.evil.com/v1", "OPENAI_API_KEY", False),
-        ("https://groq.evil.com/v1", "GROQ_API_KEY", False),
-        ("https://x.key.dev/v1", "GROQ_API_KEY", False),
-        ("https://api.io/v1", "AWS_API_KEY", False),
-        ("https://o.ai/v1", "GROQ_API_KEY", False),
-        ("https://10.0.0.7/v1", "GROQ_API_KEY", False),
-    ],
-)
-def test_a_key_goes_to_the_server_that_it_is_named_after(url, variable, home):
-    assert key_goes_home(Source("x", url, variable)) is home

@@ -9,6 +9,7 @@ import json
 import math
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .chat import Call, Message, Reply, Request, Show, Usage
@@ -25,6 +26,10 @@ HEAD_START = 0.1
 # Asked by the client's own `post`, and read as JSON: `chat.completions` would look through
 # all of a request and a reply once more, which is a third of the processor time of a call.
 PATH = "/chat/completions"
+# What is sent in a request to a server that is not OpenAI's.
+HEADERS = frozenset({
+    "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"
+})  # fmt: skip
 AT_ONCE = 16  # requests of one client: for each it looks through all its connections
 
 
@@ -286,17 +291,44 @@ def require_key(name: ModelName, source: Source) -> str:
 
 
 def open_client(source: Source, key: str, limits: Requests) -> AsyncOpenAI:
-    """A client for a source. Raises ModelError where its address is none."""
-    from openai import AsyncOpenAI
+    """A client for a source, which sends to its host alone. Raises ModelError where its
+    address is none."""
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
     if not is_address(source.base_url):
         raise ModelError(f"{source.name}: {source.base_url} is not the address of a server (http://…)", stop=True)
-    return AsyncOpenAI(
+    http = DefaultAsyncHttpxClient(trust_env=not source.local)  # a proxy has no part in what stays on this machine
+    client = AsyncOpenAI(
         api_key=key or "none",
         base_url=source.base_url,
         timeout=limits.timeout,
         max_retries=limits.max_retries,
-    )  # fmt: skip
+        http_client=http,
+    )
+    http.event_hooks = {"request": [partial(_check_request, source, key or "none", _server(client.base_url))]}
+    return client
+
+
+def _server(url: Any) -> tuple[str, str, int | None]:
+    """What of a client's URL says where a request goes."""
+    return url.scheme, url.host, url.port
+
+
+async def _check_request(source: Source, key: str, home: tuple[str, str, int | None], request: Any) -> None:
+    """Look at each request before it is sent: a redirect leads to no other server, and what
+    the client finds in OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS and the like is for OpenAI's source,
+    as the person names it, alone."""
+    if _server(request.url) != home:
+        there = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
+        raise ModelError(
+            f"{source.name}: {shown_address(source.base_url)} leads on to {there}, where nothing is sent: "
+            "if that is the right address, give it",
+            stop=True,
+        )
+    if source.name != "openai" or source.file:
+        for name in {*request.headers} - HEADERS:
+            del request.headers[name]
+        request.headers["Authorization"] = f"Bearer {key}"
 
 
 async def check_server(source: Source, seconds: float) -> ModelError | None:
@@ -323,6 +355,8 @@ def explain(
     import openai
 
     address = shown_address(source.base_url)
+    if isinstance(error.__cause__, ModelError):  # `_check_request`, of which some versions make one of theirs
+        return error.__cause__
     if isinstance(error, openai.APITimeoutError):
         return ModelError(f"{name}: no answer in {timeout:g} s")
     if isinstance(error, openai.APIConnectionError):

@@ -96,7 +96,7 @@ def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, So
         own = sources[major.source].chat_model if major.source in sources else ""
         return ModelName(major.source, own or major.model)
     openai = sources["openai"]
-    if openai.key():
+    if openai.has_key:
         return ModelName("openai", _own_model(openai, role))
     return _model_of_this_machine() if role == "embedding" else ModelName(STAND_IN, "default")
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from .trust import address_of, key_refusal
+
 STAND_IN = "extractive"
 STAND_IN_NAME = "extractive/default"
 FASTEMBED = "fastembed"
@@ -31,21 +33,41 @@ class ModelError(Exception):
 @dataclass(frozen=True, slots=True)
 class Source:
     """A server. `key_variable` is empty where none is needed; `chat_model` and
-    `embedding_model` are what is taken where no model is named, if anything."""
+    `embedding_model` are what is taken where no model is named, if anything. `file`: the
+    `config.toml` that names the server or the variable; "" where we do, or the person does
+    (environment, code)."""
 
     name: str
     base_url: str
     key_variable: str = ""
     chat_model: str = ""
     embedding_model: str = ""
+    file: str = ""
 
     @property
     def local(self) -> bool:
         """Whether the server is on this machine."""
         return is_loopback(self.base_url)
 
+    @property
+    def has_key(self) -> bool:
+        """Whether the variable holds a key, wherever that may go."""
+        return bool(self._key())
+
+    @property
+    def refusal(self) -> str:
+        """Why no key is sent to the server, in a sentence; "" where it may be."""
+        if not self.key_variable:
+            return ""
+        return key_refusal(self.base_url, self.key_variable, self.file, _homes(self.key_variable))
+
     def key(self) -> str:
-        """The key, "" where there is none."""
+        """The key, "" where there is none. Raises ModelError where it may not go to the server."""
+        if refusal := self.refusal:
+            raise ModelError(f"{self.name}: {refusal}", stop=True)
+        return self._key()
+
+    def _key(self) -> str:
         return os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
 
 
@@ -79,6 +101,11 @@ def known_sources(configured: Mapping[str, Source] | None = None) -> dict[str, S
     return sources | dict(configured or {})
 
 
+def _homes(variable: str) -> set[str]:
+    """The hosts of the sources of ours whose key a variable holds."""
+    return {address_of(own.base_url).host for own in SOURCES.values() if own.key_variable == variable}
+
+
 def is_address(url: str) -> bool:
     """Whether a URL can be that of a server."""
     try:
@@ -104,30 +131,3 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-
-
-def key_goes_home(source: Source) -> bool:
-    """Whether a key that a configuration file names belongs to the server that it
-    names: `config.toml` may come with a cloned folder, and must not be able to send
-    `$OPENAI_API_KEY` to a server of its author. The server is on this machine, or host
-    and variable are those of a source of ours, or the variable's name begins with that
-    of the host's domain (GROQ_API_KEY for api.groq.com); and the key travels by https."""
-    if not source.key_variable or source.local:
-        return True
-    url = urlsplit(source.base_url)
-    ours = [own for own in SOURCES.values() if own.key_variable == source.key_variable]
-    if url.scheme != "https":
-        return False
-    if ours:
-        return any(urlsplit(own.base_url).hostname == url.hostname for own in ours)
-    domain = _domain_name(url.hostname or "")
-    return bool(domain) and f"{source.key_variable.upper()}_".startswith(f"{domain}_")
-
-
-def _domain_name(host: str) -> str:
-    """The part of a host's name that its owner has registered, as variables are
-    written: `UNI_X` for `llm.uni-x.ac.uk`."""
-    parts = host.rstrip(".").upper().replace("-", "_").split(".")
-    if len(parts) > 2 and len(parts[-1]) == 2 and len(parts[-2]) <= 3:
-        parts = parts[:-1]  # .ac.uk, .com.au
-    return parts[-2] if len(parts) > 1 else ""

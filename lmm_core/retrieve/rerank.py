@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 2_000  # of a passage, and of the question
 TIMEOUT = 20.0  # seconds
+_LEADS_ON = "the server leads on to another address, where nothing is sent: if that is the right one, give it"
 
 
 class Reranker(Protocol):
@@ -113,6 +114,8 @@ class EndpointReranker:
             where = f"look at ${variable}" if variable else "the server wants a key: key_variable"
             return ModelError(f"{self.name}: the key is refused ({status}): {where}", stop=True)
         said = without_key(response.text, self._key)
+        if response.is_redirect:
+            return ModelError(f"{self.name}: error {status}: {_LEADS_ON}", stop=True)
         if status == 404:
             address = shown_address(self._source.base_url)
             return ModelError(f"{self.name}: no such model or address at {address}/rerank (404): {said}", stop=True)

@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from ..models.sources import is_address, is_loopback, shown_address
+from ..models.trust import TrustError, address_of, key_refusal
 from .vector_store import StoreError, VectorStore
 
 KEY_VARIABLE = "QDRANT_API_KEY"
@@ -29,7 +30,8 @@ class LocalStorage:
 class RemoteSource:
     """A Qdrant server or cluster. The port is the URL's, else `port`, else 6333; timeout:
     seconds for one request. What stands after `timeout` is for collections that are made.
-    The key is in the environment (QDRANT_API_KEY) and never part of this."""
+    The key is in the environment (QDRANT_API_KEY) and never part of this. file: the
+    `config.toml` that names the server; "" where the person does (environment, code)."""
 
     url: str
     port: int | None = None
@@ -40,6 +42,7 @@ class RemoteSource:
     replication_factor: int | None = None
     on_disk: bool = False
     quantization: bool | Literal["scalar", "binary"] = False
+    file: str = ""
 
     @property
     def address(self) -> str:
@@ -52,25 +55,35 @@ class RemoteSource:
 
     def key(self) -> str:
         """The key, "" where there is none. Raises StoreError where it would be sent
-        through the internet for all to read, or to a server that only a file names: a
-        `config.toml` may come with a cloned folder."""
+        through the internet for all to read, or to a server that a `config.toml` names,
+        which may come with a cloned folder, and the person does not."""
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if key and urlsplit(self.url).scheme != "https" and not _is_near(self.url):
             raise StoreError(
                 f"{KEY_VARIABLE} is set, and {self.address} would get it unencrypted: give its address with https://"
             )
-        if key and not (_is_near(self.url) or self._is_trusted()):
-            raise StoreError(
-                f"{self.address} would get {KEY_VARIABLE}, and only a file names it: if it is yours, say so in the "
-                f"environment ({URL_VARIABLE}={self.address})"
-            )
+        if key and not self._is_named_by_the_person():
+            for url in self._servers():
+                if refusal := key_refusal(url, KEY_VARIABLE, self.file):
+                    raise StoreError(f"{refusal} (or name the server in {URL_VARIABLE})")
         return key
 
-    def _is_trusted(self) -> bool:
-        """Whether the host is Qdrant's own, or named in the environment."""
-        host = urlsplit(self.url).hostname or ""
-        named = urlsplit(os.environ.get(URL_VARIABLE, "")).hostname
-        return host == named or host.endswith(".qdrant.io")
+    def _is_named_by_the_person(self) -> bool:
+        """Whether the server is the one that QDRANT_URL names in the environment."""
+        if not self.file:
+            return True
+        try:
+            named = RemoteSource(os.environ.get(URL_VARIABLE, "").strip()).address
+            return address_of(named) == address_of(self.address)
+        except (TrustError, ValueError):
+            return False
+
+    def _servers(self) -> list[str]:
+        """The addresses that get the key: gRPC has a port of its own."""
+        if not self.prefer_grpc:
+            return [self.address]
+        parts = urlsplit(self.address)
+        return [self.address, f"{parts.scheme}://{parts.netloc.rpartition(':')[0]}:{self.grpc_port}"]
 
 
 Place = Literal[":memory:"] | LocalStorage | RemoteSource

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 from ..models.embedder import Sparse
+from ..models.sources import is_loopback
 from .alike import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
 from .places import KEY_VARIABLE, RemoteSource
 from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
@@ -52,6 +53,7 @@ def remote_store(source: RemoteSource) -> QdrantStore:
             prefer_grpc=source.prefer_grpc,
             api_key=key or None,
             timeout=max(1, round(source.timeout)),
+            trust_env=not is_loopback(source.url),  # a proxy has no part in what stays on this machine
             check_compatibility=False,  # it asks the server at once, and warns on standard error
         )
     return QdrantStore(client, source)
@@ -394,6 +396,8 @@ def _sentence(error: Exception, source: RemoteSource, has_key: bool) -> str:
         return f"{at} {have} ({status})"
     if status == 429:
         return f"{at} has too much to do (429): try again later"
+    if 300 <= status < 400:
+        return f"{at} leads on to another address ({status}), where nothing is sent: if that is the right one, give it"
     if status >= 500:
         return f"{at} has failed ({status}): {_answer(error)}"
     if status:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from traceback import format_exception
 from uuid import UUID
 
@@ -943,11 +944,15 @@ def test_the_port_is_the_urls_or_the_one_given():
 
 def test_a_file_cannot_have_the_key_sent_to_a_server_of_its_author(monkeypatch):
     monkeypatch.setenv("QDRANT_API_KEY", "secret-of-mine")
-    assert RemoteSource("https://x.cloud.qdrant.io").key() == "secret-of-mine"
-    assert RemoteSource("http://127.0.0.1").key() == "secret-of-mine"
-    for url in ("https://evil.example.org", "https://qdrant.io.evil.org"):
-        with pytest.raises(StoreError, match="QDRANT_URL") as caught:
-            RemoteSource(url).key()
+    file = str(Path("config.toml").absolute())
+    assert RemoteSource("http://127.0.0.1", file=file).key() == "secret-of-mine"
+    for url in ("https://evil.example.org", "https://x.cloud.qdrant.io", "https://10.0.0.7", "https://qdrant"):
+        with pytest.raises(StoreError, match=r"lmm trust add .*:6333 QDRANT_API_KEY .*QDRANT_URL") as caught:
+            RemoteSource(url, file=file).key()
         assert "secret-of-mine" not in str(caught.value)
-    monkeypatch.setenv("QDRANT_URL", "https://evil.example.org:6333")
-    assert RemoteSource("https://evil.example.org").key() == "secret-of-mine"
+        assert RemoteSource(url).key() == "secret-of-mine"  # as the person says, in code
+    monkeypatch.setenv("QDRANT_URL", "https://mine.example.org:6333")
+    assert RemoteSource("https://mine.example.org", file=file).key() == "secret-of-mine"
+    for url in ("https://mine.example.org:443", "http://qdrant:6333"):
+        with pytest.raises(StoreError):
+            RemoteSource(url, file=file).key()
