@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
+from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase, say
 from lmm_core.markdown.blocks import (
     Block,
     ErrorBlock,
@@ -174,7 +174,7 @@ def _filter(name: str, work: Callable[[Document], None]) -> int:
         work(document)
         output = json.dumps(document.ast, ensure_ascii=False, separators=(",", ":"))
     except (FilterError, MarkdownError, ConfigError, OSError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        say(f"{name}: {error}", err=True)
         return 1
     sys.stdout.buffer.write(output.encode("utf-8"))
     return 0

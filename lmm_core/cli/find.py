@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..logging import LoggerBase, counted
+from ..logging import LoggerBase, counted, one_line, put, say
 from ..markdown.blocks import Block, HeaderBlock, MarkdownError, TextBlock, serialize_blocks
 from ..markdown.files import MarkdownFile, save_markdown
 from ..markdown_files import work_on
@@ -65,7 +65,7 @@ def index(
     if as_json:
         print_json({**asdict(counts), "seconds": round(time.monotonic() - began, 2), "dry_run": dry_run})
     elif not quiet:
-        click.echo(f"{_summary(counts, dry_run)}, {time.monotonic() - began:.1f} s", err=True)
+        say(f"{_summary(counts, dry_run)}, {time.monotonic() - began:.1f} s", err=True)
     leave(logger)
 
 
@@ -81,7 +81,7 @@ def _summary(counts: Any, dry_run: bool) -> str:
 
 def _advise(encoder: Any, quiet: bool) -> None:
     if encoder is not None and encoder.embedder is None and not quiet:
-        click.echo("words alone are compared (BM25); for search by meaning: lmm models get, then --rebuild", err=True)
+        say("words alone are compared (BM25); for search by meaning: lmm models get, then --rebuild", err=True)
 
 
 @click.command()
@@ -127,9 +127,11 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     shown = f" [{kind if isinstance(kind, str) else ', '.join(kind)}]" if kind else ""
     path = relative(project.root / str(payload.get("source", "")))
     text = " ".join(str(payload.get("page_content", "")).split())
-    click.echo(f"{point.score:.3f}  {click.style(titles, bold=True)}{shown}")
-    click.echo(f"       {path}:{payload.get('line_start')}-{payload.get('line_end')}")
-    click.echo(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
+    say(f"{point.score:.3f}  ", nl=False)
+    say(one_line(titles), nl=False, style="bold")
+    say(one_line(shown))
+    say(f"       {one_line(str(path))}:{payload.get('line_start')}-{payload.get('line_end')}")
+    say(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
 
 
 def relative(path: Path) -> Path:
@@ -175,7 +177,7 @@ def split(path: Path, output: Path | None) -> None:
         _, blocks = run(work_on(path, work, logger))
         text = serialize_blocks(blocks)
         if output is None:
-            sys.stdout.buffer.write(text.encode("utf-8"))
+            put(text)
         elif output.exists() and output.samefile(path):
             raise click.UsageError(f"{path}: would be written over itself; name another output")
         else:
@@ -224,8 +226,8 @@ def _print_chunk(chunk: Any) -> None:
     payload = chunk.payload
     place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
     kind = f" [{payload['type']}]" if payload.get("type") else ""
-    click.echo(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{kind}")
-    click.echo("    " + " ".join(chunk.content.split())[:110])
+    say(one_line(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{kind}"))
+    say("    " + " ".join(chunk.content.split())[:110])
     questions = chunk.annotations.split("\n")[1:]
     if questions:
-        click.echo(f"    with: {'; '.join(questions)[:106]}")
+        say(f"    with: {'; '.join(questions)[:106]}")

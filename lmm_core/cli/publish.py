@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
+from ..logging import put
 from ..markdown.blocks import Spelling
 from ..markdown.files import save_markdown
 from ..markdown_files import convert_work, knit_work
@@ -55,7 +55,7 @@ def _is_in(path: Path, folder: Path) -> bool:
 
 def _write_notes(path: Path, text: str, target: Path | None, logger: Told) -> None:
     if target is None:
-        sys.stdout.buffer.write(text.encode("utf-8"))
+        put(text)
         return
     if target.exists() and target.samefile(path):
         raise click.UsageError(f"{path}: the notes would be written over their source; name another output")

@@ -8,6 +8,7 @@ lines of the keys that change.
 
 from __future__ import annotations
 
+import bisect
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -304,13 +305,15 @@ def _first_private(spans: dict[str, tuple[int, int, int]]) -> int | None:
 
 
 def _apply(body: str, edits: list[tuple[int, int, str]], newline: str) -> str:
-    """Replace ranges of lines, the last one first."""
+    """Replace ranges of lines, which do not overlap."""
     lines = _lines(body)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += newline
-    for start, stop, entry in sorted(edits, key=lambda edit: edit[:2], reverse=True):
-        lines[start:stop] = [entry]
-    return "".join(lines)
+    made, done = [], 0
+    for start, stop, entry in sorted(edits, key=lambda edit: edit[:2]):
+        made += [*lines[done:start], entry]
+        done = stop
+    return "".join([*made, *lines[done:]])
 
 
 def _indented(entry: str, indent: int) -> str:
@@ -348,19 +351,21 @@ def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
     if not isinstance(node, yaml.MappingNode) or node.flow_style:
         raise MarkdownError("the block is a mapping in braces: write one key a line")
     lines = _lines(rest)
-    starts = [_line_of(rest, key.start_mark) for key, _ in node.value] + [len(lines)]
+    ends = [at for at, sign in enumerate(rest) if sign == "\n"]
+    starts = [_line_of(ends, key.start_mark) for key, _ in node.value] + [len(lines)]
     spans: dict[str, tuple[int, int, int]] = {}
     for at, (key, value) in enumerate(node.value):
         stop = _value_end(
-            lines, value, _line_of(rest, value.end_mark), starts[at], starts[at + 1], key.start_mark.column
+            lines, value, _line_of(ends, value.end_mark), starts[at], starts[at + 1], key.start_mark.column
         )
         spans[str(key.value)] = (starts[at], stop, key.start_mark.column)
     return spans
 
 
-def _line_of(body: str, mark: yaml.Mark) -> int:
-    """The line of a mark, from 0. YAML counts more characters as line ends than we do."""
-    return body.count("\n", 0, mark.index)
+def _line_of(ends: list[int], mark: yaml.Mark) -> int:
+    """The line of a mark, from 0, by where the lines end. YAML counts more characters as line
+    ends than we do."""
+    return bisect.bisect_left(ends, mark.index)
 
 
 def _value_end(lines: list[str], value: yaml.Node, last: int, start: int, after: int, column: int) -> int:
