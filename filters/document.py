@@ -35,7 +35,8 @@ from lmm_core.markdown.spelling import convert, edit_block, make_block
 from lmm_core.markdown.unfold import unfold_edits
 from lmm_core.markdown_files import project_of
 from lmm_core.project import ConfigError, Project, load_project
-from lmm_core.scan.knit import DOCUMENT_KEYS, KnitRules
+from lmm_core.scan.header import report_kept
+from lmm_core.scan.knit import DOCUMENT_KEYS, OUT, KnitRules, named_types
 from lmm_core.scan.owned import FLOW
 
 from .meta import CHAIN, OPTIONS, TEXT, FilterOptions, is_ours_alone, is_positional, plain, read_options
@@ -132,7 +133,7 @@ class Document:
     def rules(self) -> KnitRules:
         """The knit rules of configuration and options together."""
         rules = self.project.rules
-        return KnitRules(rules.div_types | set(self.options.div_types), rules.keep | set(self.options.keep))
+        return KnitRules(rules.div_types | named_types(self.options.div_types), rules.keep | set(self.options.keep))
 
     def project_for(self, blocks: Sequence[Block]) -> Project | None:
         """The project, with what the document's header and the options say. None where
@@ -198,6 +199,7 @@ def read_document(name: str, data: bytes, target: str) -> Document:
     _refuse_overwriting(document)
     for option in options.unknown:
         logger.warning(f"unknown option lmm-{option}: known are {', '.join(f'lmm-{name}' for name in OPTIONS)}")
+    report_kept([word for word in options.div_types if word.startswith(OUT)], logger)
     if options.spelling not in ("", "div", "native"):
         raise FilterError(f"lmm-spelling is div or native, not {options.spelling!r}")
     source = _left_text(document) or _find_source(document)

@@ -62,8 +62,11 @@ def init(folder: Path) -> None:
 
     try:
         say(f"written: {write_default(folder)}", err=True)
-    except (ConfigError, OSError) as error:
+    except ConfigError as error:
         say(str(error), err=True)
+        sys.exit(1)
+    except OSError as error:
+        say(f"{error.filename}: {error.strerror}", err=True)
         sys.exit(1)
 
 

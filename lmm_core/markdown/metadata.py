@@ -22,6 +22,7 @@ MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
 DELETED = object()
 MAX_DEPTH = 64
 MAX_ALIASES = 20
+MAX_REPEATED = 10_000  # values that aliases repeat, all together
 
 _MESSAGE = re.compile(r"^(\?|\+|=|query|message|edit):(?:[ \t]+(?=\S)([^\r\n]*))?[ \t]*\r?$", re.M)
 _DEEP_INDENT = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH}}}", re.M)
@@ -143,22 +144,49 @@ def _dangerous(body: str) -> str:
     nested = body.count("[") + body.count("{") > MAX_DEPTH or _DEEP_INDENT.search(body)
     if not nested and not _ALIAS.search(body):
         return ""
-    anchors: list[str | None] = []
-    aliases = 0
+    seen = _Aliases()
     for event in yaml.parse(body, _Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            anchors.append(event.anchor)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchors.pop()
-        elif isinstance(event, yaml.AliasEvent):
-            aliases += 1
-            if event.anchor in anchors:
-                return f"the alias *{event.anchor} holds itself"
-        if len(anchors) > MAX_DEPTH:
-            return f"nested more than {MAX_DEPTH} levels deep"
-        if aliases > MAX_ALIASES:
-            return f"more than {MAX_ALIASES} aliases"
+        if reason := seen.refusal(event):
+            return reason
     return ""
+
+
+@dataclass(slots=True)
+class _Aliases:
+    """What is counted of a body's events: `open`, the collections around the event, each with
+    its anchor and the values before it; `values` and `repeated`, with those that aliases
+    stand for; `sizes` of what an alias can name."""
+
+    open: list[tuple[str | None, int]] = field(default_factory=list)
+    sizes: dict[str | None, int] = field(default_factory=dict)
+    values: int = 0
+    count: int = 0
+    repeated: int = 0
+
+    def refusal(self, event: yaml.Event) -> str:
+        """Why a body with this event is not read, "" where nothing is against it."""
+        if isinstance(event, yaml.AliasEvent):
+            return self._repeat(event.anchor)
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = self.open.pop()
+            self.sizes[anchor] = self.values - before
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self.open.append((event.anchor, self.values))
+            self.values += 1
+        elif isinstance(event, yaml.ScalarEvent):
+            self.values += 1
+            self.sizes[event.anchor] = 1
+        return f"nested more than {MAX_DEPTH} levels deep" if len(self.open) > MAX_DEPTH else ""
+
+    def _repeat(self, anchor: str | None) -> str:
+        if any(anchor == name for name, _ in self.open):
+            return f"the alias *{anchor} holds itself"
+        self.count += 1
+        self.values += self.sizes.get(anchor, 0)
+        self.repeated += self.sizes.get(anchor, 0)
+        if self.count > MAX_ALIASES:
+            return f"more than {MAX_ALIASES} aliases"
+        return f"aliases that repeat more than {MAX_REPEATED:,} values" if self.repeated > MAX_REPEATED else ""
 
 
 def _describe(error: yaml.MarkedYAMLError) -> str:
