@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmm_core.files.recovery import RecoveryError, put_aside
 from lmm_core.files.walk import SUFFIXES
-from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
+from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase, say
 from lmm_core.markdown.blocks import (
     Block,
     ErrorBlock,
@@ -37,7 +37,8 @@ from lmm_core.markdown.spelling import convert, edit_block, make_block
 from lmm_core.markdown.unfold import unfold_edits
 from lmm_core.markdown_files import project_of
 from lmm_core.project import ConfigError, Project, load_project
-from lmm_core.scan.knit import DOCUMENT_KEYS, KnitRules, words_of
+from lmm_core.scan.header import report_kept
+from lmm_core.scan.knit import DOCUMENT_KEYS, OUT, KnitRules, named_types, words_of
 from lmm_core.scan.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
 from lmm_core.scan.owned import FLOW
 
@@ -155,7 +156,7 @@ class Document:
     def rules(self) -> KnitRules:
         """The knit rules of configuration and options together."""
         rules = self.project.rules
-        return KnitRules(rules.div_types | set(self.options.div_types), rules.keep | set(self.options.keep))
+        return KnitRules(rules.div_types | named_types(self.options.div_types), rules.keep | set(self.options.keep))
 
     def project_for(self, blocks: Sequence[Block]) -> Project | None:
         """The project, with what the document's header and the options say. None where
@@ -198,7 +199,7 @@ def _filter(name: str, work: Callable[[Document], None]) -> int:
         _put_aside(document)
         output = json.dumps(document.ast, ensure_ascii=False, separators=(",", ":"))
     except (FilterError, MarkdownError, ConfigError, RecoveryError, OSError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        say(f"{name}: {error}", err=True)
         return 1
     sys.stdout.buffer.write(output.encode("utf-8"))
     return 0
@@ -222,6 +223,7 @@ def read_document(name: str, data: bytes, target: str) -> Document:
     _refuse_overwriting(document)
     for option in options.unknown:
         logger.warning(f"unknown option lmm-{option}: known are {', '.join(f'lmm-{name}' for name in sorted(OPTIONS))}")
+    report_kept([word for word in options.div_types if word.startswith(OUT)], logger)
     if options.spelling not in ("", "div", "native"):
         raise FilterError(f"lmm-spelling is div or native, not {options.spelling!r}")
     source = _left_text(document) or _find_source(document)

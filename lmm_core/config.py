@@ -38,6 +38,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from .files.create import create_file
 from .files.marked import FolderError, check_inside
 from .files.names import clash, name_problem
 from .markdown.files import project_root
@@ -78,7 +79,9 @@ class RagSettings(_Section):
 class KnitSettings(_Section):
     """`[knit]`: what is left out of the lecture notes."""
 
-    div_types: list[str] = Field(default=[], description="more classes of fenced divs that are RAG-only")
+    div_types: list[str] = Field(
+        default=[], description='more classes of fenced divs that are RAG-only; "-exercise" takes one out'
+    )
     keep: list[str] = Field(default=[], description="types that stay in the notes")
 
 
@@ -823,8 +826,7 @@ def write_default(folder: Path) -> Path:
     there already, and OSError."""
     file = folder / CONFIG_NAME
     try:
-        with file.open("x", encoding="utf-8", newline="\n") as out:
-            out.write(default_text())
+        create_file(file, default_text().encode("utf-8"))
     except FileExistsError:
         raise ConfigError(f"{file}: is there already, and is not overwritten") from None
     return file

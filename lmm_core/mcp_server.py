@@ -6,7 +6,6 @@ It offers what a `Tools` has, with the same schemas. It needs the package `mcp`
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from . import __version__
 from .crawl.tools import CHANGING
+from .logging import as_json, make_logs_printable, printable
 from .retrieve.tools import ToolError, Tools
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> 
     try:
         result = await tools.call(name, arguments)
     except ToolError as error:
-        return types.CallToolResult(content=[types.TextContent(type="text", text=str(error))], is_error=True)
-    text = json.dumps(result, ensure_ascii=False)
+        return types.CallToolResult(content=[types.TextContent(type="text", text=printable(str(error)))], is_error=True)
+    text = as_json(result)
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=result)
 
 
@@ -82,6 +82,7 @@ async def serve_http(tools: Tools, host: str, port: int, ready: Callable[[str], 
     with listen(host, port) as listening:
         app = http_app(make_server(tools, await tools.greeting()), host)
         shown = f"[{host}]" if ":" in host else host
+        make_logs_printable("uvicorn.error", "asyncio")
         ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")
         await uvicorn.Server(uvicorn.Config(app, log_level="warning")).serve(sockets=[listening])
 

@@ -16,7 +16,7 @@ from .markdown.files import project_root
 from .models.roles import DEFAULT, ROLES, ModelName, Requests, choose_model, is_default, leads_outside, parse_name
 from .models.sources import ModelError, Source, known_sources
 from .models.trust import TRUST_VARIABLE
-from .scan.knit import DIV_TYPES, RAG_ONLY, KnitRules, header_rules
+from .scan.knit import KnitRules, configured_types, header_rules
 from .scan.options import ScanOpts, SplitOpts
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
     return Project(
         root,
         settings.spelling,
-        KnitRules(DIV_TYPES | {RAG_ONLY, *settings.knit.div_types}, frozenset(settings.knit.keep)),
+        KnitRules(configured_types(settings.knit.div_types), frozenset(settings.knit.keep)),
         ScanOpts(**settings.RAG.model_dump()),
         {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model},
         requests | {"embedding": Requests()},

@@ -10,13 +10,13 @@ import json
 import os
 import re
 import shlex
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .files.create import copy_files, create_file
 from .files.marked import FolderError, check_inside
 from .files.walk import is_inside
 from .logging import LoggerBase
@@ -468,14 +468,20 @@ def _copy_extension(source: Path, folder: Path) -> Finding:
         check_inside(folder, target)
     except FolderError as error:
         raise QuartoError(str(error)) from error
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
+    copy_files(source, _extension_files(source), target)
     return Finding("written", True, str(target))
+
+
+def _extension_files(source: Path) -> list[str]:
+    """The files of the extension, by their paths in it."""
+    paths = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
+    kept = [path for path in paths if path.suffix != ".pyc" and not any(name.startswith(".") for name in path.parts)]
+    return [path.as_posix() for path in kept]
 
 
 def _create(folder: Path, name: str, text: str, there: Path | None = None) -> Finding:
     path = there or folder / name
     if path.exists():
         return Finding("left alone", True, str(path))
-    with path.open("x", encoding="utf-8") as file:  # never over a file that came meanwhile
-        file.write(text)
+    create_file(path, text.encode("utf-8"))  # never over a file that came meanwhile
     return Finding("written", True, str(path))

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.cli.llmd import diff_lines
+from lmm_core.cli.shared import diff_lines
 from lmm_core.llmd import parse_llmd
 from lmm_core.llmd_work import make_request, root_of
 from lmm_core.models.sources import ModelError

@@ -8,13 +8,16 @@ changed), 2 wrong usage.
 from __future__ import annotations
 
 import io
-import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import click
 
 from .. import __version__
+from ..logging import one_line, printable, say
 
 # The commands with their modules, of which only the one that is called is imported: start-up
 # is part of the user's wait.
@@ -30,8 +33,28 @@ GROUPS: dict[str, dict[str, str]] = {
 MODULES = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 
 
+@contextmanager
+def _printable_errors() -> Iterator[None]:
+    """What click prints of an error, names and arguments that are quoted in it, steers no terminal."""
+    try:
+        yield
+    except click.ClickException as error:
+        for name, value in vars(error).items():
+            if isinstance(value, str):
+                setattr(error, name, printable(value))
+        raise
+
+
 class _Grouped(click.Group):
     """Help by what a person wants to do."""
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _printable_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _printable_errors():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(MODULES)
@@ -51,14 +74,11 @@ class _Grouped(click.Group):
 
 @click.group(cls=_Grouped, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="lmm")
-@click.pass_context
-def cli(context: click.Context) -> None:
+def cli() -> None:
     """Notes in markdown that a writer and a language model work on together.
 
     FILES are markdown files, or folders of them. Nothing in them changes but
     their metadata."""
-    if os.environ.get("NO_COLOR"):  # https://no-color.org
-        context.color = False
 
 
 def main() -> None:
@@ -66,6 +86,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    if sys.platform == "win32":  # its old consoles show styles as signs otherwise
+        import_module("colorama").just_fix_windows_console()
     try:
         try:
             cli()
@@ -74,6 +96,6 @@ def main() -> None:
                 sys.stdout.flush()
     except OSError as error:  # what a command can say more of, it has said
         if not isinstance(error, BrokenPipeError):  # `| head` has had enough
-            print(f"lmm: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+            say(one_line(f"lmm: {error.filename or 'standard output'}: {error.strerror}"), err=True)
         sys.stdout = None  # what is left in it cannot be written when Python ends, either
         sys.exit(1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..logging import printable
+from ..logging import printable, say
 from ..model_pool import Models
 from ..models.sources import ModelError
 from ..project import Project
@@ -36,7 +36,7 @@ class _WithKinds(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if kinds := _kinds_there():
             formatter.write_paragraph()
-            formatter.write_text(f"In this index, {_kinds_to_ask_for(kinds)}")
+            formatter.write_text(printable(f"In this index, {_kinds_to_ask_for(kinds)}"))
 
 
 def _kinds_there() -> list[str]:
@@ -126,7 +126,7 @@ async def _session(reader: _Reader, library: SharedLibrary, logger: Told) -> Non
         if question.strip():
             try:
                 stopped = await _until_ctrl_c(reader.answer(question))
-                click.echo("\n(stopped)" if stopped else "")
+                say("\n(stopped)" if stopped else "")
             except (StoreError, ModelError, RetrieveError) as error:
                 logger.error(str(error))
 
@@ -141,10 +141,10 @@ async def _greet(reader: _Reader, library: SharedLibrary) -> None:
     known_kind(reader.kind, material)
     asker = reader.talk.asker
     by = asker.model.name if asker else "no model: the best passages are the answer"
-    click.echo(f"{material.size}; {by}", err=True)
+    say(f"{material.size}; {by}", err=True)
     if material.kinds:
-        click.echo(_kinds_to_ask_for(sorted(material.kinds)), err=True)
-    click.echo("Ctrl-D ends this", err=True)
+        say(_kinds_to_ask_for(sorted(material.kinds)), err=True)
+    say("Ctrl-D ends this", err=True)
 
 
 async def _until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
@@ -168,7 +168,7 @@ async def _until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
 
 
 def _kinds_to_ask_for(kinds: Sequence[str]) -> str:
-    return printable(f"types of material to ask for: {' '.join(f'*{kind}*' for kind in kinds)}")
+    return f"types of material to ask for: {' '.join(f'*{kind}*' for kind in kinds)}"
 
 
 async def _next_question(library: SharedLibrary) -> str | None:
@@ -178,7 +178,7 @@ async def _next_question(library: SharedLibrary) -> str | None:
     if sys.stdin is None:  # it is closed
         return None
     if sys.stdin.isatty():
-        click.echo(click.style(PROMPT, bold=True), err=True, nl=False)
+        say(PROMPT, err=True, nl=False, style="bold")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's would wait for the line
     try:
         line = sys.stdin.readline()
@@ -206,14 +206,14 @@ class _Reader:
         if self.no_model:
             await self._look(question)
             return
-        show = None if self.as_json else lambda part: click.echo(printable(part), nl=False)
+        show = None if self.as_json else lambda part: say(part, nl=False)
         try:
             answer = await self.talk.ask(question, show, self.kind)
         except BrokenAnswer as error:
             if self.as_json:
                 print_json(answer_as_json(replace(error.answer, notes=(*error.answer.notes, str(error)))))
             else:
-                click.echo("\n")
+                say("\n")
                 self._list_sources(error.answer)
             raise
         if self.as_json:
@@ -231,31 +231,31 @@ class _Reader:
             print_json({"question": question, "queries": found.queries, "context": context.text,
                         "tokens": context.tokens, "sources": sources})  # fmt: skip
         else:
-            click.echo(printable(shown_context(found, context)))
+            say(shown_context(found, context))
 
     def _close(self, answer: Answer) -> None:
         """What stands below an answer."""
-        click.echo("\n" if answer.text else "", nl=bool(answer.text))
+        say("\n" if answer.text else "", nl=bool(answer.text))
         if not answer.answered:
             self._say_unanswered(answer)
         self._list_sources(answer)
         if answer.by.startswith("extractive/"):
-            click.echo(f"({answer.by}: sentences of the notes, chosen by their words; no model was asked)", err=True)
+            say(f"({answer.by}: sentences of the notes, chosen by their words; no model was asked)", err=True)
         for note in answer.notes:
-            warn(printable(note))
+            warn(note)
 
     def _list_sources(self, answer: Answer) -> None:
         for source in answer.sources:
             if source.number in answer.cited:
-                click.echo(f"[{source.number}] {self._shown(source)}")
+                say(f"[{source.number}] {self._shown(source)}")
 
     def _say_unanswered(self, answer: Answer) -> None:
         said = "The notes do not answer this." if not answer.cited else "The notes answer this in part at most."
-        click.echo(said + (" Nearest:" if answer.nearest else ""))
+        say(said + (" Nearest:" if answer.nearest else ""))
         for ranked in answer.nearest:
-            click.echo(f"  {self._shown(ranked.section)}")
+            say(f"  {self._shown(ranked.section)}")
         if answer.kinds:
-            click.echo(_kinds_to_ask_for(answer.kinds), err=True)
+            say(_kinds_to_ask_for(answer.kinds), err=True)
 
     def _shown(self, there: Any) -> str:
         """The titles that lead to a source or a section, `file:line-line` from the working
@@ -263,7 +263,7 @@ class _Reader:
         path = relative(self.project.root / there.source)
         lines = there.place.rpartition(":")[2]
         place = f"{path}:{lines}" + (f" (#{there.anchor})" if there.anchor else "")
-        return printable("  ".join(filter(None, [" > ".join(there.titles), place])))
+        return "  ".join(filter(None, [" > ".join(there.titles), place]))
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..files.outputs import HTML, write_output
-from ..logging import counted, printable
+from ..logging import counted, say
 from ..model_pool import Models
 from ..project import Project
 from ..store.encoding import EncodingModel
@@ -111,7 +111,7 @@ def _write_page(path: Path, report: Report, logger: Told) -> None:
 
     try:
         write_output(path, bench_page(report).encode("utf-8"))
-        click.echo(f"written: {path}", err=True)
+        say(f"written: {path}", err=True)
     except OSError as error:
         tell(error, path, logger)
 
@@ -129,12 +129,12 @@ def _judge(report: Report, least: float | None, logger: Told) -> None:
 
 
 def _print(report: Report, project: Project) -> None:
-    click.echo(embedded(report) + "\n")
+    say(embedded(report) + "\n")
     rows = [row for result in report.results for row in _rows(result)]
     width = max(len(name) for name, _ in rows)
-    click.echo(f"{'encoding':<{width}}  questions  hit@1  hit@3  hit@5  hit@10    MRR")
+    say(f"{'encoding':<{width}}  questions  hit@1  hit@3  hit@5  hit@10    MRR")
     for name, outcomes in rows:
-        click.echo(f"{name:<{width}}  {_figures(outcomes)}")
+        say(f"{name:<{width}}  {_figures(outcomes)}")
     _print_sections(report.results[0], project)
 
 
@@ -179,16 +179,16 @@ def _print_sections(result: Result, project: Project) -> None:
     sections = by_section(result.outcomes)
     hard = [(section, outcomes) for section, outcomes in sections if any(map(is_missed, outcomes))]
     if not hard:
-        click.echo(f"\nAll sections are among the first {FOUND} hits of their questions.")
+        say(f"\nAll sections are among the first {FOUND} hits of their questions.")
         return
-    click.echo(
+    say(
         f"\n{len(hard)} of {counted(len(sections), 'section')} not among the first {FOUND} hits of a question "
         f"({result.encoding}), the worst first:"
     )
     for section, outcomes in hard[:SHOWN]:
         _print_section(section, outcomes, project)
     if len(hard) > SHOWN:
-        click.echo(f"\n{len(hard) - SHOWN} more: --json, or --html FILE")
+        say(f"\n{len(hard) - SHOWN} more: --json, or --html FILE")
 
 
 def is_missed(outcome: Outcome) -> bool:
@@ -197,15 +197,15 @@ def is_missed(outcome: Outcome) -> bool:
 
 
 def _print_section(section: Section, outcomes: Sequence[Outcome], project: Project) -> None:
-    place = printable(f"{relative(project.root / section.source)}:{section.line_start}")
-    click.echo(f"\n{place}  {click.style(printable(' > '.join(section.titles)), bold=True)}")
+    say(f"\n{relative(project.root / section.source)}:{section.line_start}  ", nl=False)
+    say(" > ".join(section.titles), style="bold")
     for one in filter(is_missed, outcomes):
-        click.echo(printable(f"    {one.labelled.question}"))
+        say(f"    {one.labelled.question}")
         told = shown_rank(one.rank)
         if one.first is not None:
             place = f"{relative(project.root / one.first.source)}:{one.first.line_start}"
             told += f"; first is {place}  {' > '.join(one.first.titles)}"
-        click.echo(printable(f"      {told}"))
+        say(f"      {told}")
 
 
 def shown_rank(rank: int | None) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..files.outputs import HTML, MARKDOWN, write_output
-from ..logging import LoggerBase, counted
+from ..logging import LoggerBase, counted, one_line, put, say
 from ..markdown.blocks import Block, HeaderBlock, MarkdownError, TextBlock, serialize_blocks
 from ..markdown.files import MarkdownFile
 from ..markdown_files import work_on
@@ -84,7 +84,7 @@ def index(
         seconds = round(time.monotonic() - began, 2)
         print_json({**asdict(counts), "seconds": seconds, "dry_run": dry_run, "skipped": skipped})
     elif not quiet:
-        click.echo(f"{_summary(counts, dry_run)}, {time.monotonic() - began:.1f} s", err=True)
+        say(f"{_summary(counts, dry_run)}, {time.monotonic() - began:.1f} s", err=True)
     leave(logger)
 
 
@@ -100,7 +100,7 @@ def _summary(counts: Any, dry_run: bool) -> str:
 
 def _advise(encoder: Any, quiet: bool) -> None:
     if encoder is not None and encoder.embedder is None and not quiet:
-        click.echo("words alone are compared (BM25); for search by meaning: lmm models get, then --rebuild", err=True)
+        say("words alone are compared (BM25); for search by meaning: lmm models get, then --rebuild", err=True)
 
 
 @click.command()
@@ -146,9 +146,11 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     shown = f" [{kind if isinstance(kind, str) else ', '.join(kind)}]" if kind else ""
     path = relative(project.root / str(payload.get("source", "")))
     text = " ".join(str(payload.get("page_content", "")).split())
-    click.echo(f"{point.score:.3f}  {click.style(titles, bold=True)}{shown}")
-    click.echo(f"       {path}:{payload.get('line_start')}-{payload.get('line_end')}")
-    click.echo(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
+    say(f"{point.score:.3f}  ", nl=False)
+    say(one_line(titles), nl=False, style="bold")
+    say(one_line(shown))
+    say(f"       {one_line(str(path))}:{payload.get('line_start')}-{payload.get('line_end')}")
+    say(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
 
 
 def relative(path: Path) -> Path:
@@ -196,7 +198,7 @@ def split(path: Path, output: Path | None) -> None:
         _, blocks = run(work_on(path, work, logger))
         text = serialize_blocks(blocks)
         if output is None:
-            sys.stdout.buffer.write(text.encode("utf-8"))
+            put(text)
         else:
             write_output(output, text.encode("utf-8"))
     except (OSError, MarkdownError) as error:
@@ -246,8 +248,8 @@ def _print_chunk(chunk: Any) -> None:
     payload = chunk.payload
     place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
     kind = f" [{payload['type']}]" if payload.get("type") else ""
-    click.echo(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{kind}")
-    click.echo("    " + " ".join(chunk.content.split())[:110])
+    say(one_line(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{kind}"))
+    say("    " + " ".join(chunk.content.split())[:110])
     questions = chunk.annotations.split("\n")[1:]
     if questions:
-        click.echo(f"    with: {'; '.join(questions)[:106]}")
+        say(f"    with: {'; '.join(questions)[:106]}")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import shlex
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ..files.outputs import MARKDOWN
-from ..logging import LocatedLogger, LoggerBase, Report, counted
+from ..logging import LocatedLogger, LoggerBase, Report, counted, say, visible
 from ..markdown.blocks import MarkdownError
 from ..model_pool import Models
-from .shared import Told, asking_options, check_written, cost, leave, run, tell, warn
+from .shared import Told, asking_options, check_written, cost, leave, print_diff, run, tell, warn
 from .talk import Screen
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ class _Told(Told):
     could steer the terminal."""
 
     def report(self, report: Report) -> None:
-        shown = "\n".join(_seen(line) for line in report.message.split("\n"))
+        shown = "\n".join(visible(line) for line in report.message.split("\n"))
         super().report(replace(report, message=shown))
 
 
@@ -65,7 +63,7 @@ def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...
 
     def work() -> None:
         shown = new_document(document, name.strip() or document.stem, found, logger)
-        click.echo(f"{document}: {counted(shown, 'file')} in its code context; write what you want into it", err=True)
+        say(f"{document}: {counted(shown, 'file')} in its code context; write what you want into it", err=True)
 
     _reporting(document, logger, work)
 
@@ -108,11 +106,11 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
         if not run(ask()):
             return
         if not quiet:
-            click.echo(f"answered: {document}{cost(models, began)}", err=True)
+            say(f"answered: {document}{cost(models, began)}", err=True)
         proposal, located = propose(open_document(document, logger), allow), _located(logger, document)
         if proposal and _show(proposal, located, located.warning) and not quiet:
             allowed = [word for pattern in allow for word in ("--allow", pattern)]
-            click.echo(f"{_command('apply', document, *allowed)} makes these changes", err=True)
+            say(f"{_command('apply', document, *allowed)} makes these changes", err=True)
 
     _reporting(document, logger, work)
 
@@ -134,7 +132,7 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
         if proposal is None:
             logger.error(f"{document}: no reply to apply ({_command('chat', document)} asks for one)")
         elif is_applied(proposal):
-            click.echo(f"entry {proposal.entry.number} has been applied already", err=True)
+            say(f"entry {proposal.entry.number} has been applied already", err=True)
         else:
             located = _located(logger, document)
             if _show(proposal, located, located.error):
@@ -146,11 +144,11 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
 def _apply(proposal: Proposal, yes: bool) -> None:
     count = counted(len(proposal.plan.changes), "file")
     if not yes and not click.confirm(f"Change {count} and the document?", err=True):
-        click.echo("nothing was changed", err=True)
+        say("nothing was changed", err=True)
         return
     proposal.apply()
     undo = _command("undo", proposal.opened.file.path)
-    click.echo(f"applied: {count} and the document ({undo} takes it back)", err=True)
+    say(f"applied: {count} and the document ({undo} takes it back)", err=True)
 
 
 def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, int], None]) -> bool:
@@ -160,19 +158,19 @@ def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, i
         tell_problem(problem.message, problem.line)
     if proposal.problems or proposal.empty:
         why = "cannot be applied" if proposal.problems else "proposes no changes"
-        click.echo(f"entry {proposal.entry.number} {why}", err=True)
+        say(f"entry {proposal.entry.number} {why}", err=True)
         return False
     for problem in proposal.warnings:
         logger.warning(problem.message, problem.line)
     name = str(proposal.opened.file.path)
     for one in proposal.plan.changes:
-        show_diff(one.path, one.old, one.new)
+        print_diff(one.path, one.old, one.new)
     if proposal.plan.mission is not None:
         before = proposal.opened.llmd.mission
         old = f"{before.text}\n" if before and before.text else ""
-        show_diff(f"{name} (mission)", old, f"{proposal.plan.mission}\n")
+        print_diff(f"{name} (mission)", old, f"{proposal.plan.mission}\n")
     items = ("- " + text.strip().replace("\n", "\n  ") + "\n" for text in proposal.plan.changelog)
-    show_diff(f"{name} (changelog)", "", "".join(items))
+    print_diff(f"{name} (changelog)", "", "".join(items))
     return True
 
 
@@ -192,7 +190,7 @@ def check(document: Path) -> None:
         for problem in check(opened):
             located.error(problem.message, problem.line)
         if not logger.count():
-            click.echo(f"{document}: well-formed; {counted(len(opened.llmd.files), 'file')} as on disk", err=True)
+            say(f"{document}: well-formed; {counted(len(opened.llmd.files), 'file')} as on disk", err=True)
 
     _reporting(document, logger, work)
 
@@ -209,11 +207,11 @@ def sync(document: Path) -> None:
         opened = open_document(document, logger)
         made = sync(opened, _located(logger, document))
         if made.text == opened.llmd.text:
-            click.echo(f"{document}: nothing to refresh", err=True)
+            say(f"{document}: nothing to refresh", err=True)
             return
         save_synced(opened, made)
-        show_diff(str(document), opened.llmd.text, made.text)
-        click.echo(f"refreshed: {document} ({_command('undo', document)} takes it back)", err=True)
+        print_diff(str(document), opened.llmd.text, made.text)
+        say(f"refreshed: {document} ({_command('undo', document)} takes it back)", err=True)
 
     _reporting(document, logger, work)
 
@@ -238,12 +236,12 @@ def undo(document: Path) -> None:
             return
         if changed := Journal(root).changed_since(applied):
             for path, then, now in changed:
-                show_diff(path, _text(then), _text(now))
+                print_diff(path, _text(then), _text(now))
             logger.error(f"nothing was undone: changed since, as shown: {', '.join(path for path, _, _ in changed)}")
             return
         undo(root, applied)
         names = ", ".join(one.path for one in applied.changes)
-        click.echo(f"undone{f': entry {applied.entry}' if applied.entry else ''}: {names}", err=True)
+        say(f"undone{f': entry {applied.entry}' if applied.entry else ''}: {names}", err=True)
 
     _reporting(document, logger, work)
 
@@ -273,34 +271,3 @@ def _located(logger: Told, document: Path) -> LoggerBase:
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
-
-
-def show_diff(name: str, before: str | None, after: str | None) -> None:
-    """What changes in a file (None: there is none), in colours on a terminal. There, signs that
-    are not seen are shown as escapes: they could hide what a change does."""
-    on_terminal = sys.stdout.isatty()
-    for line in diff_lines(name, before, after):
-        if on_terminal:
-            colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-            line = click.style(_seen(line), fg=colour, bold=line.startswith(("+++ ", "--- ")) or None)
-        click.echo(line)
-
-
-def diff_lines(name: str, before: str | None, after: str | None) -> Iterator[str]:
-    """A unified diff, without line ends."""
-    old, new = _lines(before or ""), _lines(after or "")
-    was, becomes = (name if text is not None else "/dev/null" for text in (before, after))
-    for line in difflib.unified_diff(old, new, was, becomes, lineterm=""):
-        yield line.removesuffix("\n").removesuffix("\r")
-        if line.endswith("\n"):
-            yield "\\ No newline at end of file"
-
-
-def _lines(text: str) -> list[str]:
-    """Lines without their ends; the last one with one, where the text has none there."""
-    lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n"]
-
-
-def _seen(line: str) -> str:
-    return "".join(sign if sign.isprintable() or sign == "\t" else ascii(sign)[1:-1] for sign in line)

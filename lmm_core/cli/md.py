@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..logging import Report, counted, printable
+from ..logging import Report, counted, one_line, say
 from ..model_pool import Models
 from .shared import Bar, Told, json_option, leave, print_json, project_at, told, warn
 
@@ -62,7 +62,7 @@ def md_index(
     if as_json:
         print_json({**asdict(done), "seconds": round(seconds, 2)})
     elif not quiet:
-        click.echo(f"{_summary(done)}, {seconds:.1f} s", err=True)
+        say(f"{_summary(done)}, {seconds:.1f} s", err=True)
     leave(logger)
 
 
@@ -105,13 +105,15 @@ def md_search(query: str, index: str, k: int, db_root: Path, as_json: bool) -> N
         for match in found:
             _print_match(match)
         if not found:
-            click.echo("nothing was found", err=True)
+            say("nothing was found", err=True)
 
 
 def _print_match(match: Match) -> None:
-    text = printable(" ".join(match.snippet.split()))
-    click.echo(f"{match.score:.3f}  {click.style(match.index, bold=True)}  {printable(match.source)}")
-    click.echo(f"       {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}\n")
+    text = " ".join(match.snippet.split())
+    say(f"{match.score:.3f}  ", nl=False)
+    say(one_line(match.index), nl=False, style="bold")
+    say(one_line(f"  {match.source}"))
+    say(f"       {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}\n")
 
 
 def _done(work: Callable[[], Awaitable[Any]], models: Models, logger: Told) -> Any:

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from ..logging import say
 from ..models.sources import ModelError
 from .shared import json_option, print_json
 
@@ -28,7 +29,7 @@ def list_(as_json: bool) -> None:
     width = max(len(one.name) for one in found)
     for one in found:
         here = "  on this machine" if one.present else ""
-        click.echo(f"{one.name:<{width}}  {one.dimensions:>5} dimensions  {one.size:>6.2f} GB{here}")
+        say(f"{one.name:<{width}}  {one.dimensions:>5} dimensions  {one.size:>6.2f} GB{here}")
 
 
 @models.command("get")
@@ -41,6 +42,6 @@ def get(name: str) -> None:
     try:
         got = get_model(name)
     except ModelError as error:
-        click.echo(str(error), err=True)
+        say(str(error), err=True)
         sys.exit(1)
-    click.echo(f"{got} is in {models_folder()}", err=True)
+    say(f"{got} is in {models_folder()}", err=True)

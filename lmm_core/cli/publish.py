@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from ..files.outputs import MARKDOWN, write_output
 from ..files.walk import is_inside
+from ..logging import put
 from ..markdown.blocks import Spelling
 from ..markdown_files import convert_work, knit_work
 from .shared import (
@@ -76,7 +76,7 @@ def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) ->
 
 def _write_notes(path: Path, text: str, target: Path | None, logger: Told) -> None:
     if target is None:
-        sys.stdout.buffer.write(text.encode("utf-8"))
+        put(text)
         return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

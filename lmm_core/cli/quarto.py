@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from ..logging import counted
+from ..logging import counted, one_line, say
 from ..markdown.blocks import MarkdownError
 from ..markdown.files import project_root
 from ..project import Project, load_project
@@ -56,12 +56,12 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
 def _show(found: Findings) -> None:
     for leak in found.leaks:
-        click.echo(f'{leak.file}: {leak.source}:{leak.line}: "{leak.text}…"')
+        say(one_line(f'{leak.file}: {leak.source}:{leak.line}: "{leak.text}…"'))
     files, parts = counted(found.files, "file"), counted(found.parts, "part")
     are = "is" if found.passed_over == 1 else "are"
     over = f" ({found.passed_over} more {are} too short to tell, or in the notes as well)" if found.passed_over else ""
     result = f"{len(found.leaks)} found" if found.leaks else "none found"
-    click.echo(f"looked in {files} for {parts} left out of the notes: {result}{over}", err=True)
+    say(f"looked in {files} for {parts} left out of the notes: {result}{over}", err=True)
 
 
 def _as_text(leak: dict[str, object]) -> dict[str, object]:
@@ -146,20 +146,20 @@ def init(folder: Path) -> None:
         _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     for finding in findings:
         if finding.ok:
-            click.echo(f"{finding.what}: {finding.found}", err=True)
+            say(f"{finding.what}: {finding.found}", err=True)
     _print([finding for finding in findings if not finding.ok])
 
 
 def _stop(message: str) -> NoReturn:
-    click.echo(message, err=True)
+    say(message, err=True)
     sys.exit(1)
 
 
 def _print(findings: list[Finding]) -> None:
     for finding in findings:
-        click.echo(f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}")
+        say(f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}")
         for line in finding.paste.splitlines():
-            click.echo(f"        {line}")
+            say(f"        {line}")
 
 
 def _add_hooks() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..files.recovery import Record, find_record, forget
+from ..logging import say
 from ..markdown.files import save_bytes
 from .shared import Told, leave, tell
 
@@ -23,10 +24,10 @@ def recover(file: Path, before: bool, keep: bool) -> None:
     try:
         record = find_record(file)
         if record is None:
-            click.echo(f"{file}: nothing is known of a text that pandoc was writing", err=True)
+            say(f"{file}: nothing is known of a text that pandoc was writing", err=True)
         elif keep:
             forget(record)
-            click.echo(f"{file}: left as it is", err=True)
+            say(f"{file}: left as it is", err=True)
         else:
             _write_back(file, record, before, logger)
     except OSError as error:
@@ -39,9 +40,9 @@ def _write_back(file: Path, record: Record, before: bool, logger: Told) -> None:
     data, wanted = file.read_bytes(), record.before if before else record.wanted
     is_torn = record.explains(data, file.stat().st_mtime_ns) or record.wanted.startswith(data)
     if data == wanted or not (is_torn or before):
-        click.echo(f"{file}: is whole; nothing was written", err=True)
+        say(f"{file}: is whole; nothing was written", err=True)
     elif not is_torn and data != record.after:
         logger.error(f"{file}: was edited after pandoc wrote it; the text before is at the end of {record.place}")
     else:
         save_bytes(file, wanted)
-        click.echo(f"{file}: recovered, {len(wanted):,} bytes", err=True)
+        say(f"{file}: recovered, {len(wanted):,} bytes", err=True)

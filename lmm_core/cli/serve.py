@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..files.outputs import LINES_OF_JSON
+from ..logging import make_logs_printable, one_line, say
 from ..models.sources import ModelError
 from ..project import TOKEN_VARIABLE, ConfigError, Project
 from .find import searched_project
@@ -74,6 +75,7 @@ async def _serve(project: Project, host: str, port: int, model: str, token: str,
         why = (error.strerror or str(error)).partition(" (while ")[0]
         raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
+        make_logs_printable("uvicorn.error", "asyncio")
         await _say_what_is_there(answers.library)
         _say(f"{by}; at {address_of(listening)}")
         await make_server(app, project.serve.proxies).serve(sockets=[listening])
@@ -94,4 +96,4 @@ async def _say_what_is_there(library: SharedLibrary) -> None:
 
 
 def _say(message: str) -> None:
-    click.echo(message, err=True)
+    say(one_line(message), err=True)

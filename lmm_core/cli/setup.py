@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ..logging import say
 from ..markdown.files import project_root
 from ..project import CONFIG_NAME, ConfigError
 from .shared import checked, json_option, print_json
@@ -25,9 +26,9 @@ def doctor(as_json: bool, online: bool) -> None:
         print_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
-            click.echo(f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}")
+            say(f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}")
             if finding.advice:
-                click.echo(f"    {'':<12}{finding.advice}")
+                say(f"    {'':<12}{finding.advice}")
     sys.exit(0 if all(finding.ok or finding.optional for finding in findings) else 1)
 
 
@@ -50,7 +51,7 @@ def show(path: Path, as_json: bool) -> None:
         return
     width = max(len(value.key) for value in values)
     for value in values:
-        click.echo(f"{value.key:<{width}}  {_shown(value.value):<28} {value.origin}".rstrip())
+        say(f"{value.key:<{width}}  {_shown(value.value):<28} {value.origin}".rstrip())
 
 
 @config.command("init")
@@ -60,9 +61,12 @@ def init(folder: Path) -> None:
     from ..config import write_default
 
     try:
-        click.echo(f"written: {write_default(folder)}", err=True)
-    except (ConfigError, OSError) as error:
-        click.echo(str(error), err=True)
+        say(f"written: {write_default(folder)}", err=True)
+    except ConfigError as error:
+        say(str(error), err=True)
+        sys.exit(1)
+    except OSError as error:
+        say(f"{error.filename}: {error.strerror}", err=True)
         sys.exit(1)
 
 
@@ -80,7 +84,7 @@ def cache(clear: bool, as_json: bool) -> None:
             size = found.clear() if clear else found.size()
             rows.append({"path": str(found.path), **asdict(size), "most_bytes": found.most_bytes, "cleared": clear})
     except CacheError as error:
-        click.echo(str(error), err=True)
+        say(str(error), err=True)
         sys.exit(1)
     if as_json:
         print_json(rows)
@@ -89,7 +93,7 @@ def cache(clear: bool, as_json: bool) -> None:
         what = "replies" if "replies" in row else "vectors"
         done = "removed: " if clear else ""
         held, most = row["bytes"] / 1e6, row["most_bytes"] / 1e6
-        click.echo(f"{row['path']}: {done}{row[what]} {what}, {held:.1f} of {most:.0f} MB")
+        say(f"{row['path']}: {done}{row[what]} {what}, {held:.1f} of {most:.0f} MB")
 
 
 def _project_of(path: Path) -> Path:

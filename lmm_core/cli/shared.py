@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import json
 import sys
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator
@@ -17,7 +16,7 @@ import click
 
 from ..files.outputs import OutputError, check_output
 from ..files.writing import is_stream
-from ..logging import ListLogger, LoggerBase, Report, printable
+from ..logging import ListLogger, LoggerBase, Report, as_json, one_line, put, say, visible
 from ..markdown.blocks import MarkdownError, serialize_blocks
 from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
 from ..markdown_files import Work, work_on
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts that nobody else reaches
 Result = TypeVar("Result")
 FILES_AT_ONCE = 16
+_DIFF_STYLES = {"+++ ": "bold green", "--- ": "bold red", "+": "green", "-": "red", "@": "cyan"}
 
 Command = Callable[..., None]
 paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILES…")
@@ -66,12 +66,13 @@ class Told(ListLogger):
         if self.quiet and report.level != "error":
             return
         kind = "warning: " if report.level == "warning" else ""
-        where = f"{report.path}:{report.line}: " if report.line else f"{report.path}: " if report.path else ""
-        click.echo(printable(f"{where}{kind}{report.message}"), err=True)
+        path = one_line(report.path)
+        where = f"{path}:{report.line}: " if report.line else f"{path}: " if path else ""
+        say(f"{where}{kind}{report.message}", err=True)
 
 
 def warn(message: str) -> None:
-    click.echo(f"warning: {message}", err=True)
+    say(f"warning: {message}", err=True)
 
 
 class Bar:
@@ -222,7 +223,7 @@ def rewrite(
         file, blocks = await work_on(path, work, logger)
         text = serialize_blocks(blocks)
         if text != file.text and diff:
-            print_diff(path, file.text, text)
+            print_diff(str(path), file.text, text)
         elif text != file.text and not check:
             save_markdown(path, text, file)
         return text != file.text
@@ -252,8 +253,8 @@ def for_each(
         print_json([asdict(outcome) for outcome in (*beside, *outcomes)])
     elif not quiet:
         for name in changed:
-            click.echo(f"{verb}: {name}", err=True)
-        click.echo(f"{len(changed)} of {len(outcomes)} files {verb}{cost(models, began)}", err=True)
+            say(f"{verb}: {name}", err=True)
+        say(f"{len(changed)} of {len(outcomes)} files {verb}{cost(models, began)}", err=True)
     return outcomes
 
 
@@ -286,7 +287,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         return checked(lambda: asyncio.run(work))
     except KeyboardInterrupt:
-        click.echo("stopped: what was done is kept; run again to go on", err=True)
+        say("stopped: what was done is kept; run again to go on", err=True)
         sys.exit(130)
 
 
@@ -342,15 +343,36 @@ def cost(models: Models | None, began: float) -> str:
     return f": {usage}, {time.monotonic() - began:.1f} s"
 
 
-def print_diff(path: Path, before: str, after: str) -> None:
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), str(path), str(path)
-    )
-    click.echo("".join(lines), nl=False)
+def print_diff(name: str, before: str | None, after: str | None) -> None:
+    """Print what changes in a file (None: there is none): as it is into a file or pipe; on a
+    terminal in colours, and signs that are not seen as escapes."""
+    on_terminal = sys.stdout.isatty()
+    for line in diff_lines(name, before, after):
+        if on_terminal:
+            style = _DIFF_STYLES.get(line[:4]) or _DIFF_STYLES.get(line[:1], "")
+            say(visible(line.removesuffix("\r")), style=style)
+        else:
+            put(f"{line}\n")
+
+
+def diff_lines(name: str, before: str | None, after: str | None) -> Iterator[str]:
+    """A unified diff, without line feeds."""
+    old, new = _lines(before or ""), _lines(after or "")
+    was, becomes = (name if text is not None else "/dev/null" for text in (before, after))
+    for line in difflib.unified_diff(old, new, was, becomes, lineterm=""):
+        yield line.removesuffix("\n")
+        if line.endswith("\n"):
+            yield "\\ No newline at end of file"
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without their ends; the last one with one, where the text has none there."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n"]
 
 
 def print_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    put(as_json(value, indent=2) + "\n")
 
 
 def leave(told: Told | list[Outcome]) -> None:

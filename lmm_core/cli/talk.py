@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ..conversation import ConversationWork, decide
-from ..logging import LoggerBase, printable
+from ..logging import LoggerBase, say
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownFile, find_markdown
 from ..model_pool import Models
@@ -61,7 +61,7 @@ def _talk(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, 
 def watch(paths: tuple[Path, ...], model: str, jobs: int | None, quiet: bool) -> None:
     """Do what `chat` does, each time that one of the files is saved; Ctrl-C ends it."""
     find(paths, Told(quiet))
-    click.echo("waiting for a file to be saved; Ctrl-C ends this", err=True)
+    say("waiting for a file to be saved; Ctrl-C ends this", err=True)
     seen: dict[Path, tuple[int, int]] = {}
     try:
         while True:
@@ -73,7 +73,7 @@ def watch(paths: tuple[Path, ...], model: str, jobs: int | None, quiet: bool) ->
                     _answer(path, model, jobs, quiet)
             time.sleep(SECONDS_BETWEEN_LOOKS)
     except KeyboardInterrupt:
-        click.echo("", err=True)
+        say("", err=True)
 
 
 def _files(paths: tuple[Path, ...]) -> list[Path]:
@@ -97,12 +97,12 @@ def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
     try:
         outcomes = for_each((path,), work.finish, "answered", quiet=True, models=models)
     except click.UsageError as error:  # a half-typed configuration, or a file just being replaced
-        click.echo(error.format_message(), err=True)
+        say(error.format_message(), err=True)
         return
     except SystemExit:  # stopped by Ctrl-C, which has been said
         raise KeyboardInterrupt from None
     if any(outcome.changed for outcome in outcomes) and not quiet:
-        click.echo(f"{time.strftime('%H:%M:%S')} answered: {path}", err=True)
+        say(f"{time.strftime('%H:%M:%S')} answered: {path}", err=True)
 
 
 class Screen:
@@ -116,12 +116,12 @@ class Screen:
         if not self.free:
             return None
         self.free = False
-        click.secho(" ".join(question.split())[:100], err=True, dim=True)
-        return lambda part: click.echo(printable(part), err=True, nl=False)
+        say(" ".join(question.split())[:100], err=True, style="dim")
+        return lambda part: say(part, err=True, nl=False)
 
     def end(self) -> None:
         """Leave the screen to another answer."""
-        click.echo("", err=True)
+        say("", err=True)
         self.free = True
 
 

@@ -12,7 +12,7 @@ import click
 
 from ..files.outputs import MARKDOWN, PACKAGE, TABLE, is_made_again, write_output
 from ..files.writing import is_stream
-from ..logging import counted, printable
+from ..logging import counted, put, say
 from ..model_pool import Models
 from ..models.sources import STAND_IN
 from ..project import Project
@@ -70,7 +70,7 @@ def _outline(material: Material, level: int, summaries: bool, as_json: bool) -> 
     if as_json:
         print_json([asdict(entry) for entry in entries])
     else:
-        click.echo(show_outline(entries, summaries, _width()), nl=False)
+        say(show_outline(entries, summaries, _width()), nl=False)
 
 
 async def _plan(library: Library, project: Project, models: Models, wish: str, as_json: bool) -> None:
@@ -83,7 +83,7 @@ async def _plan(library: Library, project: Project, models: Models, wish: str, a
     if as_json:
         print_json(_plan_as_json(plan))
     else:
-        click.echo(show_plan(plan, _width()), nl=False)
+        say(show_plan(plan, _width()), nl=False)
 
 
 def _plan_as_json(plan: Plan) -> dict[str, Any]:
@@ -178,14 +178,14 @@ def _write(made: list[Card], form: str, name: str, output: Path | None, root: Pa
         logger.error(f"{output or 'standard output'}: {error.strerror or error}")
         return
     if output is not None:
-        click.echo(f"{output}: {_count(made)}", err=True)
+        say(f"{output}: {_count(made)}", err=True)
 
 
 def _save(text: str, output: Path | None) -> None:
     if output is not None:
         write_output(output, text.encode("utf-8"))
     else:
-        sys.stdout.buffer.write((printable(text) if sys.stdout.isatty() else text).encode("utf-8"))
+        put(text)
 
 
 def _write_package(made: list[Card], name: str, output: Path, root: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import click
 
+from ..logging import say
 from ..markdown.files import project_root
 from ..models.trust import TRUST_VARIABLE, Pair, TrustError, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
 from ..project import CONFIG_NAME
@@ -35,9 +36,9 @@ def list_(as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif not rows:
-        click.echo("no host beside those of our own sources, and this machine", err=True)
+        say("no host beside those of our own sources, and this machine", err=True)
     for row in () if as_json else rows:
-        click.echo(f"{row['host']} {row['variable']}  {row['origin']}")
+        say(f"{row['host']} {row['variable']}  {row['origin']}")
 
 
 @trust.command("add")
@@ -48,7 +49,7 @@ def add(host: str, variable: str) -> None:
     pair = _pair(host, variable)
     new = _done(lambda: add_pair(pair, _root()))
     said = "may go" if new else "might already go"
-    click.echo(f"the key in {pair.variable} {said} to {pair.host}: {_done(trust_file)}", err=True)
+    say(f"the key in {pair.variable} {said} to {pair.host}: {_done(trust_file)}", err=True)
 
 
 @trust.command("remove")
@@ -59,12 +60,12 @@ def remove(host: str, variable: str) -> None:
     pair = _pair(host, variable)
     was_there = _done(lambda: remove_pair(pair, _root()))
     if was_there:
-        click.echo(f"the key in {pair.variable} no longer goes to {pair.host}: {_done(trust_file)}", err=True)
+        say(f"the key in {pair.variable} no longer goes to {pair.host}: {_done(trust_file)}", err=True)
     elsewhere = _done(lambda: trusted_pairs(_root())).get(pair)
     if elsewhere:
-        click.echo(f"{TRUST_VARIABLE} in the environment still lets it go there", err=True)
+        say(f"{TRUST_VARIABLE} in the environment still lets it go there", err=True)
     elif not was_there:
-        click.echo(f"{pair.host} {pair.variable}: is not in {_done(trust_file)} (lmm trust list)", err=True)
+        say(f"{pair.host} {pair.variable}: is not in {_done(trust_file)} (lmm trust list)", err=True)
     sys.exit(0 if was_there and not elsewhere else 1)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..logging import LoggerBase, Report, counted, in_file
+from ..logging import LoggerBase, Report, counted, in_file, one_line, say
 from ..markdown.blocks import Block, Problem
 from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
@@ -120,18 +120,17 @@ def _look(file: MarkdownFile, logger: Told) -> Overview:
 
 
 def _print_overview(path: str, seen: Overview) -> None:
-    click.echo(f"{path}: {seen.title or '(no title)'}")
-    click.echo(
-        f"  {counted(seen.words, 'word')} in {counted(len(seen.sections), 'section')}; docid {seen.docid or '(none)'}"
-    )
+    say(one_line(f"{path}: {seen.title or '(no title)'}"))
+    size = f"{counted(seen.words, 'word')} in {counted(len(seen.sections), 'section')}"
+    say(one_line(f"  {size}; docid {seen.docid or '(none)'}"))
     for section in seen.sections:
         notes = [f"type {word}" for word in section.types]
         for name in ("missing", "outdated", "stale"):
             notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
         title = "  " * (section.level - 1) + section.title
-        click.echo(f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {'; '.join(notes)}".rstrip())
+        say(f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {one_line('; '.join(notes))}".rstrip())
     if seen.missing:
-        click.echo(f"  header: missing {', '.join(seen.missing)}")
+        say(f"  header: missing {', '.join(seen.missing)}")
 
 
 def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
@@ -166,19 +165,17 @@ def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
 
 def _print_requests(path: str, name: str, requests: list[Planned]) -> None:
     if requests:
-        click.echo(f"{path}: {len(requests)} by {name}")
+        say(one_line(f"{path}: {len(requests)} by {name}"))
     for request in requests:
         doubt = "" if request.certain else " (if a summary below it changes)"
         title = "  " * (len(request.titles) - 1) + (request.titles[-1] if request.titles else "")
-        click.echo(
-            f"  {request.line:>5}  {title:<52.52} {request.tokens:>7,} tokens  {', '.join(request.wanted)}{doubt}"
-        )
+        say(f"  {request.line:>5}  {title:<52.52} {request.tokens:>7,} tokens  {', '.join(request.wanted)}{doubt}")
 
 
 def _print_sum(requests: list[Planned]) -> None:
     tokens = sum(request.tokens for request in requests)
     maybe = sum(not request.certain for request in requests)
-    click.echo(
+    say(
         f"{len(requests)} requests{f' ({maybe} of them only if a summary below changes)' if maybe else ''}, "
         f"about {tokens:,} tokens to send and {len(requests) * TOKENS_OF_A_REPLY:,} to receive; replies that are "
         "in the cache cost nothing"

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
+from ..logging import one_line
 from ..retrieve.tools import Function, Result, ToolError
 from .catalogue import ALL
 from .indexer import Indexed
@@ -18,6 +19,7 @@ from .walk import CrawlError
 
 CHANGING = frozenset({"index_markdown_docs"})  # the tools that do not only read
 LISTED = 20  # skipped files that a result names
+NOTE = 500  # characters of what is said of one
 
 Query = Annotated[
     str, {"description": "A question, or words to look for.", "minLength": 1, "maxLength": 20_000}
@@ -74,10 +76,10 @@ def _inside(working: Path, root: str) -> Path:
 
 
 def _shown(done: Indexed) -> Result:
-    skipped = [f"{one.doc_path}: {one.reason}" for one in [*done.skipped, *done.large]]
+    skipped = [one_line(f"{one.doc_path}: {one.reason}", NOTE) for one in [*done.skipped, *done.large]]
     return {
         "index": done.name,
-        "description": done.description,
+        "description": one_line(done.description),
         "files": done.files,
         "snippets": done.snippets,
         "written": done.written,

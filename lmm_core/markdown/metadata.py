@@ -8,6 +8,7 @@ lines of the keys that change.
 
 from __future__ import annotations
 
+import bisect
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
 DELETED = object()
 MAX_DEPTH = 64
 MAX_ALIASES = 20
+MAX_REPEATED = 10_000  # values that aliases repeat, all together
 
 _MESSAGE = re.compile(r"^(\?|\+|=|query|message|edit):(?:[ \t]+(?=\S)([^\r\n]*))?[ \t]*\r?$", re.M)
 _DEEP_INDENT = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH}}}", re.M)
@@ -142,22 +144,49 @@ def _dangerous(body: str) -> str:
     nested = body.count("[") + body.count("{") > MAX_DEPTH or _DEEP_INDENT.search(body)
     if not nested and not _ALIAS.search(body):
         return ""
-    anchors: list[str | None] = []
-    aliases = 0
+    seen = _Aliases()
     for event in yaml.parse(body, _Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            anchors.append(event.anchor)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchors.pop()
-        elif isinstance(event, yaml.AliasEvent):
-            aliases += 1
-            if event.anchor in anchors:
-                return f"the alias *{event.anchor} holds itself"
-        if len(anchors) > MAX_DEPTH:
-            return f"nested more than {MAX_DEPTH} levels deep"
-        if aliases > MAX_ALIASES:
-            return f"more than {MAX_ALIASES} aliases"
+        if reason := seen.refusal(event):
+            return reason
     return ""
+
+
+@dataclass(slots=True)
+class _Aliases:
+    """What is counted of a body's events: `open`, the collections around the event, each with
+    its anchor and the values before it; `values` and `repeated`, with those that aliases
+    stand for; `sizes` of what an alias can name."""
+
+    open: list[tuple[str | None, int]] = field(default_factory=list)
+    sizes: dict[str | None, int] = field(default_factory=dict)
+    values: int = 0
+    count: int = 0
+    repeated: int = 0
+
+    def refusal(self, event: yaml.Event) -> str:
+        """Why a body with this event is not read, "" where nothing is against it."""
+        if isinstance(event, yaml.AliasEvent):
+            return self._repeat(event.anchor)
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = self.open.pop()
+            self.sizes[anchor] = self.values - before
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self.open.append((event.anchor, self.values))
+            self.values += 1
+        elif isinstance(event, yaml.ScalarEvent):
+            self.values += 1
+            self.sizes[event.anchor] = 1
+        return f"nested more than {MAX_DEPTH} levels deep" if len(self.open) > MAX_DEPTH else ""
+
+    def _repeat(self, anchor: str | None) -> str:
+        if any(anchor == name for name, _ in self.open):
+            return f"the alias *{anchor} holds itself"
+        self.count += 1
+        self.values += self.sizes.get(anchor, 0)
+        self.repeated += self.sizes.get(anchor, 0)
+        if self.count > MAX_ALIASES:
+            return f"more than {MAX_ALIASES} aliases"
+        return f"aliases that repeat more than {MAX_REPEATED:,} values" if self.repeated > MAX_REPEATED else ""
 
 
 def _describe(error: yaml.MarkedYAMLError) -> str:
@@ -304,13 +333,15 @@ def _first_private(spans: dict[str, tuple[int, int, int]]) -> int | None:
 
 
 def _apply(body: str, edits: list[tuple[int, int, str]], newline: str) -> str:
-    """Replace ranges of lines, the last one first."""
+    """Replace ranges of lines, which do not overlap."""
     lines = _lines(body)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += newline
-    for start, stop, entry in sorted(edits, key=lambda edit: edit[:2], reverse=True):
-        lines[start:stop] = [entry]
-    return "".join(lines)
+    made, done = [], 0
+    for start, stop, entry in sorted(edits, key=lambda edit: edit[:2]):
+        made += [*lines[done:start], entry]
+        done = stop
+    return "".join([*made, *lines[done:]])
 
 
 def _indented(entry: str, indent: int) -> str:
@@ -348,19 +379,21 @@ def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
     if not isinstance(node, yaml.MappingNode) or node.flow_style:
         raise MarkdownError("the block is a mapping in braces: write one key a line")
     lines = _lines(rest)
-    starts = [_line_of(rest, key.start_mark) for key, _ in node.value] + [len(lines)]
+    ends = [at for at, sign in enumerate(rest) if sign == "\n"]
+    starts = [_line_of(ends, key.start_mark) for key, _ in node.value] + [len(lines)]
     spans: dict[str, tuple[int, int, int]] = {}
     for at, (key, value) in enumerate(node.value):
         stop = _value_end(
-            lines, value, _line_of(rest, value.end_mark), starts[at], starts[at + 1], key.start_mark.column
+            lines, value, _line_of(ends, value.end_mark), starts[at], starts[at + 1], key.start_mark.column
         )
         spans[str(key.value)] = (starts[at], stop, key.start_mark.column)
     return spans
 
 
-def _line_of(body: str, mark: yaml.Mark) -> int:
-    """The line of a mark, from 0. YAML counts more characters as line ends than we do."""
-    return body.count("\n", 0, mark.index)
+def _line_of(ends: list[int], mark: yaml.Mark) -> int:
+    """The line of a mark, from 0, by where the lines end. YAML counts more characters as line
+    ends than we do."""
+    return bisect.bisect_left(ends, mark.index)
 
 
 def _value_end(lines: list[str], value: yaml.Node, last: int, start: int, after: int, column: int) -> int:

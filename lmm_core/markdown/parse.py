@@ -57,10 +57,11 @@ def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> lis
 
     What is not closed (a code fence, a comment, a fenced div, a metadata block)
     is text, and is added to `problems` with its line."""
-    if text.startswith(BOM) and len(text) > 1:
-        first, *rest = parse_markdown_text(text[1:], problems)
+    found = [] if problems is None else problems
+    if text.startswith(BOM) and len(text) > 1:  # one, as to Pandoc; a second one is text
+        first, *rest = _Parser(text[1:], found).parse()
         return [prefix_block(first, BOM), *rest]
-    return _Parser(text, [] if problems is None else problems).parse()
+    return _Parser(text, found).parse()
 
 
 def is_metadata_div(line: str) -> bool:

@@ -45,8 +45,9 @@ class Node:
         """The value of the nearest of this node and the sections around it."""
         node: Node | None = self
         while node is not None:
-            if (found := find_key(node.properties, key)) is not None:
-                return node.properties[found]
+            properties = node.properties
+            if (found := find_key(properties, key)) is not None:
+                return properties[found]
             node = node.parent
         return default
 

@@ -21,6 +21,8 @@ COLUMNS = ("id", "front", "back", "tags", "source")
 # What tells Anki how to read a table of cards; ids make an import update the cards that are there:
 # https://docs.ankiweb.net/importing/text-files.html#file-headers
 CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid column:1\n#tags column:4\n"
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[ ]?%?")
 
 
 @dataclass(frozen=True)
@@ -136,8 +138,14 @@ def cards_to_csv(cards: Sequence[Card]) -> str:
     table = io.StringIO()
     writer = csv.writer(table, quoting=csv.QUOTE_ALL, lineterminator="\n")
     for card in cards:
-        writer.writerow([card.id, card.front, card.back, " ".join(card.tags), card.source])
+        writer.writerow(map(_as_text, [card.id, card.front, card.back, " ".join(card.tags), card.source]))
     return CSV_HEAD + table.getvalue()
+
+
+def _as_text(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula; numbers stay as they are.
+    https://owasp.org/www-community/attacks/CSV_Injection"""
+    return f"'{cell}" if cell.startswith(FORMULA_SIGNS) and not _NUMBER.fullmatch(cell) else cell
 
 
 def cards_to_markdown(cards: Sequence[Card], title: str) -> str:

@@ -14,6 +14,7 @@ from ..markdown.ownership import digest
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
 from ..markdown.unfold import unfold_edits
+from .knit import taken_out
 from .owned import FLOW, State, first_newline, key_state, set_values, write_keys
 
 _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
@@ -68,10 +69,20 @@ def report_broken(blocks: Sequence[Block], logger: LoggerBase) -> bool:
 
 
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
-    """Report each metadata block that cannot be read."""
+    """Report each metadata block that cannot be read, and classes that the header takes out of
+    those that are RAG-only, which it may not."""
     for block in blocks:
         if isinstance(block, ErrorBlock):
             logger.error(block.message, block.error_line)
+    header = blocks[0] if blocks else None
+    if isinstance(header, HeaderBlock):
+        report_kept(taken_out(header.content), logger, header.line)
+
+
+def report_kept(classes: Sequence[str], logger: LoggerBase, line: int = 0) -> None:
+    """Report classes that are named with a `-` where only the configuration may do that."""
+    for name in classes:
+        logger.warning(f"div-types: {name} has no effect here: only div_types in config.toml takes a class out", line)
 
 
 def _report_list(blocks: Sequence[Block], logger: LoggerBase) -> bool:

@@ -40,6 +40,7 @@ DOCUMENT_KEYS = frozenset(
     subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()
 )
 DIV_TYPES = frozenset({"exercise", "topic", RAG_ONLY})
+OUT = "-"  # before a class in the configuration's `div_types`: it is no type
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +56,35 @@ class KnitRules:
         return not self.keep.isdisjoint((*types, ALL))
 
 
+def configured_types(words: Iterable[str]) -> frozenset[str]:
+    """The classes that are RAG-only by a configuration: the built-in ones and those that it
+    names, without those that it names with a `-`. `rag-only` itself always is."""
+    named = set(words)
+    without = {word.removeprefix(OUT) for word in named if word.startswith(OUT)}
+    return ((DIV_TYPES | named_types(named)) - without) | {RAG_ONLY}
+
+
+def named_types(words: Iterable[str]) -> frozenset[str]:
+    """The classes among words; one with a `-`, by which a document would keep more than the
+    configuration does, is none."""
+    return frozenset(word for word in words if not word.startswith(OUT))
+
+
 def header_rules(header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
     """Return the rules with the RAG-only divs that a document's header adds under `lmm:`.
-    A document keeps nothing in that others leave out."""
-    return replace(rules, div_types=rules.div_types | frozenset(words_of(options_in(header).get("div-types"))))
+    A document takes no class out, and keeps nothing in that others leave out."""
+    return replace(rules, div_types=rules.div_types | named_types(words_of(options_in(header).get("div-types"))))
 
 
 def project_rules(settings: Mapping[str, Any], rules: KnitRules) -> KnitRules:
     """Return the rules with what a project's settings (`_quarto.yml`) say under `lmm:`."""
     keep = frozenset(words_of(options_in(settings).get("keep")))
     return replace(header_rules(settings, rules), keep=rules.keep | keep)
+
+
+def taken_out(header: Mapping[str, Any]) -> list[str]:
+    """The classes that a header names with a `-`, without effect."""
+    return [word for word in words_of(options_in(header).get("div-types")) if word.startswith(OUT)]
 
 
 def words_of(value: Any) -> list[str]:

@@ -73,7 +73,8 @@ def set_values(
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
     """Write changes into the node's nearest block, or into a new one."""
-    kept = {key: value for key, value in changes.items() if value is not DELETED or key in node.properties}
+    there = node.properties
+    kept = {key: value for key, value in changes.items() if value is not DELETED or key in there}
     if not kept:
         return
     if not node.metadata:

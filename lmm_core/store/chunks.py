@@ -17,6 +17,7 @@ from typing import Any
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
 from ..markdown.metadata import MESSAGE_KEYS
+from ..markdown.ownership import find_key
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
 from ..scan.knit import KnitRules, slug, strip_divs, types_of
@@ -160,12 +161,13 @@ def _properties(node: Node) -> dict[str, Any]:
     for part in (node, *reversed(node.ancestors)):
         if isinstance(part, HeaderNode):
             break
-        for key in part.properties:
+        properties = part.properties
+        for key in properties:
             name = key.removeprefix("~").removesuffix("=")
             if key.startswith("~~") or key in MESSAGE_KEYS or name in _NOT_INHERITED or name in found:
                 continue
             if name != SUMMARY or part is node or isinstance(node, TextNode):
-                found[name] = part.get(name)
+                found[name] = properties[find_key(properties, name) or key]
     types = types_of(found.pop("type", None))
     if types:
         found["type"] = types[0] if len(types) == 1 else types

@@ -67,7 +67,9 @@ local function knit(doc, env)
   for _, command in ipairs(commands) do
     local done, result = pcall(pandoc.utils.run_json_filter, doc, command, { FORMAT })
     if done then return result end
-    if not tostring(result):find("Could not find executable", 1, true) then error(result, 0) end
+    -- what failed may quote the document: it must not steer the terminal
+    local shown = tostring(result):gsub("[%z\1-\8\11-\31\127]", ""):gsub("\194[\128-\159]", "")
+    if not shown:find("Could not find executable", 1, true) then error(shown, 0) end
   end
   error(INSTALL, 0)
 end

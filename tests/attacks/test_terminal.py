@@ -1,0 +1,306 @@
+"""No text of notes, names or models steers the terminal of who reads it."""
+
+import ast
+import csv
+import io
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from lmm_core.logging import ConsoleLogger, Report, as_json, make_logs_printable, one_line, printable, visible
+from lmm_core.retrieve.cards import Card, cards_to_csv
+from tests.commands import run, write
+
+ROOT = Path(__file__).parents[2]
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
+ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\x08\u202e\u2066\u2028\u200b\U000e0041"
+IN_YAML = "".join(f"\\U{ord(sign):08x}" for sign in ESCAPES)
+LONG = "The line is explained here at some length, so that there is something to find and to ask about it, too."
+NOTES = f"""---
+title: "Notes {IN_YAML}"
+docid: "id{IN_YAML}"
+---
+
+# Lines {ESCAPES}
+
+---
+questions: "What is a line {IN_YAML}?"
+summary: "A line {IN_YAML}"
+tags: "tag{IN_YAML}"
+---
+
+{LONG} {ESCAPES}
+
+---
+type: "exercise"
+---
+
+## Exercise {ESCAPES}
+
+Draw a line. {ESCAPES}
+
+---
+type: "kind{IN_YAML}"
+---
+
+## Other {ESCAPES}
+
+{LONG} {ESCAPES} See [it](#exercise).
+
+---
+"?": "why {IN_YAML}"
+---
+
+Why? {ESCAPES}
+
+---
+?: why {ESCAPES}
+---
+
+Why? {ESCAPES}
+
+---
+broken{ESCAPES}: [
+---
+
+::: {{.topic #x}}
+{ESCAPES}
+
+## Again {ESCAPES}
+
+{LONG}
+"""
+NAME = "no\x1b[2Jtes\x07.md"
+
+# Every command that prints something about notes, with a line that makes it do so.
+LINES = {
+    "scan": ["scan .", "scan {name} nowhere\x1b[2J"],
+    "rag": ["rag . --dry-run", "rag . --check", "rag {name}"],
+    "pass": ["pass no\x1b[2Jmodule:f ."],
+    "chat": ["chat .", "chat . --model x\x1b[2J/y"],
+    "edit": ["edit ."],
+    "watch": ["watch nowhere\x1b[2J"],
+    "accept": ["accept .", "accept --at 3 {name}"],
+    "reject": ["reject ."],
+    "clear": ["clear . --check", "clear . --edits"],
+    "index": ["index .", "index . --dry-run"],
+    "search": ["search line", "search line --group"],
+    "chunks": ["chunks ."],
+    "split": ["split nowhere\x1b[2J"],
+    "md-index": ["md-index --root .", "md-index --root no\x1b[2J"],
+    "md-search": ["md-search --query line", "md-search --query x --index no\x1b[2J"],
+    "ask": ["ask line", "ask line --no-model", "ask --help", "ask x --type no\x1b[2J"],
+    "toc": ["toc --summaries", "toc --plan 'three evenings'"],
+    "cards": ["cards nowhere\x1b[2J", "cards -o cards.csv --format csv"],
+    "bench": ["bench ."],
+    "mcp": ["mcp --http no\x1b[2J"],
+    "serve": ["serve --log-questions no\x1b[2J.txt"],
+    "llmd new": ["llmd new P.md {name}", "llmd new P.md --code no\x1b[2J"],
+    "llmd chat": ["llmd chat {name}"],
+    "llmd apply": ["llmd apply {name}"],
+    "llmd check": ["llmd check {name}"],
+    "llmd sync": ["llmd sync {name}"],
+    "llmd undo": ["llmd undo {name}"],
+    "knit": ["knit nowhere\x1b[2J", "knit . -o out\x1b[2J"],
+    "convert": ["convert . --to native --check", "convert . --to div"],
+    "leak-check": ["leak-check site", "leak-check no\x1b[2J"],
+    "quarto check": ["quarto check"],
+    "quarto init": ["quarto init q\x1b[2J"],
+    "quarto pre-render": ["quarto pre-render"],
+    "quarto post-render": ["quarto post-render"],
+    "doctor": ["doctor"],
+    "models list": ["models list"],
+    "models get": ["models get no\x1b[2J"],
+    "config show": ["config show", "config show no\x1b[2J"],
+    "config init": ["config init", "config init no\x1b[2J"],
+    "cache": ["cache"],
+}
+# Data for a pipe: byte for byte there, and safe on a terminal.
+DATA = ["knit {name}", "split {name}", "cards --format csv", "cards", "rag --diff {name}", "clear --diff {name}"]
+
+
+@pytest.fixture
+def notes():
+    write("config.toml", "")
+    write(NAME, NOTES)
+    write("site/page.html", f"<p>Draw a line. {ESCAPES}</p>")
+    return NAME
+
+
+def commands(group=cli, above=()):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        if isinstance(found, click.Group):
+            yield from commands(found, (*above, name))
+        else:
+            yield " ".join((*above, name))
+
+
+def words(line, name):
+    return [word.replace("{name}", name) for word in shlex.split(line)]
+
+
+def test_every_command_is_tried():
+    # `trust` and `recover` and the like: add a line for each new command
+    assert set(commands()) == set(LINES)
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_no_command_steers_the_terminal(notes, command):
+    if command in ("search", "ask", "toc", "cards", "md-search"):
+        for line in ("index .", "md-index --root ."):
+            CliRunner().invoke(cli, shlex.split(line))
+    for line in LINES[command]:
+        done = CliRunner().invoke(cli, words(line, notes))
+        assert done.exception is None or isinstance(done.exception, SystemExit), line
+        assert done.stdout + done.stderr, line
+        assert not STEERS.search(done.stdout + done.stderr), (line, STEERS.findall(done.output))
+
+
+@pytest.mark.parametrize("line", DATA)
+def test_data_is_exact_in_a_pipe_and_safe_on_a_terminal(notes, line):
+    command = [str(Path(sys.executable).parent / "lmm"), *words(line, notes)]
+    CliRunner().invoke(cli, ["index", "."])
+    piped = subprocess.run(command, capture_output=True, timeout=60).stdout.decode("utf-8")
+    assert ESCAPES in piped or "csv" in line
+    assert not STEERS.search(re.sub("\x1b\\[[0-9;]*m", "", on_terminal(command).replace("\r\n", "\n")))
+
+
+def on_terminal(command):
+    """What a command shows on a terminal; styles are our own."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    parts = []
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # Linux ends a terminal so
+            break
+        if not part:
+            break
+        parts.append(part)
+    process.wait(timeout=60)
+    os.close(ours)
+    return b"".join(parts).decode("utf-8")
+
+
+def test_json_is_equal_and_safe(notes):
+    for value in (ESCAPES, {"a": [ESCAPES, "\ud800", "wörtlich 👩‍🔬"]}):
+        shown = as_json(value)
+        assert json.loads(shown) == value and not STEERS.search(shown) and "\ud800" not in shown
+    assert "wörtlich 👩‍🔬" in shown
+    done = CliRunner().invoke(cli, ["scan", ".", "--json"])
+    assert not STEERS.search(done.stdout) and ESCAPES[2:8] in json.loads(done.stdout)[0]["title"]
+
+
+@pytest.mark.parametrize("name", ["lmm-rag", "lmm-chat", "lmm-knit", "lmm-index"])
+def test_no_filter_steers_the_terminal(notes, pandoc, name):
+    write("x.md", NOTES)
+    for line in (
+        f"pandoc -F {name} x.md -t markdown -o y.md",
+        f"pandoc -F {name} x.md -M lmm-spelling=a\x1b[2J -o y.html",
+    ):
+        done = run(line, pandoc)
+        told = "".join(one for one in done.stderr.decode("utf-8").splitlines(True) if one.startswith("lmm"))
+        assert not STEERS.search(told), told
+
+
+def test_a_reply_is_safe_in_parts(capsys):
+    from lmm_core.logging import say
+
+    for part in ("a\x1b", "]0;owned", "\x07b", "\r", "c\n"):
+        say(part, nl=False)
+    assert capsys.readouterr().out == "a]0;ownedbc\n"
+
+
+def test_a_name_makes_no_line_of_its_own(capsys):
+    ConsoleLogger().report(Report("warning", "it", "a\nok: all is well\n", 3))
+    assert capsys.readouterr().err == "a ok: all is well :3: warning: it\n"
+
+
+def test_logs_of_a_server_are_lines(caplog):
+    import logging
+
+    make_logs_printable("attacked")
+    logging.getLogger("attacked").error("no %s", f"/a\nok: {ESCAPES}")
+    assert "\n" not in caplog.messages[-1] and not STEERS.search(caplog.messages[-1])
+
+
+def test_what_agents_are_told_is_printable(notes):
+    import asyncio
+
+    from lmm_core.ask import SharedLibrary
+    from lmm_core.model_pool import Models
+    from lmm_core.project import load_project
+    from lmm_core.retrieve.tools import Tools
+
+    CliRunner().invoke(cli, ["index", "."])
+    project = load_project(None)
+
+    async def told():
+        library = SharedLibrary(project, Models())
+        tools = Tools(library)
+        try:
+            seen = [await tools.greeting(), json.dumps(tools.schemas(), ensure_ascii=False)]
+            outline = await tools.call("outline", {})
+            name = outline["sections"][-1]["section"]
+            seen += [str(outline), str(await tools.call("read_section", {"section": name}))]
+            seen += [str(await tools.call("search", {"query": "line"}))]
+            return seen
+        finally:
+            await library.close()
+
+    for text in asyncio.run(told()):
+        assert not STEERS.search(text)
+
+
+def test_writing_systems_keep_their_signs():
+    for text in ("👩‍🔬 ❤️", "می‌خواهم", "\u200fשלום\u200e", "a\tb\nc", "naïve"):
+        assert printable(text) == text
+    assert one_line("a\n\tb" * 200, 50)[-1] == "…"
+    assert visible("a\x1b\u202eb") == "a\\x1b\\u202eb"
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"), ("+1+1", "'+1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("-2+3", "'-2+3"),
+        ("\t=1", "'\t=1"), ("\r=1", "'\r=1"), ("-1", "-1"), ("+3,5", "+3,5"), ("-1.5e3", "-1.5e3"), ("a=b", "a=b"),
+    ],
+)  # fmt: skip
+def test_no_cell_is_a_formula(cell, shown):
+    table = cards_to_csv([Card("id", "question", cell, cell, (cell,), cell)])
+    row = next(csv.reader(io.StringIO(table.split("\n", 5)[5], newline="")))
+    assert row == ["id", *[shown] * 4]
+
+
+# Who prints
+
+PRINTERS = {"print", "click.echo", "click.secho", "click.style", "click.echo_via_pager"}
+STREAMS = {"sys.stdout.write", "sys.stderr.write", "sys.stdout.buffer.write", "sys.stdout.writelines"}
+ALLOWED = {
+    ("filters/document.py", "sys.stdout.buffer.write"),  # the document, to pandoc
+    ("quarto-ext/_extensions/lmm/pre_render.py", "print"),  # a constant; it cannot import ours
+}
+
+
+def test_nobody_else_prints():
+    found = set()
+    for folder in ("lmm_core", "filters", "quarto-ext"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) in PRINTERS | STREAMS:
+                    found.add((path.relative_to(ROOT).as_posix(), ast.unparse(node.func)))
+    assert {one for one in found if one[0] != "lmm_core/logging.py"} == ALLOWED
