@@ -28,6 +28,7 @@ from lmm_core.serving import app as serving_app
 from lmm_core.serving.answers import Answers, ServedModels
 from lmm_core.serving.app import make_app
 from lmm_core.serving.guard import Names
+from lmm_core.serving.log import Log
 from lmm_core.serving.page import own_page
 from lmm_core.serving.questions import QuestionLog
 from lmm_core.serving.rates import MOST, Rates
@@ -81,20 +82,22 @@ def model(monkeypatch):
 class Served:
     """A server in a thread: `client` asks it, `log` is what it has said."""
 
-    def __init__(self, folder, token="", questions=None, page=None, **options):
+    def __init__(self, folder, token="", questions=None, page=None, limits=None, **options):
         project = load_project(folder / "-")
         project = replace(project, serve=ServeOptions(**options))
         self.log = []
-        models = ServedModels("", project.serve.concurrency, self.log.append)
+        self.say, self.limits = Log(self.log.append), limits
+        models = ServedModels("", project.serve.concurrency, self.say)
         log = QuestionLog(questions) if questions else None
-        answers = Answers(project, models, SharedLibrary(project, models), self.log.append, log)
+        library = SharedLibrary(project, models, project.serve.patience)
+        answers = Answers(project, models, library, self.say, log)
         names = Names.of("127.0.0.1", project.serve.hosts, project.serve.origins)
         self.app, self.proxies = make_app(answers, names, token, page or {}), project.serve.proxies
 
     def __enter__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
-        self.server = make_server(self.app, self.proxies)
+        self.server = make_server(self.app, self.proxies, self.say, self.limits)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
         self.thread.start()
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=20)
