@@ -27,6 +27,7 @@ from .store.threads import in_store
 from .store.vector_store import StoreError, VectorStore
 
 IDLE = 1.0  # seconds without use after which a shared library lets the index go
+CLOSING = 3.0  # seconds
 PATIENCE = 30.0  # seconds for each model that helps with looking up: then it is done without
 TICK = 0.05  # seconds: as often it looks whether another process waits for it
 
@@ -121,18 +122,19 @@ class SharedLibrary:
         if self._library is not None:
             self._library.store.close()
 
-    async def release(self) -> None:
+    async def release(self, wait: float | None = None) -> None:
         """Let the index go at once: for who then keeps the event loop from going on, and has
-        nothing to do with the index until the next `use`."""
+        nothing to do with the index until the next `use`. wait: seconds for a server that is
+        being asked for it, None for as long as that takes."""
         if self._opening is not None:
-            await asyncio.wait([self._opening])
+            await asyncio.wait([self._opening], timeout=wait)
             self._let_go()
         if self._watching is not None:
             self._watching.cancel()
 
     async def close(self) -> None:
-        """Let the index and the models go."""
-        await self.release()
+        """Let the index and the models go; a server that hangs is not waited for long."""
+        await self.release(CLOSING)
         await self.models.close()
 
 

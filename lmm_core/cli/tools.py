@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ..logging import printable
 from ..model_pool import Models
 from .find import searched_project
 from .shared import LOOPBACK, needing, warn
@@ -41,7 +42,7 @@ def mcp(port: int | None, host: str) -> None:
                 signal.signal(signal.SIGINT, signal.SIG_DFL)  # what reads the input cannot be interrupted otherwise
                 await server.serve_stdio(tools)
             else:
-                await server.serve_http(tools, host, port, lambda url: click.echo(f"tools at {url}", err=True))
+                await server.serve_http(tools, host, port, lambda message: click.echo(printable(message), err=True))
         finally:
             await indexes.close()
             await library.close()

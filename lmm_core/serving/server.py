@@ -20,9 +20,9 @@ QUEUE = 1024  # connections that the system keeps until they are accepted
 # Connections that are accepted before those that they displace are closed, and how many there
 # may be of them. (asyncio accepts as many as it is told the queue has room for; where it comes
 # to no more open files on its way, it says so for each, and comes back as often.)
-BURST = 16
+BURST = 8
 ON_THE_WAY = 5 * BURST
-FILES = 100  # that the index, the models and Python have open
+FILES = 50  # that the index, the models and Python have open
 LEAST = 16  # connections, however few files may be open
 
 
