@@ -157,10 +157,9 @@ def test_where_even_the_fewest_connections_are_too_many_the_log_stays_short(cour
 def test_one_address_has_a_part_of_the_connections(course):
     """Those of others are not closed for it; a proxy's are not counted."""
     limits = Limits(most=40)
-    with Served(course, limits=limits, proxies=("192.0.2.1",)) as served:
-        with attacked(served.port, SLOW_HEAD, 100):
-            until(lambda: len(served.server.server_state.connections) <= limits.share)
-            assert said(honest(served.port))
+    with Served(course, limits=limits, proxies=("192.0.2.1",)) as served, attacked(served.port, SLOW_HEAD, 100):
+        until(lambda: len(served.server.server_state.connections) <= limits.share)
+        assert said(honest(served.port))
     with Served(course, limits=limits) as served, attacked(served.port, SLOW_HEAD, 38):
         until(lambda: len(served.server.server_state.connections) == 38)
 
@@ -230,11 +229,10 @@ ASK_BIG = b"GET /big HTTP/1.1\r\n" + HEAD + b"\r\n"
 
 @pytest.mark.parametrize("close", [b"", b"Connection: close\r\n"])
 def test_an_answer_that_is_not_read_is_ended(course, close):
-    with Served(course, page=BIG, limits=Limits(reading=0.5)) as served:
-        with attacked(served.port, ASK_BIG.replace(HEAD, HEAD + close), 5):
-            until(lambda: len(served.server.server_state.connections) == 5)
-            assert said(honest(served.port))
-            until(lambda: not served.server.server_state.connections)
+    data = ASK_BIG.replace(HEAD, HEAD + close)
+    with Served(course, page=BIG, limits=Limits(reading=0.5)) as served, attacked(served.port, data, 5):
+        assert said(honest(served.port))
+        until(lambda: not served.server.server_state.connections)
 
 
 def test_who_reads_slowly_gets_the_whole_answer(course):
