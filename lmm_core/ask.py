@@ -23,22 +23,28 @@ from .retrieve.retriever import Retriever
 from .retrieve.tools import Tools
 from .scan.messages import REPLY_TOKENS
 from .store.folder_lock import is_awaited
+from .store.threads import in_store
 from .store.vector_store import StoreError, VectorStore
 
 IDLE = 1.0  # seconds without use after which a shared library lets the index go
+CLOSING = 3.0  # seconds
+PATIENCE = 30.0  # seconds for each model that helps with looking up: then it is done without
 TICK = 0.05  # seconds: as often it looks whether another process waits for it
 
 
-async def open_library(project: Project, models: Models, store: VectorStore | None = None) -> Library:
+async def open_library(
+    project: Project, models: Models, store: VectorStore | None = None, patience: float | None = None
+) -> Library:
     """The project's collection, to be read and searched. Closing the store (the library's
-    `store`) is the caller's. Raises StoreError, ModelError, and RetrieveError where nothing is
-    indexed."""
+    `store`) is the caller's. patience: see `Encoder`. Raises StoreError, ModelError, and
+    RetrieveError where nothing is indexed."""
     index = project.index
-    opened: VectorStore = store if store is not None else await asyncio.to_thread(client_from_config, project)
+    opened: VectorStore = store if store is not None else await in_store(client_from_config, project)
     try:
-        if await asyncio.to_thread(opened.metadata, index.collection) is None:
+        if await in_store(opened.metadata, index.collection) is None:
             raise RetrieveError("nothing is indexed yet: lmm index FILES")
         encoder = await encoder_for(opened, project, models, index.collection, index.encoding)
+        encoder.patience = patience
     except (StoreError, ModelError, RetrieveError):
         opened.close()
         raise
@@ -60,10 +66,10 @@ def reading_order(project: Project) -> list[str]:
 class SharedLibrary:
     """A project's library in a process that goes on: open while it is used, so that others
     (`lmm index`) can have the index in between, and seen as it is then. What was read of it
-    is kept until it changes. It belongs to one event loop."""
+    is kept until it changes. It belongs to one event loop. patience: see `Encoder`."""
 
-    def __init__(self, project: Project, models: Models) -> None:
-        self.project, self.models = project, models
+    def __init__(self, project: Project, models: Models, patience: float = PATIENCE) -> None:
+        self.project, self.models, self.patience = project, models, patience
         self._library: Library | None = None
         self._known: dict[str, Any] | None = None
         self._opening: asyncio.Task[Library] | None = None
@@ -88,10 +94,10 @@ class SharedLibrary:
 
     async def _open(self) -> Library:
         order = await asyncio.to_thread(reading_order, self.project)
-        store = await asyncio.to_thread(client_from_config, self.project)
-        known = await asyncio.to_thread(_metadata, store, self.project.index.collection)
+        store = await in_store(client_from_config, self.project)
+        known = await in_store(_metadata, store, self.project.index.collection)
         if self._library is None or known is None or known != self._known:
-            self._library = await open_library(self.project, self.models, store)
+            self._library = await open_library(self.project, self.models, store, self.patience)
         self._library.store, self._library.order = store, order
         self._known = known
         return self._library
@@ -116,18 +122,19 @@ class SharedLibrary:
         if self._library is not None:
             self._library.store.close()
 
-    async def release(self) -> None:
+    async def release(self, wait: float | None = None) -> None:
         """Let the index go at once: for who then keeps the event loop from going on, and has
-        nothing to do with the index until the next `use`."""
+        nothing to do with the index until the next `use`. wait: seconds for a server that is
+        being asked for it, None for as long as that takes."""
         if self._opening is not None:
-            await asyncio.wait([self._opening])
+            await asyncio.wait([self._opening], timeout=wait)
             self._let_go()
         if self._watching is not None:
             self._watching.cancel()
 
     async def close(self) -> None:
-        """Let the index and the models go."""
-        await self.release()
+        """Let the index and the models go; a server that hangs is not waited for long."""
+        await self.release(CLOSING)
         await self.models.close()
 
 
@@ -141,16 +148,17 @@ def _metadata(store: VectorStore, collection: str) -> dict[str, Any] | None:
 
 
 def conversation(
-    project: Project, models: Models, library: Lender, with_model: bool = True, tools: Tools | None = None
-) -> Conversation:
+    project: Project, models: Models, library: Lender, with_model: bool = True, tools: Tools | None = None,
+    patience: float = PATIENCE,
+) -> Conversation:  # fmt: skip
     """A conversation about a library, as `[ask]` says. with_model: whether a model may be
-    asked; without one (or where none is configured), the best passages are the answer. Raises
-    ModelError and ConfigError."""
+    asked; without one (or where none is configured), the best passages are the answer;
+    patience: see `Retriever`. Raises ModelError and ConfigError."""
     ask = project.ask
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None
     return Conversation(
-        Retriever(library, _expander(project, models, chats), _reranker(project, models, chats), models.warn),
+        Retriever(library, _expander(project, models, chats), _reranker(project, models, chats), models.warn, patience),
         asker,
         tools if asker else None,
         ask.context,

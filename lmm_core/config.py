@@ -216,6 +216,13 @@ class ServeSettings(_Section):
     idle_timeout: float = Field(
         default=45.0, gt=0, allow_inf_nan=False, description="seconds in which nothing of an answer may come"
     )
+    search_timeout: float = Field(
+        default=20.0, gt=0, allow_inf_nan=False,
+        description="seconds for looking up what fits a question; of it, a quarter for each model that helps",
+    )  # fmt: skip
+    connections: int = Field(
+        default=1000, ge=16, description="connections at the same time; fewer where few files may be open"
+    )
 
     @field_validator("origins")
     @classmethod

@@ -48,6 +48,7 @@ from .store.refresh import (
     write_changes,
     write_record,
 )
+from .store.threads import in_store
 from .store.vector_store import ScoredPoint, StoreError, VectorStore, Where
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ async def encoder_for(
 ) -> Encoder:  # fmt: skip
     """The encoder for a collection; see `make_encoder`. language: of the documents, for a new
     one. Raises StoreError and ModelError."""
-    known = await asyncio.to_thread(store.metadata, collection) or {}
+    known = await in_store(store.metadata, collection) or {}
     return make_encoder(project, models, known, encoding, language)
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from logging import LogRecord
+    pass
 
 # What a text must not bring to a reader who takes it for what it looks like: control characters
 # but tab and line feed, lone surrogates, other line ends, and signs that are not seen or change
@@ -183,23 +183,6 @@ def visible(line: str) -> str:
 def as_json(value: Any, indent: int | None = None) -> str:
     """A value as JSON in which no sign is unsafe: those are escaped, which is equal JSON."""
     return _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], json.dumps(value, ensure_ascii=False, indent=indent))
-
-
-def make_logs_printable(*names: str) -> None:
-    """Have some loggers of Python's logging write printable lines: requests are quoted in them."""
-    import logging
-
-    for name in names:
-        logging.getLogger(name).addFilter(_made_printable)
-
-
-def _made_printable(record: LogRecord) -> bool:
-    import traceback
-
-    record.msg, record.args = one_line(record.getMessage()), ()
-    if record.exc_info and record.exc_info[0] is not None:
-        record.exc_text = printable("".join(traceback.format_exception(*record.exc_info)).rstrip("\n"))
-    return True
 
 
 def counted(number: int, noun: str) -> str:

@@ -17,7 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from . import __version__
 from .crawl.tools import CHANGING
-from .logging import as_json, make_logs_printable, printable
+from .logging import as_json, printable
 from .retrieve.tools import ToolError, Tools
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NAME = "lmm"
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+CONNECTIONS, CALLS = 200, 50  # at the same time, by HTTP
 READ_ONLY = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 CHANGES = types.ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -72,19 +73,19 @@ async def serve_stdio(tools: Tools) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-async def serve_http(tools: Tools, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve by streamable HTTP, until the process is ended. port: 0 for any that is free;
-    ready: is told the address. Raises OSError where the port cannot be had."""
-    import uvicorn
+async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], None]) -> None:
+    """Serve by streamable HTTP, until the process is ended. port: 0 for any that is free; say:
+    is told the address, and what goes wrong. Raises OSError where the port cannot be had."""
+    from .serving import server as http
+    from .serving.connections import Limits
+    from .serving.log import Log
 
-    from .serving.server import listen
-
-    with listen(host, port) as listening:
+    with http.listen(host, port) as listening:
         app = http_app(make_server(tools, await tools.greeting()), host)
         shown = f"[{host}]" if ":" in host else host
-        make_logs_printable("uvicorn.error", "asyncio")
-        ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")
-        await uvicorn.Server(uvicorn.Config(app, log_level="warning")).serve(sockets=[listening])
+        say(f"tools at http://{shown}:{listening.getsockname()[1]}{PATH}")
+        limits = Limits(http.room_for(CONNECTIONS, CALLS))
+        await http.make_server(app, (), Log(say), limits).serve(sockets=[listening])
 
 
 def http_app(server: Server[Any], host: str) -> Starlette:

@@ -85,6 +85,13 @@ class ServeOptions:
     max_question: int = 2000
     timeout: float = 120.0
     idle_timeout: float = 45.0
+    search_timeout: float = 20.0
+    connections: int = 1000
+
+    @property
+    def patience(self) -> float:
+        """Seconds that each model which helps with looking up has: queries, embedding, reranker."""
+        return self.search_timeout / 4
 
 
 @dataclass(frozen=True, slots=True)

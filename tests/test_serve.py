@@ -2,44 +2,32 @@
 
 import asyncio
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from lmm_core.ask import SharedLibrary
 from lmm_core.benching import read_questions
 from lmm_core.index import client_from_config
-from lmm_core.project import ServeOptions, load_project
+from lmm_core.project import load_project
 from lmm_core.quarto import packaged_extension
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
-from lmm_core.serving.answers import Answers, ServedModels
-from lmm_core.serving.app import make_app
-from lmm_core.serving.guard import Names
 from lmm_core.serving.page import own_page
-from lmm_core.serving.questions import QuestionLog
 from lmm_core.serving.rates import MOST, Rates
-from lmm_core.serving.server import make_server
 from tests.commands import copy_folder, write
 from tests.indexing import document, lmm, section
 from tests.model_server import ModelServer, parts_of
+from tests.serving import ASK, EXERCISE, Served, command, events_in, said
 
-EXERCISE = (
-    "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden? Solution: count, and get eighty.\n:::\n"
-)
-ASK = {"question": "How is the oak explained?"}
 SITE = "https://course.example.org"
 KEY = "sk-secret"
 
@@ -76,50 +64,6 @@ def model(monkeypatch):
     yield start
     for server in with_it:
         server.__exit__()
-
-
-class Served:
-    """A server in a thread: `client` asks it, `log` is what it has said."""
-
-    def __init__(self, folder, token="", questions=None, page=None, **options):
-        project = load_project(folder / "-")
-        project = replace(project, serve=ServeOptions(**options))
-        self.log = []
-        models = ServedModels("", project.serve.concurrency, self.log.append)
-        log = QuestionLog(questions) if questions else None
-        answers = Answers(project, models, SharedLibrary(project, models), self.log.append, log)
-        names = Names.of("127.0.0.1", project.serve.hosts, project.serve.origins)
-        self.app, self.proxies = make_app(answers, names, token, page or {}), project.serve.proxies
-
-    def __enter__(self):
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-        self.server = make_server(self.app, self.proxies)
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
-        self.thread.start()
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=20)
-        return self
-
-    def __exit__(self, *error):
-        self.client.close()
-        self.server.should_exit = True
-        self.thread.join(10)
-        assert not self.thread.is_alive()
-
-    def events(self, question=ASK, **options):
-        """The events of an answer, and their data."""
-        response = self.client.post("/ask", json=question, **options)
-        assert response.status_code == 200, response.text
-        return events_in(response.text)
-
-
-def events_in(text):
-    found = re.findall(r"event: (\w+)\ndata: (.*)\n\n", text)
-    return [(name, json.loads(data)) for name, data in found]
-
-
-def said(events):
-    return "".join(data["text"] for name, data in events if name == "part")
 
 
 # An answer
@@ -563,25 +507,6 @@ def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
 
 
 # The command
-
-
-@contextmanager
-def command(folder, *options):
-    """The command, in a process of its own; its port."""
-    process = subprocess.Popen([sys.executable, "-m", "lmm_core", "serve", "--port", "0", *options], cwd=folder,
-                               stderr=subprocess.PIPE, text=True, env=dict(os.environ))  # fmt: skip
-    try:
-        process.said = []
-        for line in process.stderr:
-            process.said.append(line)
-            if found := re.search(r"at http://127\.0\.0\.1:(\d+)/", line):
-                yield process, int(found[1])
-                return
-        raise AssertionError(f"ended with {process.wait()}")
-    finally:
-        process.kill()
-        process.wait(10)
-        process.stderr.close()
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..files.outputs import LINES_OF_JSON
-from ..logging import make_logs_printable, one_line, say
+from ..logging import one_line, say
 from ..models.sources import ModelError
 from ..project import TOKEN_VARIABLE, ConfigError, Project
 from .find import searched_project
@@ -19,6 +19,7 @@ from .shared import LOOPBACK, check_written, needing, warn
 
 if TYPE_CHECKING:
     from ..ask import SharedLibrary
+    from ..serving.connections import Limits
 
 
 @click.command()
@@ -56,17 +57,20 @@ async def _serve(project: Project, host: str, port: int, model: str, token: str,
     from ..serving.answers import Answers, ServedModels
     from ..serving.app import make_app
     from ..serving.guard import Names
+    from ..serving.log import Log
     from ..serving.page import own_page
     from ..serving.questions import QuestionLog
     from ..serving.server import address_of, listen, make_server
 
-    models = ServedModels(model, project.serve.concurrency, _say)
+    said = Log(_say)
+    models = ServedModels(model, project.serve.concurrency, said)
     by = models.check(project)
     try:
         log = QuestionLog(questions) if questions else None
     except OSError as error:
         raise OSError(f"cannot write {questions}: {error.strerror}") from None
-    answers = Answers(project, models, SharedLibrary(project, models), _say, log)
+    library = SharedLibrary(project, models, project.serve.patience)
+    answers = Answers(project, models, library, said, log)
     names = Names.of(host, project.serve.hosts, project.serve.origins)
     app = make_app(answers, names, token, own_page(packaged_extension() / "ask"))
     try:
@@ -75,10 +79,21 @@ async def _serve(project: Project, host: str, port: int, model: str, token: str,
         why = (error.strerror or str(error)).partition(" (while ")[0]
         raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
-        make_logs_printable("uvicorn.error", "asyncio")
         await _say_what_is_there(answers.library)
         _say(f"{by}; at {address_of(listening)}")
-        await make_server(app, project.serve.proxies).serve(sockets=[listening])
+        await make_server(app, project.serve.proxies, said, _limits(project)).serve(sockets=[listening])
+
+
+def _limits(project: Project) -> Limits:
+    """The limits for connections, which the system may have made lower than they should be."""
+    from ..serving.connections import Limits
+    from ..serving.server import room_for
+
+    wanted = project.serve.connections
+    most = room_for(wanted, project.serve.concurrency)
+    if most < wanted:
+        _say(f"warning: {most:,} connections at the same time, not {wanted:,}: more open files are needed (ulimit -n)")
+    return Limits(most)
 
 
 async def _say_what_is_there(library: SharedLibrary) -> None:

@@ -42,7 +42,7 @@ def mcp(port: int | None, host: str) -> None:
                 signal.signal(signal.SIGINT, signal.SIG_DFL)  # what reads the input cannot be interrupted otherwise
                 await server.serve_stdio(tools)
             else:
-                await server.serve_http(tools, host, port, lambda url: say(f"tools at {url}", err=True))
+                await server.serve_http(tools, host, port, lambda message: say(message, err=True))
         finally:
             await indexes.close()
             await library.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -12,6 +11,7 @@ from typing import Protocol
 from ..store.collection import aqueries
 from ..store.encoding import Encoder
 from ..store.refresh import FILES
+from ..store.threads import in_store
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material
 
@@ -46,7 +46,7 @@ class Library:
     async def material(self) -> Material:
         """All passages and sections. Raises StoreError, and RetrieveError where there are
         none."""
-        return await asyncio.to_thread(self._read)
+        return await in_store(self._read)
 
     def _read(self) -> Material:
         with self._reading:  # many may ask at once: one reads
@@ -71,14 +71,15 @@ class Library:
         return frozenset((point.id, str(point.payload)) for point in self.store.scroll(files))
 
     async def search(
-        self, texts: Sequence[str], limit: int = 20, kind: str = "", only: bool = False
+        self, texts: Sequence[str], limit: int = 20, kind: str = "", only: bool = False, words: bool = False
     ) -> list[list[Passage]]:
         """For each text the passages that fit it best, the best first; summaries are among
-        them. kind: passages of this type come first; only: no others. It searches in what
-        `material` gave last: a refresh is looked for there. Raises StoreError and ModelError."""
+        them. kind: passages of this type come first; only: no others; words: by the words of
+        the texts alone, without the embedding model. It searches in what `material` gave last:
+        a refresh is looked for there. Raises StoreError and ModelError."""
         material = self._material or await self.material()
         where = Where({"type": kind}) if kind and only else None
-        found = await aqueries(self.store, self.collection, self.encoder, texts, limit, where, kind)
+        found = await aqueries(self.store, self.collection, self.encoder, texts, limit, where, kind, words)
         return [[passage for point in points if (passage := _found(point, material))] for points in found]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ..models.sources import ModelError
 from ..store.collection import understand
@@ -15,13 +17,19 @@ from .rerank import NoReranker, Reranker
 
 HITS = 20  # of each query
 RERANKED = 20  # passages at most
+# What a search went without, for readers.
+BY_QUESTION = "searching by the question alone"
+BY_WORDS = "searching by words alone"
+NOT_RERANKED = "not reranked"
+
+Help = TypeVar("Help")
 
 
 @dataclass(frozen=True)
 class Found:
     """What a question has led to: `text` is the question without type keywords, `kind` the
     type that one of them asks for ("" for none), passages and sections the best first;
-    `language` is that of the material, see `Library.language`."""
+    `language` is that of the material, see `Library.language`; `missed`: what it had to go without."""
 
     question: str
     text: str
@@ -31,17 +39,20 @@ class Found:
     sections: tuple[Ranked, ...]
     material: Material
     language: str = ""
+    missed: tuple[str, ...] = ()
 
 
 @dataclass
 class Retriever:
     """Retrieves from a library, which is lent for one question at a time. What a model or a
-    reranker cannot do is told to `warn`, and is done without it."""
+    reranker cannot do, or not within `patience` seconds, is told to `warn`, and is done
+    without it."""
 
     library: Lender
     expander: Expander = field(default_factory=KeywordQueries)
     reranker: Reranker = field(default_factory=NoReranker)
     warn: Callable[[str], None] = lambda message: None
+    patience: float | None = None
 
     async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Found:
         """What fits a question. kind: a type of material that is asked for, as a keyword in
@@ -54,26 +65,45 @@ class Retriever:
         material, language = await library.material(), library.language
         asked = understand(question, list(material.kinds))
         kind = known_kind(kind, material) or asked.type
-        queries = await self._expand(asked.text, language, earlier)
-        found = await library.search(queries, HITS, kind, only=bool(kind))
+        missed: list[str] = []
+        queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)
+        queries = queries or await KeywordQueries().expand(asked.text, language, earlier)
+        found = await self._search(library, queries, kind, missed)
         best = fuse(found, material)
-        best = [*await self._rerank(asked.text, best[:RERANKED]), *best[RERANKED:]]
+        order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
+        best = [*(order or best[:RERANKED]), *best[RERANKED:]]
         sections = rank_sections(found, material, best)
-        return Found(question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material, language)
+        return Found(
+            question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material, language, tuple(missed)
+        )
 
-    async def _expand(self, question: str, language: str, earlier: Sequence[str]) -> list[str]:
+    async def _search(
+        self, library: Library, queries: Sequence[str], kind: str, missed: list[str]
+    ) -> list[list[Passage]]:
+        """Search by meaning and words, or by words alone where the embedding model fails and the
+        collection has them."""
         try:
-            return await self.expander.expand(question, language, earlier)
+            return await library.search(queries, HITS, kind, only=bool(kind))
         except ModelError as error:
-            self.warn(f"searching by the question alone: {error}")
-            return await KeywordQueries().expand(question, language, earlier)
+            if not library.encoder.has_words:
+                raise
+            self._miss(BY_WORDS, str(error), missed)
+        return await library.search(queries, HITS, kind, only=bool(kind), words=True)
 
-    async def _rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+    async def _helped(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
+        """What a model does for the search; None where it cannot, or has not done it in time."""
         try:
-            return await self.reranker.rerank(question, passages)
+            async with asyncio.timeout(self.patience):
+                return await help_of
+        except TimeoutError:
+            self._miss(without, f"no answer in {self.patience:g} s", missed)
         except ModelError as error:
-            self.warn(f"not reranked: {error}")
-            return list(passages)
+            self._miss(without, str(error), missed)
+        return None
+
+    def _miss(self, without: str, why: str, missed: list[str]) -> None:
+        missed.append(without)
+        self.warn(f"{without}: {why}")
 
 
 class UnknownKind(RetrieveError):

@@ -75,6 +75,7 @@ async def search(library: Library, query: Query, kind: Kind = "", limit: Limit =
         **({"kind": found.kind} if found.kind else {}),
         **_listed("passages", [_shown(passage) for passage in found.passages[:limit]]),
         **({} if found.passages else {"note": f"nothing was found; {kinds_there(material)}"}),
+        **({"missed": list(found.missed)} if found.missed else {}),
     }
 
 

@@ -28,6 +28,7 @@ from ..retrieve.retriever import Found, Retriever, UnknownKind
 from ..retrieve.tools import Tools
 from ..store.refresh import FILES
 from ..store.vector_store import StoreError
+from .log import Say
 from .questions import Question, QuestionLog
 
 WAIT = 10.0  # seconds for an index that another process has (`lmm index` writes to it)
@@ -87,7 +88,7 @@ class Answers:
     project: Project
     models: Models
     library: SharedLibrary
-    log: Callable[[str], None]
+    log: Say
     questions: QuestionLog | None = None
 
     def __post_init__(self) -> None:
@@ -95,8 +96,17 @@ class Answers:
         self._next = 0.0  # when the next question may be looked up
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
-        """Do something with the library; one that another process has is waited for. Raises
-        HTTPException."""
+        """Do something with the library, in the time that there is for it; one that another
+        process has is waited for. Raises HTTPException."""
+        seconds = self.project.serve.search_timeout
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._read(work, wait)
+        except TimeoutError:
+            self.log(f"the index: not read and searched in {seconds:g} s (search_timeout in the section [serve])")
+            raise _unavailable(NOT_NOW) from None
+
+    async def _read(self, work: Callable[[Library], Awaitable[Result]], wait: float) -> Result:
         until = time.monotonic() + wait
         while True:
             try:
@@ -124,7 +134,8 @@ class Answers:
         await self._pace()
 
         async def work(library: Library) -> Looked:
-            talk = conversation(self.project, self.models, library, tools=self._tools)
+            patience = self.project.serve.patience
+            talk = conversation(self.project, self.models, library, tools=self._tools, patience=patience)
             talk.history = list(question.history)
             return Looked(talk, *await talk.look(question.text, question.kind))
 
@@ -157,7 +168,7 @@ class Answers:
             return
         if len(answer.sources) > len(shown):  # a tool has added some
             tell("sources", sources_data(answer.sources, found.kind))
-        tell("done", answer_data(answer))
+        tell("done", answer_data(answer, found.missed))
         self._remember(answer)
 
     def _remember(self, answer: Answer) -> None:
@@ -176,7 +187,7 @@ class Answers:
         """The passages that fit a query best. Raises HTTPException."""
 
         async def work(library: Library) -> Found:
-            return await Retriever(library).retrieve(query, kind)
+            return await Retriever(library, warn=self.log).retrieve(query, kind)
 
         found = await self.read(work)
         hits = [hit_data(passage, found.kind) for passage in found.passages[:limit]]
@@ -237,12 +248,12 @@ def hit_data(hit: Source | Passage, kind: str) -> dict[str, Any]:
     return {**_place(hit.titles, hit), "kinds": hit.kinds, "text": _cut(hit.text) if open_text else ""}
 
 
-def answer_data(answer: Answer) -> dict[str, Any]:
-    """How an answer ended."""
+def answer_data(answer: Answer, missed: Sequence[str] = ()) -> dict[str, Any]:
+    """How an answer ended. missed: what looking up went without."""
     return {
         "answered": answer.answered,
         "cited": answer.cited,
-        "notes": answer.notes,
+        "notes": [*missed, *answer.notes],
         "nearest": [_place(ranked.section.titles, ranked.section) for ranked in answer.nearest],
         "kinds": answer.kinds,
         "by": answer.by,

@@ -11,7 +11,7 @@ import ipaddress
 import math
 import socket
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -19,6 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .log import REQUESTS, Say
 from .rates import Rates
 
 CHEAP = 0.1  # questions that a request counts for which asks no model
@@ -64,9 +65,10 @@ def _is_address(name: str) -> bool:
 
 class Frame:
     """The outermost layer: refuses what is not for this server or from a strange site, adds
-    the security headers, and logs each request. paths: those that a log may name."""
+    the security headers, and logs each request (of many of a kind, the first). paths: those that
+    a log may name."""
 
-    def __init__(self, app: ASGIApp, names: Names, paths: Collection[str], log: Callable[[str], None]) -> None:
+    def __init__(self, app: ASGIApp, names: Names, paths: Collection[str], log: Say) -> None:
         self.app, self.names, self.paths, self.log = app, names, paths, log
         framed = " ".join(["'self'", *(origin for origin in names.origins if origin != "null")])
         self.headers = {
@@ -95,7 +97,8 @@ class Frame:
             await (self._refusal(Headers(scope=scope)) or self.app)(scope, receive, marked)
         finally:
             shown = f"{scope['method']} {scope['path']}" if scope["path"] in self.paths else "-"
-            self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {shown} {status or '-'} {_ms(began)} ms")
+            kind = f"{shown} {status or '-'}"
+            self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {kind} {_ms(began)} ms", kind, REQUESTS)
 
     def _refusal(self, headers: Headers) -> Response | None:
         host, origin = headers.get("host", ""), headers.get("origin")

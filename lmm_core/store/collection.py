@@ -19,6 +19,7 @@ from ..models.chat import run
 from .chunks import Chunk
 from .encoding import Encoder, compare_identity
 from .refresh import INDEXES, Changes, write_changes
+from .threads import in_store
 from .vector_store import Point, ScoredPoint, StoreError, VectorStore, Where
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
@@ -81,7 +82,7 @@ async def aquery(
     """The chunks that fit a text best, the best first. A type keyword in it (`*exercise*`,
     any type of the collection between asterisks) puts chunks of that type first. Raises
     StoreError and ModelError."""
-    types = list(await asyncio.to_thread(_types, store, name)) if "*" in text else []
+    types = list(await in_store(_types, store, name)) if "*" in text else []
     asked = understand(text, types)
     return (await aqueries(store, name, encoder, [asked.text], limit, where, asked.type))[0]
 
@@ -98,18 +99,19 @@ async def aqueries(
     limit: int = 6,
     where: Where | None = None,
     kind: str = "",
+    words: bool = False,
 ) -> list[list[ScoredPoint]]:
     """For each text the chunks that fit it best, the best first, those of a type first
-    where one is named. The texts are embedded at once, and searched for at the same time.
-    Raises StoreError and ModelError."""
-    known = await asyncio.to_thread(store.metadata, name)
+    where one is named. The texts are embedded at once, and searched for at the same time;
+    words: by their words alone, see `Encoder.searches`. Raises StoreError and ModelError."""
+    known = await in_store(store.metadata, name)
     if known is None:
         raise StoreError(f"there is no collection {name!r}: lmm index FILES makes it")
     compare_identity(name, known, encoder.identity())
     # reciprocal ranks add up to less than 2; BM25 scores of a text stay far below 1,000
     boost = ("type", kind, 1000.0) if kind else None
-    searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50)
-    found = await asyncio.gather(*(asyncio.to_thread(store.search, name, search) for search in searches))
+    searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, words)
+    found = await asyncio.gather(*(in_store(store.search, name, search) for search in searches))
     return [[_unboosted(point, kind) for point in points] for points in found]
 
 
@@ -144,7 +146,7 @@ async def aquery_grouped(
     for chunk in chunks:
         if group := chunk.payload.get(GROUP):
             best.setdefault(str(group), chunk.score)
-    found = await asyncio.to_thread(store.retrieve, companion, list(best)[:limit])
+    found = await in_store(store.retrieve, companion, list(best)[:limit])
     return [replace(document, score=best[document.id]) for document in found]
 
 

@@ -6,12 +6,14 @@ vectors a collection has for it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from ..models.embedder import Embedder, SparseEncoder
+from ..models.sources import ModelError
 from .vector_store import Search, StoreError, Vector, VectorSpec, Where
 
 CHUNKER = 1  # raised where the same text gives other chunks: what is stored is made again
@@ -112,13 +114,15 @@ def texts_to_encode(encoding: EncodingModel, content: str, annotations: str) -> 
 @dataclass
 class Encoder:
     """Makes vectors of texts, as a collection needs them. `encoding` says what the texts
-    are, where that is known. Raises StoreError where the model that they need is not
+    are, where that is known; patience: seconds that the embedding model has for queries, None
+    for as many as its requests have. Raises StoreError where the model that they need is not
     there."""
 
     model: QdrantEmbeddingModel
     embedder: Embedder | None = None
     sparse: SparseEncoder | None = None
     encoding: EncodingModel | None = None
+    patience: float | None = None
 
     def __post_init__(self) -> None:
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is None:
@@ -128,6 +132,11 @@ class Encoder:
             )
         if self.model in _WITH_SPARSE and self.sparse is None:
             raise StoreError(f"{self.model}: needs a sparse encoder")
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a text can be searched by its words alone, without the embedding model."""
+        return self.model in _WITH_SPARSE
 
     async def dimensions(self) -> int:
         """The length of the dense vectors; 0 where there are none. Raises ModelError."""
@@ -177,12 +186,13 @@ class Encoder:
 
     async def searches(
         self, texts: Sequence[str], limit: int, where: Where | None = None,
-        boost: tuple[str, str, float] | None = None, prefetch: int = 50,
+        boost: tuple[str, str, float] | None = None, prefetch: int = 50, words: bool = False,
     ) -> list[Search]:  # fmt: skip
-        """The queries for several texts, embedded at once. Raises as `search`."""
+        """The queries for several texts, embedded at once; words: by their words alone, where
+        the collection has them. Raises as `search`."""
         made: list[dict[str, Vector]] = [{} for _ in texts]
-        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None:
-            for vectors, dense in zip(made, await self.embedder.embed(list(texts)), strict=True):
+        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None and not words:
+            for vectors, dense in zip(made, await self._embed(self.embedder, texts), strict=True):
                 vectors[DENSE] = [dense] if self.model in _WITH_MULTI else dense
         if self.model in _WITH_SPARSE and self.sparse is not None:
             for vectors, text in zip(made, texts, strict=True):
@@ -190,6 +200,14 @@ class Encoder:
         if not all(made):
             raise StoreError("a collection without vectors (encoding none) cannot be searched by text")
         return [Search(vectors, limit, prefetch, where, boost) for vectors in made]
+
+    async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
+        """The vectors of queries, in the time that there is for them. Raises ModelError."""
+        try:
+            async with asyncio.timeout(self.patience):
+                return await embedder.embed(list(queries))
+        except TimeoutError:
+            raise ModelError(f"{embedder.name}: no answer in {self.patience:g} s") from None
 
 
 def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.logging import ConsoleLogger, Report, as_json, make_logs_printable, one_line, printable, visible
+from lmm_core.logging import ConsoleLogger, Report, as_json, one_line, printable, visible
 from lmm_core.retrieve.cards import Card, cards_to_csv
 from tests.commands import run, write
 
@@ -230,12 +230,16 @@ def test_a_name_makes_no_line_of_its_own(capsys):
     assert capsys.readouterr().err == "a ok: all is well :3: warning: it\n"
 
 
-def test_logs_of_a_server_are_lines(caplog):
+def test_logs_of_a_server_are_entries():
+    """What comes after a line end is indented: it is no entry of its own."""
     import logging
 
-    make_logs_printable("attacked")
-    logging.getLogger("attacked").error("no %s", f"/a\nok: {ESCAPES}")
-    assert "\n" not in caplog.messages[-1] and not STEERS.search(caplog.messages[-1])
+    from lmm_core.serving.log import Log
+
+    said = []
+    with Log(said.append).with_libraries():
+        logging.getLogger("attacked").error("no %s", f"/a\nok: {ESCAPES}")
+    assert "\nok" not in said[0] and not STEERS.search(said[0])
 
 
 def test_what_agents_are_told_is_printable(notes):

@@ -1,0 +1,203 @@
+"""Connections: how many there may be, of whom, and how long they may take.
+
+uvicorn has a time-out for connections that are silent after an answer, none for a request
+that comes byte by byte or an answer that is not read, and no limit of connections that keeps
+below that of open files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from .log import Say
+from .rates import network_of
+
+FULL = b'{"error": "Many are asking just now. Try again in a few seconds."}'
+REFUSAL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
+    b"Connection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(FULL), FULL)
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """most: connections at the same time; one address has a part of them, `share`. asking:
+    seconds until a request has come whole, from when it could come; reading: seconds in which
+    who is sent an answer takes `least` bytes of it, or all."""
+
+    most: int = 1000
+    asking: float = 15.0
+    reading: float = 20.0
+    least: int = 20_000
+
+    @property
+    def share(self) -> int:
+        """Connections of one address."""
+        return max(2, self.most // 4)
+
+
+class Connections:
+    """The open connections of a server. When there are too many, the one that has waited
+    longest for its request makes room: an honest reader's comes at once. proxies: addresses
+    through which many come, so that they may have any number."""
+
+    def __init__(self, limits: Limits, proxies: Sequence[str], log: Say) -> None:
+        self.limits, self.log = limits, log
+        self._proxies = [ip_network(proxy, strict=False) for proxy in proxies]
+        self._of: dict[Connection, str] = {}
+        self._counts: Counter[str] = Counter()
+        self._waiting: dict[Connection, None] = {}  # for a request, the longest first
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def let_in(self, one: Connection, address: str) -> bool:
+        """Count a connection, where there is room or room can be made."""
+        who = self._who(address)
+        if who and self._counts[who] >= self.limits.share and not self._make_room(who):
+            return self._full(f"one address has {self.limits.share} connections")
+        if len(self) >= self.limits.most and not self._make_room():
+            return self._full(f"there are {self.limits.most} connections")
+        self._of[one] = who
+        self._counts[who] += 1
+        return True
+
+    def _full(self, why: str) -> bool:
+        self.log(f"too many at once: {why}, and all are being answered; another one is refused")
+        return False
+
+    def _who(self, address: str) -> str:
+        """Who counts as one; "" for proxies, and where that is not known."""
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return ""
+        return "" if any(parsed in proxy for proxy in self._proxies) else network_of(address)
+
+    def _make_room(self, who: str = "") -> bool:
+        """End the connection that has waited longest, of an address where one is named."""
+        oldest = next((one for one in self._waiting if not who or self._of[one] == who), None)
+        if oldest is None:
+            return False
+        self.log("many connections: those that send no request are closed, the oldest first")
+        self.forget(oldest)
+        oldest.end()
+        return True
+
+    def wait(self, one: Connection, waits: bool) -> None:
+        """Note whether a connection waits for a request, from now on."""
+        if not waits:
+            self._waiting.pop(one, None)
+        elif one in self._of:
+            self._waiting.setdefault(one)
+
+    def forget(self, one: Connection) -> None:
+        """Count a connection no longer."""
+        self._waiting.pop(one, None)
+        if one in self._of:
+            who = self._of.pop(one)
+            self._counts[who] -= 1
+            if not self._counts[who]:
+                del self._counts[who]
+
+
+class Connection(H11Protocol):
+    """A connection that is ended when its request, or who reads the answer, takes too long."""
+
+    def __init__(self, others: Connections, **options: Any) -> None:
+        super().__init__(**options)
+        self._others, self._limits = others, others.limits
+        self._until: asyncio.TimerHandle | None = None  # for a request
+        self._check: asyncio.TimerHandle | None = None  # of an answer that is not taken
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Let it in, or tell it that it is one too many."""
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # so that we are told of whatever is not taken
+        if self._others.let_in(self, self.client[0] if self.client else ""):
+            self._note()
+        else:
+            transport.write(REFUSAL)
+            transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._others.forget(self)
+        self._stop(self._until, self._check)
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Handle what has come."""
+        super().handle_events()
+        self._note()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or for who reads the answer."""
+        super().on_response_complete()
+        self._note()
+
+    def pause_writing(self) -> None:
+        """Watch whether the answer is taken."""
+        super().pause_writing()
+        self._watch()
+        self._note()
+
+    def resume_writing(self) -> None:
+        """It is taken."""
+        super().resume_writing()
+        self._stop(self._check)
+        self._note()
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that a request is none; not in the middle of an answer, where it could not be
+        understood (and h11 would not have it)."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.end()
+
+    def end(self) -> None:
+        """Close it at once, whatever has not been sent."""
+        self.transport.abort()
+
+    def _note(self) -> None:
+        """See whether it waits for a request, and for how long it may."""
+        waits = not (self.transport.is_closing() or self.flow.write_paused or self._is_answered())
+        if not waits:
+            self._stop(self._until)
+            self._until = None
+        elif self._until is None:
+            self._until = self.loop.call_later(self._limits.asking, self.end)
+        self._others.wait(self, waits)
+
+    def _is_answered(self) -> bool:
+        """Whether a request has come whole, and its answer has not been given."""
+        return self.cycle is not None and not (self.cycle.response_complete or self.cycle.more_body)
+
+    def _watch(self) -> None:
+        size = self.transport.get_write_buffer_size()
+        self._stop(self._check)
+        self._check = self.loop.call_later(self._limits.reading, self._end_unless_taken, size)
+
+    def _end_unless_taken(self, size: int) -> None:
+        """End it where so little of what was to be sent has been taken."""
+        if self.transport.get_write_buffer_size() > size - self._limits.least:
+            self.end()
+        else:
+            self._watch()
+
+    @staticmethod
+    def _stop(*timers: asyncio.TimerHandle | None) -> None:
+        for timer in timers:
+            if timer is not None:
+                timer.cancel()

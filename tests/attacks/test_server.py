@@ -1,0 +1,546 @@
+"""Strangers, and helpers that hang, against `lmm serve` without a proxy.
+
+Each attack is held to the same: an honest reader is answered, the log stays short, and what was
+open is closed again.
+"""
+
+import asyncio
+import os
+import re
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+
+import httpx
+import pytest
+from starlette.responses import Response
+
+from lmm_core.retrieve import retriever
+from lmm_core.serving import answers as serving_answers
+from lmm_core.serving.connections import Limits
+from lmm_core.serving.log import EVERY, Log
+from lmm_core.serving.server import room_for
+from lmm_core.store.threads import THREADS, in_store
+from tests.commands import write
+from tests.embedding_server import EmbeddingServer
+from tests.indexing import document, lmm
+from tests.model_server import ModelServer
+from tests.qdrant_server import Fault, QdrantServer
+from tests.serving import ASK, Served, command, events_in, said
+
+FILES = 256  # that the server may have open: less than there are attackers
+ATTACKERS = 320
+SHORT_LOG = 20_000  # characters
+LONG = 15.0  # seconds: far more than is needed, even on a machine that has much to do
+NOTES = document("oak", "birch", header="title: Trees\ndocid: trees")
+HONEST = {"X-Forwarded-For": "192.0.2.7"}  # not the attackers' address
+HEAD = b"Host: localhost\r\n"
+SLOW_HEAD = b"POST /ask HTTP/1.1\r\nHost: loc"
+SLOW_BODY = b"POST /ask HTTP/1.1\r\n" + HEAD + b"Content-Length: 100\r\n\r\n{"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("course")
+    write(folder / "config.toml", "")
+    write(folder / "trees.md", NOTES)
+    lmm(f"index {folder} -q")
+    return folder
+
+
+def until(is_so, seconds=LONG):
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, "it is not so in time"
+        time.sleep(0.02)
+
+
+def honest(port):
+    """An honest reader's answer, over a connection of its own."""
+    response = httpx.post(f"http://127.0.0.1:{port}/ask", json=ASK, headers=HONEST, timeout=LONG)
+    assert response.status_code == 200, response.text
+    events = events_in(response.text)
+    assert events[-1][0] == "done"
+    return events
+
+
+def connect(port, data=b""):
+    """A connection of an attacker, who has sent something."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=LONG)
+    with suppress(OSError):
+        connection.sendall(data)
+    return connection
+
+
+@contextmanager
+def attacked(port, data, count=ATTACKERS):
+    """So many connections that are held open."""
+    held = [connect(port, data) for _ in range(count)]
+    try:
+        yield held
+    finally:
+        for connection in held:
+            connection.close()
+
+
+def is_ended(connection):
+    """Whether the server has closed a connection. (What it has sent is read.)"""
+    connection.setblocking(False)
+    try:
+        while connection.recv(1 << 16):
+            pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def open_files(process):
+    return len(os.listdir(f"/proc/{process.pid}/fd"))
+
+
+@contextmanager
+def process_of(course, files=FILES):
+    """A server that may open few files; what it says is read as it comes."""
+    with command(course, files=files) as (process, port):
+        reading = threading.Thread(target=process.said.extend, args=(process.stderr,), daemon=True)
+        reading.start()
+        yield process, port
+        process.terminate()
+        process.wait(30)
+        reading.join(LONG)
+
+
+# Connections
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the open files of a process")
+@pytest.mark.parametrize(
+    "data",
+    [b"", SLOW_HEAD, SLOW_BODY, b"GET /nothing HTTP/1.1\r\n" + HEAD + b"\r\n"],
+    ids=["silent", "slow head", "slow body", "idle"],
+)
+def test_more_connections_than_there_are_files(course, data):
+    with process_of(course) as (process, port):
+        honest(port)
+        before = open_files(process)
+        with attacked(port, data):
+            for _ in range(3):
+                assert said(honest(port))
+            assert open_files(process) < FILES - 50
+        until(lambda: open_files(process) <= before + 2)
+        honest(port)
+    log = "".join(process.said)
+    assert len(log) < SHORT_LOG and "Traceback" not in log
+    assert "warning: 66 connections at the same time, not 1,000: more open files are needed (ulimit -n)" in log
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the open files of a process")
+def test_where_even_the_fewest_connections_are_too_many_the_log_stays_short(course):
+    """With so few files, `accept` itself fails: asyncio says so for each that waits in the queue."""
+    with process_of(course, files=28) as (process, port):
+        before = open_files(process)
+        with attacked(port, SLOW_BODY):
+            time.sleep(3)
+            assert process.poll() is None
+        until(lambda: open_files(process) <= before + 2)
+        until(lambda: httpx.get(f"http://127.0.0.1:{port}/", timeout=LONG).status_code == 200)
+    log = "".join(process.said)
+    assert "Too many open files" in log
+    assert len(log) < SHORT_LOG and "Traceback" not in log
+
+
+def test_one_address_has_a_part_of_the_connections(course):
+    """Those of others are not closed for it; a proxy's are not counted."""
+    limits = Limits(most=40)
+    with Served(course, limits=limits, proxies=("192.0.2.1",)) as served, attacked(served.port, SLOW_HEAD, 100):
+        until(lambda: len(served.server.server_state.connections) <= limits.share)
+        assert said(honest(served.port))
+    with Served(course, limits=limits) as served, attacked(served.port, SLOW_HEAD, 38):
+        until(lambda: len(served.server.server_state.connections) == 38)
+
+
+def test_where_all_are_being_answered_another_one_is_told_to_come_again(course, monkeypatch):
+    """None of them is closed for it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
+    released = threading.Event()
+    with ModelServer(reply="Yes [1].") as model, Served(course, limits=Limits(most=4)) as served:
+        model.answer = hanging(model.answer, released)
+        monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(honest, served.port) for _ in range(4)]
+            until(lambda: model.at_once == 4)
+            refused = httpx.get(f"http://127.0.0.1:{served.port}/health", timeout=LONG)
+            released.set()
+            assert [said(one.result()) for one in asked] == ["Yes [1]."] * 4
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5") and refused.json()["error"]
+        assert served.client.get("/health").status_code == 200
+
+
+# Time
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"GET /health HTTP/1.1\r\nX-Slow: ",
+        SLOW_BODY,
+        SLOW_BODY.replace(b"/ask", b"/health"),
+        SLOW_BODY.replace(b"localhost", b"evil.example"),
+        b"POST /ask HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\nfff\r\n",
+        b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\nGET /health",
+    ],
+    ids=["silent", "head", "body", "body that is not wanted", "body of a stranger", "chunk", "second head"],
+)
+def test_a_request_that_comes_byte_by_byte_is_ended(course, data):
+    with Served(course, limits=Limits(asking=0.5)) as served:
+        connection = connect(served.port, data)
+        began, ended = time.monotonic(), False
+        while not (ended := is_ended(connection)) and time.monotonic() < began + LONG:
+            time.sleep(0.05)
+            with suppress(OSError):
+                connection.send(b"x")
+        assert ended
+        until(lambda: not served.server.server_state.connections)
+        assert said(honest(served.port))
+
+
+def test_a_request_that_takes_a_moment_is_answered(course):
+    """As does a second one on the same connection: the time begins anew."""
+    with Served(course, limits=Limits(asking=5.0)) as served:
+        connection = connect(served.port)
+        for _ in range(2):
+            for part in (b"GET /health HT", b"TP/1.1\r\nHost: loc", b"alhost\r\n\r\n"):
+                connection.sendall(part)
+                time.sleep(0.1)
+            connection.settimeout(LONG)
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
+
+
+BIG = {"/big": Response(b"x" * 50_000_000)}
+ASK_BIG = b"GET /big HTTP/1.1\r\n" + HEAD + b"\r\n"
+
+
+@pytest.mark.parametrize("close", [b"", b"Connection: close\r\n"])
+def test_an_answer_that_is_not_read_is_ended(course, close):
+    data = ASK_BIG.replace(HEAD, HEAD + close)
+    with Served(course, page=BIG, limits=Limits(reading=0.5)) as served, attacked(served.port, data, 5):
+        assert said(honest(served.port))
+        until(lambda: not served.server.server_state.connections)
+
+
+def test_who_reads_slowly_gets_the_whole_answer(course):
+    with Served(course, page=BIG, limits=Limits(asking=0.3, reading=1.0)) as served:
+        connection = connect(served.port, ASK_BIG.replace(HEAD, HEAD + b"Connection: close\r\n"))
+        read = 0
+        while part := connection.recv(1 << 20):
+            read += len(part)
+            time.sleep(0.02)
+        assert read > 50_000_000
+
+
+# Nonsense
+
+NONSENSE = {
+    "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x00",
+    "version": b"GET / HTTP/9.9\r\n\r\n",
+    "no host": b"GET /health HTTP/1.1\r\n\r\n",
+    "a header that is too long": b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
+    "a path that is too long": b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n",
+    "many headers": b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000 + b"\r\n",
+    "escapes": b"GET /\x1b]0;title\x07\x1b[2J HTTP/1.1\r\n" + HEAD + b"\r\n",
+    "escapes, encoded": b"GET /%1b%5d0;title%07%0a2026-01-01T00:00:00%20forged HTTP/1.1\r\n" + HEAD + b"\r\n",
+    "NULs": b"GET /health\x00 HTTP/1.1\r\nHost: \x00\r\n\r\n",
+    "lines in a header": b"GET /health HTTP/1.1\r\nHost: localhost\nX: \x1b[2Jforged\r\n\r\n",
+    "two lengths": b"POST /ask HTTP/1.1\r\n" + HEAD + b"Content-Length: 1\r\nContent-Length: 5\r\n\r\n{}",
+    "length and chunks": b"POST /ask HTTP/1.1\r\n"
+    + HEAD
+    + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a length below 0": b"POST /ask HTTP/1.1\r\n" + HEAD + b"Content-Length: -1\r\n\r\n",
+    "no chunks": b"POST /ask HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\nZZZ\r\n",
+    "no chunks, and no one who wants them": b"POST /health HTTP/1.1\r\n"
+    + HEAD
+    + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nZZZ\r\n",
+    "something after the answer": b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\n\x00\x01\x02 garbage\r\n\r\n",
+    "many at once": (b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\n") * 200,
+    "another protocol": b"GET / HTTP/1.1\r\n"
+    + HEAD
+    + b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_is_refused_and_told_once(course, name):
+    with Served(course, limits=Limits(asking=2.0)) as served:
+        for _ in range(40):
+            with connect(served.port, NONSENSE[name]) as connection, suppress(OSError):
+                connection.recv(1 << 16)
+            late = connect(served.port, NONSENSE[name][:-7])
+            time.sleep(0.002)  # the rest comes when the beginning has been looked at
+            with late, suppress(OSError):
+                late.sendall(NONSENSE[name][-7:])
+        assert said(honest(served.port))
+        until(lambda: not served.server.server_state.tasks)
+    log = "\n".join(served.log)
+    assert "Traceback" not in log and "\x1b" not in log and "\nforged" not in log and "title" not in log
+    assert len(log) < 10_000
+
+
+# The log
+
+
+def test_what_anybody_can_cause_is_said_so_often_a_minute():
+    said, now = [], 0.0
+    log = Log(said.append, lambda: now)
+    for at in range(1204):
+        log(f"the model: error {at}")
+    for at in range(7):
+        log(f"12:00 GET / 200 {at} ms", "GET / 200", 5)
+    assert said == ["the model: error 0", *(f"12:00 GET / 200 {at} ms" for at in range(5))]
+    now = EVERY
+    log("something else")
+    assert said[6:] == [
+        "the model: error 0 … and 1,203 more like this in the last minute",
+        "GET / 200 … and 2 more like this in the last minute",
+        "something else",
+    ]
+    log("the model: error 9")
+    assert said[9:] == ["the model: error 9"]
+
+
+def test_no_text_in_the_log_can_look_like_another_entry():
+    said = []
+    Log(said.append)("the model: no\x1b[2J\r\n2026-01-01T00:00:00 POST /ask 200 1 ms")
+    assert said == ["the model: no[2J\n    2026-01-01T00:00:00 POST /ask 200 1 ms"]
+
+
+def test_a_mistake_of_ours_is_told_with_its_place_once(course, monkeypatch):
+    async def fail(*_):
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setattr(serving_answers.Answers, "health", fail)
+    with Served(course) as served:
+        address = f"http://127.0.0.1:{served.port}/health"
+        assert {httpx.get(address, timeout=LONG).status_code for _ in range(20)} == {500}
+    told = [line for line in served.log if "Traceback" in line]
+    assert len(told) == 1 and "test_server.py" in told[0] and "a mistake of ours" in told[0]
+    assert any("and 19 more like this" in line for line in served.log)
+
+
+# Helpers that hang
+
+
+def hanging(answer, released):
+    """A far end that answers when it is released."""
+
+    def late(*asked):
+        released.wait(4 * LONG)
+        return answer(*asked)
+
+    return late
+
+
+@pytest.fixture
+def released():
+    """Ends the waiting of far ends that hang, at the latest when the test is over."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def far_end(monkeypatch):
+    """Makes a server the one that models are asked at."""
+
+    def use(server):
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
+    return use
+
+
+def test_a_model_that_gives_no_queries_in_time_is_done_without(course, far_end, released):
+    with ModelServer(reply="The oak [1].") as model, Served(course, search_timeout=8.0) as served:
+        far_end(model)
+        answer = model.answer
+
+        def late(body, key):
+            if "`queries`" in body["messages"][0]["content"]:
+                released.wait(4 * LONG)
+            return answer(body, key)
+
+        model.answer = late
+        events = honest(served.port)
+    assert said(events) == "The oak [1]."
+    assert events[-1][1]["notes"] == [retriever.BY_QUESTION]
+    assert f"{retriever.BY_QUESTION}: no answer in 2 s" in served.log
+
+
+def test_a_reranker_that_hangs_is_done_without(course, tmp_path, monkeypatch, released):
+    with ModelServer() as server:
+        server.answer = hanging(server.answer, released)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
+        monkeypatch.setenv("LMM_ASK__RERANK", "openai/reranker")
+        with Served(course, search_timeout=4.0, idle_timeout=0.5) as served:
+            events = events_in(served.client.post("/ask", json=ASK).text)
+    assert [name for name, _ in events] == ["sources", "error"]  # the model hangs, too
+    assert f"{retriever.NOT_RERANKED}: no answer in 1 s" in served.log
+
+
+@pytest.mark.parametrize("encoding", ["hybrid", "content"])
+def test_an_embedder_that_hangs(encoding, tmp_path, far_end, monkeypatch, released):
+    """Where the index has the words, they are searched for; else it is said that no model can be asked."""
+    write("config.toml", f"[embeddings]\nencoding = '{encoding}'\ndense_model = 'openai/embedder'\n")
+    write("trees.md", NOTES)
+    with EmbeddingServer() as server:
+        far_end(server)
+        lmm("index . -q")
+        server.answer = hanging(server.answer, released)
+        monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
+        monkeypatch.setenv("LMM_MODEL_MAJOR", "extractive/default")
+        with Served(tmp_path, search_timeout=4.0) as served:
+            response = served.client.post("/ask", json=ASK)
+            found = served.client.get("/search", params={"q": "oak"})
+    log = "\n".join(served.log)
+    assert "openai/embedder: no answer in 1 s" in log
+    if encoding == "hybrid":
+        events = events_in(response.text)
+        assert "the oak is explained" in said(events) and retriever.BY_WORDS in events[-1][1]["notes"]
+        assert found.json()["hits"][0]["anchor"] == "about-oak"
+    else:
+        assert (response.status_code, response.json()["error"]) == (503, serving_answers.NO_MODEL)
+        assert (found.status_code, found.json()["error"]) == (503, serving_answers.NO_MODEL)
+
+
+def test_a_store_that_hangs(tmp_path, monkeypatch):
+    """Many ask at once: each is told in time to come again, and what needs no store is there."""
+    with QdrantServer() as qdrant:
+        write("config.toml", f"[storage]\nurl = '{qdrant.url}'\n[database]\ncollection_name = 'chunks'\n")
+        write("trees.md", NOTES)
+        lmm("index . -q")
+        page = {"/page": Response("here")}
+        with Served(tmp_path, page=page, search_timeout=1.0, rate=1000) as served:
+            assert said(served.events())
+            hang = Fault(times=100_000, delay=4.0)
+            qdrant.faults.append(hang)
+            with ThreadPoolExecutor(3 * THREADS) as pool:
+                asked = [pool.submit(served.client.post, "/ask", json=ASK, timeout=60) for _ in range(3 * THREADS)]
+                assert served.client.get("/page").text == "here"
+                answers = [one.result() for one in asked]
+            assert {answer.status_code for answer in answers} <= {503, 429}
+            assert {answer.headers["Retry-After"] for answer in answers} <= {"5", "2"}
+            assert 503 in {answer.status_code for answer in answers}
+            qdrant.faults.clear()
+            until(lambda: served.client.post("/ask", json=ASK).status_code == 200, 4 * LONG)
+    assert any("search_timeout" in line for line in served.log)
+    assert len("\n".join(served.log)) < SHORT_LOG
+
+
+def test_calls_of_a_store_that_hang_keep_no_other_work_waiting():
+    """A look-up of an address, say, which Python does in a thread as well."""
+    released = threading.Event()
+
+    async def work():
+        hung = [asyncio.create_task(in_store(released.wait, LONG)) for _ in range(5 * THREADS)]
+        await asyncio.sleep(0.1)
+        async with asyncio.timeout(LONG):
+            assert await asyncio.to_thread(lambda: "done") == "done"
+            for task in hung[THREADS:]:
+                task.cancel()
+            released.set()
+            assert await in_store(lambda: "next") == "next"
+        return await asyncio.gather(*hung, return_exceptions=True)
+
+    ended = asyncio.run(work())
+    assert ended[:THREADS] == [True] * THREADS
+    assert all(isinstance(one, asyncio.CancelledError) for one in ended[THREADS:])
+
+
+def test_lookups_that_hang_give_their_places_back(course, far_end, released):
+    with ModelServer(reply="Yes [1].") as model:
+        far_end(model)
+        answer, model.answer = model.answer, hanging(model.answer, released)
+        with Served(course, concurrency=2, search_timeout=1.0, timeout=1.5, rate=1000) as served:
+            with ThreadPoolExecutor(6) as pool:
+                asked = list(pool.map(lambda at: served.client.post("/ask", json=ASK), range(6)))
+            assert all(one.status_code in (429, 503) or "event: error" in one.text for one in asked)
+            assert all("Retry-After" in one.headers for one in asked if one.status_code != 200)
+            released.set()
+            model.answer = answer
+            until(lambda: "event: done" in served.client.post("/ask", json=ASK).text)
+
+
+# Neighbours
+
+
+def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, monkeypatch, released):
+    monkeypatch.setattr("lmm_core.ask.PATIENCE", 0.5)
+    monkeypatch.setattr("lmm_core.ask.conversation.__defaults__", (True, None, 0.5))
+    monkeypatch.chdir(course)
+    with ModelServer(reply="The oak [1].") as model:
+        far_end(model)
+        answer = model.answer
+
+        def late(body, key):
+            if "`queries`" in body["messages"][0]["content"]:
+                released.wait(4 * LONG)
+            return answer(body, key)
+
+        model.answer = late
+        out, told = lmm("ask 'What is the oak?'")
+    assert "The oak [1]." in out
+    assert re.search(rf"warning: {retriever.BY_QUESTION}: no answer in 0.5 s", told)
+
+
+def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
+    """`lmm mcp --http`: a connection that sends no request is ended there, too."""
+    pytest.importorskip("mcp")
+    from lmm_core.ask import SharedLibrary
+    from lmm_core.mcp_server import serve_http
+    from lmm_core.model_pool import Models
+    from lmm_core.project import load_project
+    from lmm_core.retrieve.tools import Tools
+    from lmm_core.serving import connections
+
+    monkeypatch.setattr(connections.Limits, "__init__", lambda self, most: _set(self, most))
+    told = []
+
+    async def work():
+        tools = Tools(SharedLibrary(load_project(course / "-"), Models()))
+        serving = asyncio.create_task(serve_http(tools, "127.0.0.1", 0, told.append))
+        while not told:
+            await asyncio.sleep(0.02)
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(re.search(r":(\d+)/", told[0])[1]))
+        writer.write(b"POST /mcp HTTP/1.1\r\nHost: ")
+        async with asyncio.timeout(LONG):
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+        writer.close()
+        serving.cancel()
+        await asyncio.wait([serving])
+
+    def _set(self, most):
+        for name, value in {"most": most, "asking": 0.3, "reading": 1.0, "least": 1}.items():
+            object.__setattr__(self, name, value)
+
+    asyncio.run(work())
+
+
+def test_few_files_make_few_connections():
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (300, hard))
+        assert room_for(1000, 50) == 1000 or hard < 2000
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 300
+        assert room_for(10, 50) == 16
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,0 +1,95 @@
+"""What the tests of `lmm serve` share: a server in a thread, or in a process of its own."""
+
+import json
+import os
+import re
+import resource
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import httpx
+
+from lmm_core.ask import SharedLibrary
+from lmm_core.project import ServeOptions, load_project
+from lmm_core.serving.answers import Answers, ServedModels
+from lmm_core.serving.app import make_app
+from lmm_core.serving.guard import Names
+from lmm_core.serving.log import Log
+from lmm_core.serving.questions import QuestionLog
+from lmm_core.serving.server import make_server
+
+EXERCISE = (
+    "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden? Solution: count, and get eighty.\n:::\n"
+)
+ASK = {"question": "How is the oak explained?"}
+
+
+class Served:
+    """A server in a thread: `client` asks it, `log` is what it has said."""
+
+    def __init__(self, folder, token="", questions=None, page=None, limits=None, **options):
+        project = load_project(folder / "-")
+        project = replace(project, serve=ServeOptions(**options))
+        self.log = []
+        self.say, self.limits = Log(self.log.append), limits
+        models = ServedModels("", project.serve.concurrency, self.say)
+        log = QuestionLog(questions) if questions else None
+        library = SharedLibrary(project, models, project.serve.patience)
+        answers = Answers(project, models, library, self.say, log)
+        names = Names.of("127.0.0.1", project.serve.hosts, project.serve.origins)
+        self.app, self.proxies = make_app(answers, names, token, page or {}), project.serve.proxies
+
+    def __enter__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.server = make_server(self.app, self.proxies, self.say, self.limits)
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+        self.thread.start()
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=20)
+        return self
+
+    def __exit__(self, *error):
+        self.client.close()
+        self.server.should_exit = True
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+
+    def events(self, question=ASK, **options):
+        """The events of an answer, and their data."""
+        response = self.client.post("/ask", json=question, **options)
+        assert response.status_code == 200, response.text
+        return events_in(response.text)
+
+
+def events_in(text):
+    found = re.findall(r"event: (\w+)\ndata: (.*)\n\n", text)
+    return [(name, json.loads(data)) for name, data in found]
+
+
+def said(events):
+    return "".join(data["text"] for name, data in events if name == "part")
+
+
+@contextmanager
+def command(folder, *options, files=None):
+    """The command, in a process of its own; its port. files: how many it may have open."""
+    limit = None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files))
+    process = subprocess.Popen([sys.executable, "-m", "lmm_core", "serve", "--port", "0", *options], cwd=folder,
+                               stderr=subprocess.PIPE, text=True, env=dict(os.environ), preexec_fn=limit)  # fmt: skip
+    try:
+        process.said = []
+        for line in process.stderr:
+            process.said.append(line)
+            if found := re.search(r"at http://127\.0\.0\.1:(\d+)/", line):
+                yield process, int(found[1])
+                return
+        raise AssertionError(f"ended with {process.wait()}")
+    finally:
+        process.kill()
+        process.wait(10)
+        process.stderr.close()
