@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..files.outputs import OutputError, check_output
-from ..files.writing import is_stream
+from ..files.writing import STANDARD_OUTPUT, is_stream
 from ..logging import ListLogger, LoggerBase, Report, as_json, one_line, put, say, visible
 from ..markdown.blocks import MarkdownError, serialize_blocks
 from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
@@ -128,7 +128,7 @@ def output_option(*names: str, shown: str, folder: bool = False) -> Callable[[Co
 
 
 def _standard_output(_context: click.Context, _option: click.Parameter, value: Path | None) -> Path | None:
-    return Path("/dev/stdout") if value == Path("-") else value
+    return Path(STANDARD_OUTPUT) if value == Path("-") else value
 
 
 def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str], **rules: Any) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..files.gitignore import Ignored, read_rules, rules_above
+from ..files.recovery import torn_problem
 from ..files.walk import SUFFIXES, UNMERGED, Choice, Entry, Link, Skipped, because, shown_name, walk
 
 MIB = 2**20
@@ -114,9 +115,10 @@ def read(found: Found) -> str | Skipped:
     try:
         with found.path.open("rb") as file:
             data = file.read(LARGEST + 1)
+        torn = torn_problem(found.path, data)
     except OSError as error:
         return Skipped(found.doc_path, because(error))
-    if reason := _size_problem(len(data)):
+    if reason := torn or _size_problem(len(data)):
         return Skipped(found.doc_path, reason)
     try:
         text = data.decode("utf-8-sig")

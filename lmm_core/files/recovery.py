@@ -16,6 +16,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,19 @@ def torn_by(path: Path, data: bytes) -> Record | None:
     whole, or nothing is known of it. Raises OSError."""
     record = find_record(path)
     return record if record is not None and record.explains(data, path.stat().st_mtime_ns) else None
+
+
+def torn_problem(path: Path, data: bytes) -> str:
+    """Return what is said of a file with this content where it is torn, "" where it is not.
+    Raises OSError."""
+    record = torn_by(path, data)
+    if record is None:
+        return ""
+    return (
+        f"torn: pandoc was ended while it wrote this file, which holds {len(data):,} of {len(record.wanted):,} bytes; "
+        f"write the whole text back with: lmm recover {shlex.quote(str(path))} "
+        "(or, if you have cut it yourself: lmm recover --keep FILE)"
+    )
 
 
 def forget(record: Record) -> None:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _LEFTOVER = re.compile(r"\..{1,40}\.lmm-[0-9a-f]{16}\.tmp", re.S)
+STANDARD_OUTPUT = "/dev/stdout"  # on Windows, too, where there is no such file
 _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -24,6 +25,9 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
     it (a device or a pipe is written to). Permissions stay; where `path` is a link, its
     target is written. check: called last, and may raise to keep the file. Raises OSError."""
     target = Path(os.path.realpath(path))
+    if path.as_posix() == STANDARD_OUTPUT:
+        _write_to_standard_output(data)
+        return
     if is_stream(path):
         with path.open("ab") as stream:
             stream.write(data)
@@ -34,6 +38,14 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
         replace_file(target, data, check)
     except OSError as error:  # which would name a file that nobody knows
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write_to_standard_output(data: bytes) -> None:
+    """Write where the process writes: opened by its name, a file that the output is redirected
+    to would be written to at a place of its own, and the one would go over the other."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
 
 
 def is_stream(path: Path) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files.recovery import torn_by
+from ..files.recovery import torn_problem
 from ..files.walk import SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
 from ..files.writing import write_file
 from ..logging import LoggerBase, in_file
@@ -42,12 +41,8 @@ def load_markdown(path: Path) -> MarkdownFile:
     not UTF-8, and TornError where pandoc was ended while it wrote the file."""
     place = _place(path)
     data = path.read_bytes()
-    if record := torn_by(path, data):
-        raise TornError(
-            f"{path}: torn: pandoc was ended while it wrote this file, which holds {len(data):,} of "
-            f"{len(record.wanted):,} bytes; write the whole text back with: lmm recover {shlex.quote(str(path))} "
-            "(or, if you have cut it yourself: lmm recover --keep FILE)"
-        )
+    if problem := torn_problem(path, data):
+        raise TornError(f"{path}: {problem}")
     try:
         return MarkdownFile(path, data.decode("utf-8"), data, place)
     except UnicodeDecodeError as error:

@@ -56,8 +56,7 @@ class Outside:
                 with connection:
                     connection.settimeout(5)
                     head = connection.recv(65536).decode("latin-1")
-                    if "events.data.microsoft.com" not in head:  # onnxruntime's own, some time after it is imported
-                        self.seen.append(head)
+                    self.seen.append(head)
                     connection.sendall(b"HTTP/1.1 502 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
     def __exit__(self, *error):

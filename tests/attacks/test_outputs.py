@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import subprocess
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.markdown_files import markdown_knit, markdown_scan
-from tests.commands import write
+from tests.commands import text, write
 
 NOTES = "---\ntitle: T\n---\n\n# Means\n\n::: exercise\nWhat is a mean?\n:::\n\nA mean is a sum by a count.\n"
 QUESTIONS = "question,section\nWhat is a mean?,Means\n"
@@ -27,6 +28,7 @@ PATHS = {
     "lmm llmd chat document": INPUT, "lmm llmd apply document": INPUT, "lmm llmd check document": INPUT,
     "lmm llmd sync document": INPUT, "lmm llmd undo document": INPUT, "lmm llmd new files": INPUT,
     "lmm quarto check folder": INPUT, "lmm config show path": INPUT, "lmm md-index root": INPUT,
+    "lmm recover file": INPUT,  # what it writes back is the file's own text
     # folders in which a command makes files of its own, and leaves all others as they are
     "lmm quarto init folder": "folder", "lmm config init folder": "folder",
     "lmm md-index db_root": "folder", "lmm md-search db_root": "folder",
@@ -259,3 +261,11 @@ def test_python_functions_write_over_no_other_source(capsys):
         assert markdown_knit("notes.md", save_to="out.md")
     assert markdown_scan("notes.md", save_to="notes.md")
     assert "~docid" in Path("notes.md").read_text()
+
+
+def test_standard_output_that_is_a_file_is_written_on():
+    """`-` is where the process writes: what the shell writes before and after stays."""
+    write("notes.md", "# A\n\nText.\n")
+    done = subprocess.run(["sh", "-c", "(echo first; lmm knit -o - notes.md; echo last) > all.txt"], check=False)
+    assert done.returncode == 0
+    assert text("all.txt") == "first\n# A\n\nText.\nlast\n"
