@@ -208,7 +208,10 @@ def test_json_is_equal_and_safe(notes):
 @pytest.mark.parametrize("name", ["lmm-rag", "lmm-chat", "lmm-knit", "lmm-index"])
 def test_no_filter_steers_the_terminal(notes, pandoc, name):
     write("x.md", NOTES)
-    for line in (f"pandoc -F {name} x.md -t markdown -o y.md", f"pandoc -F {name} x.md -M lmm-spelling=a\x1b[2J -o y.html"):
+    for line in (
+        f"pandoc -F {name} x.md -t markdown -o y.md",
+        f"pandoc -F {name} x.md -M lmm-spelling=a\x1b[2J -o y.html",
+    ):
         done = run(line, pandoc)
         told = "".join(one for one in done.stderr.decode("utf-8").splitlines(True) if one.startswith("lmm"))
         assert not STEERS.search(told), told
