@@ -118,7 +118,7 @@ async def check_refresh(client, folder):
 def test_over_standard_input_and_output(notes):
     async def work():
         async with stdio(notes) as client:
-            assert "trees (Trees)" in client.instructions and "exercise" in client.instructions
+            assert '"trees" ("Trees")' in client.instructions and "exercise" in client.instructions
             await check_tools(client)
             await check_refresh(client, notes)
 
@@ -140,7 +140,7 @@ def test_an_interrupt_ends_it(notes):
 def test_over_http(notes):
     async def work():
         async with serving(notes) as address, Client(address) as client:
-            assert "trees (Trees)" in client.instructions
+            assert '"trees" ("Trees")' in client.instructions
             await check_tools(client)
             await check_refresh(client, notes)
             async with Client(address, mode="legacy") as other:

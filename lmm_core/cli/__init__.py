@@ -85,7 +85,9 @@ def main() -> None:
     """The command `lmm`. What a terminal's or pipe's encoding has no sign for is shown as `?`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            # ASCII is what Python takes a terminal for that has not said what it is: UTF-8, today
+            ascii_alone = stream.encoding.lower() in ("ascii", "us-ascii", "ansi_x3.4-1968")
+            stream.reconfigure(encoding="utf-8" if ascii_alone else stream.encoding, errors="replace")
     if sys.platform == "win32":  # its old consoles show styles as signs otherwise
         import_module("colorama").just_fix_windows_console()
     try:

@@ -40,7 +40,9 @@ class Counted(str):
 
 
 @pytest.mark.parametrize("form", ["key{}: value {}\n", "key{}:\n- {}\n", "? key{}\n: {}\n"])
-def test_finding_the_lines_of_keys_goes_over_the_text_a_few_times(form):
+def test_finding_the_lines_of_keys_goes_over_the_text_a_few_times(form, monkeypatch):
+    compose = metadata.yaml.compose
+    monkeypatch.setattr(metadata.yaml, "compose", lambda text, **options: compose(text[:], **options))
     body = Counted(keys(2_000, form))
     Counted.gone_over = 0
     assert len(key_spans(body)) == 2_000

@@ -341,7 +341,7 @@ def test_the_greeting_names_documents_and_types(notes):
             return await tools.greeting()
 
     said = run(greet())
-    assert "linear (Linear models); trees (Trees)" in said
+    assert '"linear" ("Linear models"); "trees" ("Trees")' in said
     assert "Types of material in the collection: exercise." in said
 
 
