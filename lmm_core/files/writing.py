@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ..logging import put
+
 _LEFTOVER = re.compile(r"\..{1,40}\.lmm-[0-9a-f]{16}\.tmp", re.S)
 STANDARD_OUTPUT = "/dev/stdout"  # on Windows, too, where there is no such file
 _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -43,6 +45,9 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
 def _write_to_standard_output(data: bytes) -> None:
     """Write where the process writes: opened by its name, a file that the output is redirected
     to would be written to at a place of its own, and the one would go over the other."""
+    if sys.stdout.isatty():
+        put(data.decode("utf-8", "replace"))
+        return
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.flush()

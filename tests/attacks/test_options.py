@@ -138,7 +138,8 @@ def test_the_person_may_say_everything(option, pandoc):
         write("own.yaml", f"metadata: {{lmm-{option}: '{value}'}}\n")
         filters = "-F lmm-pass" if option == "pass" else "-F lmm-rag" if option in ("save", "model") else "-F lmm-knit"
         said = "--defaults own.yaml" if defaults else f"-M lmm-{option}={value}"
-        done = run(f"pandoc {filters} {said} {'' if option == 'source' else 'notes.md'} -t html", pandoc,
+        target = "markdown" if option == "pass" else "html"
+        done = run(f"pandoc {filters} {said} {'' if option == 'source' else 'notes.md'} -t {target}", pandoc,
                    stdin=text("outside.md") if option == "source" else None)  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert b"has no effect" not in done.stderr

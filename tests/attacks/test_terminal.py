@@ -87,6 +87,7 @@ LINES = {
     "scan": ["scan .", "scan {name} nowhere\x1b[2J"],
     "rag": ["rag . --dry-run", "rag . --check", "rag {name}"],
     "pass": ["pass no\x1b[2Jmodule:f ."],
+    "recover": ["recover {name}", "recover no\x1b[2J"],
     "chat": ["chat .", "chat . --model x\x1b[2J/y"],
     "edit": ["edit ."],
     "watch": ["watch nowhere\x1b[2J"],
@@ -124,6 +125,9 @@ LINES = {
     "config show": ["config show", "config show no\x1b[2J"],
     "config init": ["config init", "config init no\x1b[2J"],
     "cache": ["cache"],
+    "trust list": ["trust list", "trust list --json"],
+    "trust add": ["trust add no\x1b[2J KEY", "trust add api.example.org KEY"],
+    "trust remove": ["trust remove api.example.org KEY", "trust remove no\x1b[2J K\x1b[2J"],
 }
 # Data for a pipe: byte for byte there, and safe on a terminal.
 DATA = ["knit {name}", "split {name}", "cards --format csv", "cards", "rag --diff {name}", "clear --diff {name}"]
@@ -296,6 +300,7 @@ PRINTERS = {"print", "click.echo", "click.secho", "click.style", "click.echo_via
 STREAMS = {"sys.stdout.write", "sys.stderr.write", "sys.stdout.buffer.write", "sys.stdout.writelines"}
 ALLOWED = {
     ("filters/document.py", "sys.stdout.buffer.write"),  # the document, to pandoc
+    ("lmm_core/files/writing.py", "sys.stdout.buffer.write"),  # an output named `-`, where it is no terminal
     ("quarto-ext/_extensions/lmm/pre_render.py", "print"),  # a constant; it cannot import ours
 }
 
