@@ -495,7 +495,9 @@ def test_a_header_may_want_no_annotations_and_calls_summaries_by_both_names():
 
 
 def test_a_header_has_knit_rules():
-    assert "topic" in for_document(PROJECT, {"lmm": {"keep": "topic"}}).rules.keep
+    rules = for_document(PROJECT, {"lmm": {"div-types": "solution", "keep": "topic"}}).rules
+    assert "solution" in rules.div_types
+    assert rules.keep == frozenset()  # a document keeps nothing in that others leave out
 
 
 @pytest.mark.parametrize(
