@@ -196,8 +196,9 @@ def _filter(name: str, work: Callable[[Document], None]) -> int:
     try:
         document = read_document(name, data, sys.argv[1] if len(sys.argv) > 1 else "html")
         work(document)
-        _put_aside(document)
+        put_aside_by_now = _start_to_put_aside(document)
         output = json.dumps(document.ast, ensure_ascii=False, separators=(",", ":"))
+        put_aside_by_now()
     except (FilterError, MarkdownError, ConfigError, RecoveryError, OSError) as error:
         say(f"{name}: {error}", err=True)
         return 1
@@ -563,14 +564,31 @@ def header_of(meta: dict[str, Any]) -> HeaderBlock:
     return header
 
 
-def _put_aside(document: Document) -> None:
-    """Put aside what pandoc is about to write over its own input, and what stands there:
-    it empties the file first. Raises RecoveryError, so that pandoc leaves the file alone."""
+def _start_to_put_aside(document: Document) -> Callable[[], None]:
+    """Begin to put aside what pandoc is about to write over its own input, and what stands
+    there: it empties the file first. Returns a function that waits for the end of it, and
+    raises RecoveryError, so that pandoc leaves the file alone."""
     run = document.run
     if run is None or run.output is None or document.followed or not document.overwrites_source:
-        return
+        return lambda: None
+    output, failed = run.output, list[RecoveryError]()
     after = None if document.written is None else _as_pandoc_writes(run, document.written).encode("utf-8")
-    put_aside(run.output, project_root(run.output), run.output.read_bytes(), after)
+
+    def work() -> None:
+        try:
+            put_aside(output, project_root(output), after)
+        except RecoveryError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+
+    def wait() -> None:
+        thread.join()
+        if failed:
+            raise failed[0]
+
+    return wait
 
 
 def _as_pandoc_writes(run: PandocRun, text: str) -> str:

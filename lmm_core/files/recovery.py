@@ -66,11 +66,12 @@ class Record:
         return whole.startswith(found) and bool(whole[len(found) :].strip())
 
 
-def put_aside(path: Path, root: Path, before: bytes, after: bytes | None) -> None:
-    """Put the texts of a file that is about to be written into `.lmm/recover/` of a folder
-    above it, down to the disk. Raises RecoveryError."""
+def put_aside(path: Path, root: Path, after: bytes | None) -> None:
+    """Put what stands in a file, and what is about to be written to it, into `.lmm/recover/` of
+    a folder above it, down to the disk. Raises RecoveryError."""
     target = Path(os.path.realpath(path))
     try:
+        before = target.read_bytes()
         folder = _own_folder(Path(os.path.realpath(root)))
         names = _names(folder)
         number = int(names[-1][:6]) + 1 if names else 1

@@ -15,7 +15,7 @@ AFTER = f"---\n~title: Ä\n---\n\n{BEFORE}"
 
 def put(before=BEFORE, after=AFTER, path="notes.md"):
     write(path, before)
-    put_aside(Path(path), Path(), before.encode(), None if after is None else after.encode())
+    put_aside(Path(path), Path(), None if after is None else after.encode())
 
 
 def torn(data, path="notes.md"):
