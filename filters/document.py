@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmm_core.files.outputs import MARKDOWN, OutputError, check_output, write_output
 from lmm_core.files.recovery import RecoveryError, put_aside
-from lmm_core.files.walk import SUFFIXES
+from lmm_core.files.walk import SUFFIXES, TEXT_SUFFIXES
 from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase, say
 from lmm_core.markdown.blocks import (
     Block,
@@ -52,7 +53,16 @@ from .meta import (
     plain_options,
     read_options,
 )
-from .pandoc_run import FilterError, PandocRun, base_format, filter_name, find_run, is_ours, run_pandoc
+from .pandoc_run import (
+    MARKDOWN_FORMATS,
+    FilterError,
+    PandocRun,
+    base_format,
+    filter_name,
+    find_run,
+    is_ours,
+    run_pandoc,
+)
 
 if TYPE_CHECKING:
     from .elements import Elements
@@ -292,25 +302,45 @@ def _take_mark(ast: dict[str, Any], run: PandocRun | None) -> int:
 
 
 def _refuse_overwriting(document: Document) -> None:
-    """Raise FilterError where pandoc would write over its input what is not its text."""
+    """Raise FilterError where pandoc would write over its input what is not its text, or over
+    other markdown what is none."""
     run = document.run
-    if run is None or not document.overwrites_source:
+    output = run.output if run is not None else None
+    if run is None or output is None or document.in_quarto:
         return
-    if not document.to_markdown:
+    is_no_markdown = base_format(document.target) not in MARKDOWN_FORMATS and _holds_markdown(output)
+    if is_no_markdown or (document.overwrites_source and not document.to_markdown):
+        what = "an input" if document.overwrites_source else "markdown"
         raise FilterError(
-            f"refused: pandoc would write {document.target} over {run.output}, which is an input; "
+            f"refused: pandoc would write {document.target} over {output}, which is {what}; "
             "add -t markdown to write markdown, or name another output"
         )
+    if document.overwrites_source:
+        _refuse_losing_text(run)
+
+
+def _refuse_losing_text(run: PandocRun) -> None:
+    """Raise FilterError where what pandoc writes over its input is not what it has read."""
     if any(filter_name(name) == "lmm-knit" for name in run.filters):
         raise FilterError(
             f"refused: lmm-knit takes exercises, questions and annotations out, and pandoc would write what is left "
             f"over {run.output}, which is an input; name another output"
+        )
+    if added := run.adds_text():
+        raise FilterError(
+            f"refused: {', '.join(added)} would put more text into {run.output} at each run, since that is an input; "
+            "name another output"
         )
     if len(run.inputs) > 1:
         raise FilterError(
             f"refused: pandoc would write all {len(run.inputs)} inputs into {run.output}, which is one of them; "
             "name another output"
         )
+
+
+def _holds_markdown(path: Path) -> bool:
+    """Return whether a file is there, and holds markdown by its ending."""
+    return path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"} and path.is_file() and path.stat().st_size > 0
 
 
 def _left_text(document: Document) -> Source | None:
@@ -470,12 +500,25 @@ def write_text(document: Document, text: str) -> None:
     if source is not None and document.overwrites_source:
         for file in source.files:
             check_unchanged(file)
+    elif run is not None and run.output is not None and not document.followed:
+        _refuse_another_text(run.output, text)
     if run is not None and document.place is not None and not document.followed:
         _warn_ineffective(document, run, document.place)
     text = document.written = _for_line_ends(run, text)
     document.ast["blocks"] = [{"t": "RawBlock", "c": ["markdown", part]} for part in _raw_parts(document, text)]
     document.ast["meta"] = {}
     mark_chain(document)
+
+
+def _refuse_another_text(output: Path, text: str) -> None:
+    """Raise FilterError where an output holds another text than the one to be written, and not
+    what an earlier run has made of it: fewer than half of its lines are the same."""
+    if not _holds_markdown(output):
+        return
+    old = [line for line in output.read_text("utf-8", "replace").splitlines() if line.strip()]
+    new = set(text.splitlines())
+    if 2 * sum(line in new for line in old) < len(old):
+        raise FilterError(f"refused: {output} holds another text; name another output, or remove it first")
 
 
 def _warn_ineffective(document: Document, run: PandocRun, place: int) -> None:
@@ -565,18 +608,19 @@ def header_of(meta: dict[str, Any]) -> HeaderBlock:
 
 
 def _start_to_put_aside(document: Document) -> Callable[[], None]:
-    """Begin to put aside what pandoc is about to write over its own input, and what stands
-    there: it empties the file first. Returns a function that waits for the end of it, and
-    raises RecoveryError, so that pandoc leaves the file alone."""
+    """Begin to put aside what pandoc is about to write over markdown, and what stands there: it
+    empties the file first. Returns a function that waits for the end of it, and raises
+    RecoveryError where the file is an input, so that pandoc leaves it alone."""
     run = document.run
-    if run is None or run.output is None or document.followed or not document.overwrites_source:
+    if run is None or run.output is None or document.followed or not _holds_markdown(run.output):
         return lambda: None
     output, failed = run.output, list[RecoveryError]()
     after = None if document.written is None else _as_pandoc_writes(run, document.written).encode("utf-8")
+    filtered = document.place is None or document.place + 1 < len(run.filters)
 
     def work() -> None:
         try:
-            put_aside(output, project_root(output), after)
+            put_aside(output, project_root(output), after, filtered)
         except RecoveryError as error:
             failed.append(error)
 
@@ -585,7 +629,7 @@ def _start_to_put_aside(document: Document) -> Callable[[], None]:
 
     def wait() -> None:
         thread.join()
-        if failed:
+        if failed and document.overwrites_source:
             raise failed[0]
 
     return wait
@@ -705,15 +749,19 @@ def mentions(node: object, words: set[str]) -> bool:
 
 
 def save_text(document: Document, text: str) -> None:
-    """Write the text to the file that `lmm-save` names. What cannot be written is
-    reported; the document goes on."""
+    """Write the text to the file that `lmm-save` names: an input, or an output that may be
+    written. What cannot be written is reported; the document goes on."""
     path = Path(document.options.save)
-    read = next((f for f in (document.source.files if document.source else []) if _same_file(f.path, path)), None)
+    files = document.source.files if document.source else []
+    read = next((file for file in files if _same_file(file.path, path)), None)
     try:
-        save_markdown(path, text, read)
-        if read is not None and document.source is not None:
-            document.source.files[document.source.files.index(read)] = load_markdown(read.path)
-    except (OSError, MarkdownError) as error:
+        if read is not None and len(files) == 1:
+            save_markdown(path, text, read)
+            files[0] = load_markdown(read.path)
+        else:
+            check_output(path, [file.path for file in files], MARKDOWN)
+            write_output(path, text.encode("utf-8"))
+    except (OSError, MarkdownError, OutputError) as error:
         document.logger.error(f"lmm-save: {error}")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from lmm_core.files.walk import SUFFIXES
-from lmm_core.logging import LocatedLogger
-from lmm_core.markdown.blocks import Block, HeaderBlock, MetadataBlock, serialize_blocks
+from lmm_core.logging import ListLogger, LocatedLogger
+from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.header import report_broken, report_errors
@@ -51,18 +51,17 @@ def knit_document(document: Document) -> None:
 
 
 def _refuse_annotated_output(document: Document) -> None:
-    """Raise FilterError where the output is annotated: lecture notes are not, so that it is
-    somebody's source."""
+    """Raise FilterError where the output holds what lecture notes have not, so that it is
+    somebody's source: annotations, or what is RAG-only."""
     output = document.run.output if document.run is not None else None
     if output is None or output.suffix.lower() not in SUFFIXES or not output.is_file():
         return
-    for block in parse_markdown_text(load_markdown(output).text):
-        own = isinstance(block, HeaderBlock) and not any(key.startswith("~") for key in block.content)
-        if isinstance(block, MetadataBlock) and not own:
-            raise FilterError(
-                f"refused: {output} has annotations (line {block.line}), so that it is a source and no lecture notes; "
-                "name another output, or remove it first"
-            )
+    text = load_markdown(output).text
+    if serialize_blocks(knit(parse_markdown_text(text), document.rules, ListLogger())) != text:
+        raise FilterError(
+            f"refused: {output} has annotations, or parts that are left out of lecture notes, so that it is a source; "
+            "name another output, or remove it first"
+        )
 
 
 def _knit_as_text(document: Document) -> None:

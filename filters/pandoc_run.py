@@ -55,13 +55,15 @@ _READING = frozenset(
 )
 # Writer options that would change text, and so have no effect on text that goes out as it is.
 _WRITING = frozenset(
-    """wrap toc number-sections reference-links reference-location markdown-headings atx-headers template
-    include-in-header include-before-body include-after-body list-tables ascii id-prefix title-prefix
+    """wrap toc number-sections reference-links reference-location markdown-headings atx-headers
+    list-tables ascii id-prefix title-prefix
     shift-heading-level-by base-header-level section-divs metadata-file columns table-of-contents""".split()
 )
 _WORDS = ("keep", "div-types")
+# Writer options that put text around it all the same.
+_ADDING = frozenset("template include-in-header include-before-body include-after-body".split())
 _SHIFT = {"shift-heading-level-by", "base-header-level"}
-_MARKDOWN = frozenset(
+MARKDOWN_FORMATS = frozenset(
     "markdown markdown_strict markdown_mmd markdown_phpextra markdown_github commonmark commonmark_x gfm".split()
 )
 _OTHER_SUFFIXES = frozenset(
@@ -136,7 +138,7 @@ class PandocRun:
     @property
     def reads_markdown(self) -> bool:
         """Whether the input is some kind of markdown."""
-        return base_format(self.reader) in _MARKDOWN
+        return base_format(self.reader) in MARKDOWN_FORMATS
 
     @property
     def output(self) -> Path | None:
@@ -152,6 +154,11 @@ class PandocRun:
         if not paths or any(name == "-" for name in self.inputs) or not all(path.is_file() for path in paths):
             return None
         return paths
+
+    def adds_text(self) -> list[str]:
+        """Return the options by which pandoc writes more than the text that it is given."""
+        names = [f"--{name}" for name, _ in self.options if name in _ADDING]
+        return names + [f"{key} (defaults)" for found in self.defaults for key in found if key in _ADDING]
 
     def overwrites_input(self) -> bool:
         """Whether the output is one of the inputs."""
@@ -336,8 +343,8 @@ def _short_options(text: str, rest: list[str]) -> Iterable[tuple[str, str | None
 
 def _add_defaults(run: PandocRun, name: str, folder: Path, depth: int = 0) -> None:
     path = _find_defaults(run, name, folder)
-    if path is None or depth > 8:
-        return
+    if path is None or depth > 8:  # without it we would not know what pandoc reads and writes
+        raise FilterError(f"{name}: no such defaults file is found; name it by its path: --defaults=FOLDER/{name}.yaml")
     import yaml
 
     try:
@@ -365,11 +372,19 @@ def _expand(text: str, path: Path) -> str:
     return re.sub(r"\$\{([.\w]+)\}", lambda found: values.get(found[1], found[0]), text)
 
 
+def _data_folders() -> list[Path]:
+    """Return where pandoc looks for the user's own data, first to last."""
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 (Path.home fails where there is none)
+    named = os.environ.get("XDG_DATA_HOME")
+    data = Path(named) if named else home / ".local" / "share"
+    on_windows = [Path(os.environ["APPDATA"])] if os.environ.get("APPDATA") else []
+    return [*(place / "pandoc" for place in (data, *on_windows)), home / ".pandoc"]
+
+
 def _find_defaults(run: PandocRun, name: str, folder: Path) -> Path | None:
     data = run.value("data-dir")
-    home = Path.home()
     places = [folder, *([folder / data / "defaults"] if data else [])]
-    places += [home / ".local/share/pandoc/defaults", home / ".pandoc/defaults"]
+    places += [place / "defaults" for place in _data_folders()]
     for place in places:
         for candidate in (place / name, place / f"{name}.yaml"):
             if candidate.is_file():

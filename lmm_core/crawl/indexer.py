@@ -303,6 +303,8 @@ class _Run:
         async for found, text in read_all(self._to_read(ignore), max_fibers):
             if isinstance(text, Skipped):
                 self.done.skipped.append(text)
+                if text.torn:
+                    self.left.pop(text.doc_path, None)
                 continue
             self.done.read += 1
             if found.advice:

@@ -118,7 +118,9 @@ def read(found: Found) -> str | Skipped:
         torn = torn_problem(found.path, data)
     except OSError as error:
         return Skipped(found.doc_path, because(error))
-    if reason := torn or _size_problem(len(data)):
+    if torn:
+        return Skipped(found.doc_path, torn, torn=True)
+    if reason := _size_problem(len(data)):
         return Skipped(found.doc_path, reason)
     try:
         text = data.decode("utf-8-sig")

@@ -2,12 +2,12 @@
 
 Pandoc empties its output file, and then writes it. Where that file is the document itself
 and pandoc is killed in between, or the disk is full, the document is gone or cut off. So
-before a filter hands the document to pandoc for its own input, both texts are put into
-`.lmm/recover/`: the one that pandoc is about to write, and the one that stands there. The
-next command that reads the file compares it with them.
+before a filter hands the document to pandoc, two texts are put into `.lmm/recover/`: the one
+that pandoc is about to write, and the one that stands there. The next command that reads the
+file compares it with them.
 
-A record is one file: a line of JSON, then both texts. It holds the file's number in the file
-system (inode), so that none that comes with a cloned folder counts.
+A record is one file: a line of JSON, then both texts. It counts if it is the user's own and
+names the very file (its number in the file system, which no clone can know).
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ import os
 import re
 import secrets
 import shlex
+import struct
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +31,12 @@ from .writing import replace_file
 FOLDER = (".lmm", "recover")
 MAGIC = "lmm-recover 1"
 MOST = 10  # records in a folder; the oldest go
-WRITING = 120_000_000_000  # nanoseconds that pandoc may take to write; a file that is changed later was edited
-_NAME = re.compile(r"\d{6}-[0-9a-f]{8}\.rec")  # other programs' records may be written at the same time
+# Nanoseconds after which a file that has changed was edited: pandoc had written it long before,
+# unless other filters came after ours.
+WRITING = 120_000_000_000
+FILTERING = 3_600_000_000_000
+_NAME = re.compile(r"\d{20}-[0-9a-f]{8}\.rec")
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class RecoveryError(Exception):
@@ -38,11 +45,12 @@ class RecoveryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known of one writing: when, in nanoseconds; the text before, and the text that
-    was to be written (None where only pandoc knew it)."""
+    """What is known of one writing: when, and how long pandoc may have taken, in nanoseconds;
+    the text before, and the text that was to be written (None where only pandoc knew it)."""
 
     place: Path
     time: int
+    patience: int
     before: bytes
     after: bytes | None
 
@@ -55,29 +63,28 @@ class Record:
         """Whether a file that holds `data` and was last changed at `changed` (nanoseconds) is
         what a writing that was broken off leaves: the beginning of the text, then perhaps
         NULs, which some file systems leave after a power cut. One that somebody cut later
-        is none; an empty one always is."""
-        if data == self.before:
+        is none."""
+        if data == self.before or changed - self.time > self.patience:
             return False
         if not data.strip(b"\0"):
             return bool(self.wanted.strip())
-        if self.after is None or changed - self.time > WRITING:
+        if self.after is None:
             return False
         found, whole = (text.replace(b"\r\n", b"\n") for text in (data.rstrip(b"\0").rstrip(b"\r"), self.after))
         return whole.startswith(found) and bool(whole[len(found) :].strip())
 
 
-def put_aside(path: Path, root: Path, after: bytes | None) -> None:
+def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = False) -> None:
     """Put what stands in a file, and what is about to be written to it, into `.lmm/recover/` of
-    a folder above it, down to the disk. Raises RecoveryError."""
+    a folder above it, down to the disk. filtered: whether other filters work on it before it is
+    written. Raises RecoveryError."""
     target = Path(os.path.realpath(path))
     try:
-        before = target.read_bytes()
         folder = _own_folder(Path(os.path.realpath(root)))
-        names = _names(folder)
-        number = int(names[-1][:6]) + 1 if names else 1
-        replace_file(folder / f"{number:06}-{secrets.token_hex(4)}.rec", _pack(target, before, after))
-        for name in names[: -MOST + 1]:
-            (folder / name).unlink(missing_ok=True)
+        name = f"{time.time_ns():020}-{secrets.token_hex(4)}.rec"
+        replace_file(folder / name, _pack(target, target.read_bytes(), after, FILTERING if filtered else WRITING))
+        for place in _records(folder)[MOST:]:
+            place.unlink(missing_ok=True)
     except OSError as error:
         raise RecoveryError(f"{error.filename or path}: {error.strerror}") from error
     except FolderError as error:
@@ -101,7 +108,10 @@ def torn_by(path: Path, data: bytes) -> Record | None:
     """Return the record that tells how a file with this content was torn, None where it is
     whole, or nothing is known of it. Raises OSError."""
     record = find_record(path)
-    return record if record is not None and record.explains(data, path.stat().st_mtime_ns) else None
+    if record is None or not record.explains(data, path.stat().st_mtime_ns):
+        return None
+    # git and many editors make a file anew, to which the system may give the number of the old one
+    return None if birth_time(path) > record.time else record
 
 
 def torn_problem(path: Path, data: bytes) -> str:
@@ -112,9 +122,14 @@ def torn_problem(path: Path, data: bytes) -> str:
         return ""
     return (
         f"torn: pandoc was ended while it wrote this file, which holds {len(data):,} of {len(record.wanted):,} bytes; "
-        f"write the whole text back with: lmm recover {shlex.quote(str(path))} "
+        f"write the whole text back with: lmm recover {_as_argument(path)} "
         "(or, if you have cut it yourself: lmm recover --keep FILE)"
     )
+
+
+def _as_argument(path: Path) -> str:
+    """Return a path as it is typed after a command: one that begins with `-` is no option."""
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def forget(record: Record) -> None:
@@ -130,33 +145,39 @@ def _own_folder(root: Path) -> Path:
     there: one in a cloned folder could lead anywhere. Raises OSError and FolderError."""
     folder = root.joinpath(*FOLDER)
     check_inside(root, folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the texts may be private
     if not (folder / ".gitignore").exists():
         write_own(folder / ".gitignore", b"*\n")
     return folder
 
 
-def _names(folder: Path) -> list[str]:
-    return sorted(entry.name for entry in os.scandir(folder) if _NAME.fullmatch(entry.name))
+def _records(folder: Path) -> list[Path]:
+    """Return the user's own records in a folder, the newest first. What else lies there may have
+    come with a cloned folder, or from another user."""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                about = entry.stat(follow_symlinks=False)
+                if os.name != "posix" or about.st_uid == os.geteuid():
+                    found.append((about.st_mtime_ns, entry.name))
+    return [folder / name for _, name in sorted(found, reverse=True)]
 
 
 def _newest(folder: Path, target: Path) -> Record | None:
-    for name in reversed(_names(folder)):
-        place = folder / name
-        if not place.is_symlink() and (found := _unpack(place, target)):
-            return found
-    return None
+    return next((found for place in _records(folder)[: 2 * MOST] if (found := _unpack(place, target))), None)
 
 
 # A record as bytes
 
 
-def _pack(target: Path, before: bytes, after: bytes | None) -> bytes:
+def _pack(target: Path, before: bytes, after: bytes | None, patience: int) -> bytes:
     new = after or b""
     head = {
         "magic": MAGIC,
         "path": target.name,
         "inode": target.stat().st_ino,
+        "patience": patience,
         "after": None if after is None else len(new),
         "before": len(before),
         "crc": crc32(before, crc32(new)),
@@ -166,7 +187,7 @@ def _pack(target: Path, before: bytes, after: bytes | None) -> bytes:
 
 def _unpack(place: Path, target: Path) -> Record | None:
     """Return a record where it is whole and one of this very file."""
-    with place.open("rb") as file:
+    with os.fdopen(os.open(place, _FLAGS), "rb") as file:
         try:
             head: Any = json.loads(file.readline(4096))
             if (head["magic"], head["path"], head["inode"]) != (MAGIC, target.name, target.stat().st_ino):
@@ -174,7 +195,33 @@ def _unpack(place: Path, target: Path) -> Record | None:
             after, before = file.read(head["after"] or 0), file.read(head["before"])
             if crc32(before, crc32(after)) != head["crc"]:
                 return None
-        except (ValueError, TypeError, KeyError):
+            made, patience = os.fstat(file.fileno()).st_mtime_ns, int(head["patience"])
+        except (ValueError, TypeError, KeyError, RecursionError):
             return None
-        time = os.fstat(file.fileno()).st_mtime_ns
-    return Record(place, time, before, None if head["after"] is None else after)
+    return Record(place, made, patience, before, None if head["after"] is None else after)
+
+
+# When a file was made
+
+
+def birth_time(path: Path) -> int:
+    """Return when a file was made, in nanoseconds; 0 where the system does not say. (Linux says
+    it by statx, which Python does not know before 3.15.)"""
+    about = path.stat()
+    if sys.platform == "win32":
+        return about.st_ctime_ns
+    if born := getattr(about, "st_birthtime", 0):
+        return int(born * 1e9)
+    return _birth_time_on_linux(path) if sys.platform == "linux" else 0
+
+
+def _birth_time_on_linux(path: Path) -> int:
+    import ctypes
+
+    statx = getattr(ctypes.CDLL(None), "statx", None)
+    buffer = ctypes.create_string_buffer(256)
+    has_birth, here = 0x800, -100  # STATX_BTIME, AT_FDCWD
+    if statx is None or statx(here, os.fsencode(path), 0, has_birth, buffer) != 0:
+        return 0
+    mask, seconds, nanoseconds = struct.unpack_from("=I76xqI", buffer)  # stx_mask, stx_btime at byte 80
+    return seconds * 1_000_000_000 + nanoseconds if mask & has_birth else 0

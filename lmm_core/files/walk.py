@@ -59,10 +59,11 @@ class Link:
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A file or folder (its `doc_path` ends with `/`) that is left out though nothing
-    says that it should be, and why."""
+    says that it should be, and why. torn: what is known of it from before still holds."""
 
     doc_path: str
     reason: str
+    torn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

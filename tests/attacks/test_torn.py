@@ -94,11 +94,52 @@ def test_the_last_filter_of_ours_puts_the_text_aside(filters, pandoc):
     assert text("notes.md") == written
 
 
-def test_nothing_is_put_aside_for_another_output(pandoc):
+def test_nothing_is_put_aside_for_a_new_output(pandoc):
     write("notes.md", NOTES)
     assert run("pandoc -F lmm-rag notes.md -o out.md", pandoc).returncode == 0
     assert run("pandoc -F lmm-rag notes.md -t markdown", pandoc).returncode == 0
     assert not Path(".lmm").exists()
+
+
+def test_what_stood_in_another_output_can_be_recovered(pandoc):
+    write("notes.md", NOTES)
+    write("out.md", f"{NOTES}\nMine, at the end.\n")
+    assert run("pandoc -F lmm-rag notes.md -o out.md", pandoc).returncode == 0
+    assert run("lmm recover --before out.md").returncode == 0
+    assert text("out.md").endswith("Mine, at the end.\n")
+
+
+def test_standard_input_that_is_the_output(pandoc):
+    """As `pandoc -F lmm-rag -o notes.md < notes.md`: which file it is cannot be seen."""
+    write("notes.md", NOTES)
+    assert run("pandoc -F lmm-rag -o notes.md", pandoc, stdin=NOTES).returncode == 0
+    tear(0)
+    assert run("lmm recover --before notes.md").returncode == 0
+    assert text("notes.md") == NOTES
+
+
+@pytest.mark.parametrize("option", ["-B pre.md", "-H pre.md", "-A pre.md", "--template=pre.md", "--defaults=more.yaml"])
+def test_nothing_is_put_around_the_text_of_an_input(option, pandoc):
+    write("notes.md", NOTES)
+    write("pre.md", "Before all.\n")
+    write("more.yaml", "include-before-body: pre.md\nstandalone: true\n")
+    done = run(f"pandoc {option} -F lmm-rag notes.md -o notes.md", pandoc)
+    assert done.returncode != 0
+    assert b"would put more text into" in done.stderr
+    assert text("notes.md") == NOTES
+
+
+def test_no_defaults_file_hides_what_is_overwritten(pandoc, monkeypatch, tmp_path):
+    """Wherever pandoc looks for them; where we cannot find one, the filter stops."""
+    write("notes.md", NOTES + "\n::: exercise\nSECRET\n:::\n")
+    before = text("notes.md")
+    write("data/pandoc/defaults/own.yaml", "filters: [lmm-knit]\ninput-files: [notes.md]\noutput-file: notes.md\n")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    for arguments in ("-d own", "--data-dir=data/pandoc -d own"):
+        done = run(f"pandoc {arguments}", pandoc)
+        assert done.returncode != 0
+        assert b"refused: lmm-knit takes" in done.stderr
+        assert text("notes.md") == before
 
 
 def test_where_nothing_can_be_put_aside_pandoc_leaves_the_file_alone(pandoc):
@@ -178,8 +219,50 @@ def test_knitting_does_not_write_over_another_source(pandoc):
     before = text("other.md")
     done = run("pandoc -F lmm-knit notes.md -o other.md", pandoc)
     assert done.returncode != 0
-    assert b"other.md has annotations (line 1)" in done.stderr
+    assert b"other.md has annotations" in done.stderr
     assert text("other.md") == before
+
+
+OTHER = "# Other\n\nQuite another chapter.\n\nOf which nothing stands in the first.\n"
+
+
+@pytest.mark.parametrize("command", ["-F lmm-rag", "-F lmm-knit", "-F lmm-chat", "-F lmm-rag -F lmm-knit"])
+@pytest.mark.parametrize("other", [OTHER, f"{OTHER}\n::: exercise\nDo it.\n:::\n", f"---\ntitle: O\n---\n\n{OTHER}"])
+def test_no_filter_writes_over_another_text(command, other, pandoc):
+    write("notes.md", NOTES)
+    write("other.md", other)
+    done = run(f"pandoc {command} notes.md -o other.md", pandoc)
+    assert done.returncode != 0
+    assert b"refused: " in done.stderr
+    assert text("other.md") == other
+
+
+def test_no_page_goes_over_markdown(pandoc):
+    """pandoc takes `-o other.qmd` for HTML."""
+    write("notes.md", NOTES)
+    write("other.qmd", OTHER)
+    done = run("pandoc -F lmm-knit notes.md -o other.qmd", pandoc)
+    assert done.returncode != 0
+    assert b"add -t markdown" in done.stderr
+    assert text("other.qmd") == OTHER
+
+
+@pytest.mark.parametrize("target", ["ch2.md", "style.css", "config.toml"])
+def test_what_lmm_save_names_is_no_other_text(target, pandoc):
+    write("notes.md", NOTES)
+    write(target, OTHER if target.endswith("md") else "")
+    before = text(target)
+    done = run(f"pandoc -F lmm-rag -F lmm-knit notes.md -M lmm-save={target} -t html", pandoc)
+    assert b"lmm-save: " in done.stderr
+    assert text(target) == before
+
+
+def test_what_lmm_save_has_written_is_written_again(pandoc):
+    for prose in (PROSE, PROSE.replace("line", "curve")):
+        write("notes.md", NOTES + prose)
+        done = run("pandoc -F lmm-rag notes.md -M lmm-save=kept.md -t html", pandoc)
+        assert b"lmm-save: " not in done.stderr
+        assert prose in text("kept.md")
 
 
 def test_knitting_again_writes_over_its_own_notes(pandoc):

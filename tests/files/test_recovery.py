@@ -61,11 +61,17 @@ def test_a_beginning_that_was_cut_long_after_is_the_writers():
     put()
     torn(AFTER.encode()[:40])
     record = find_record(Path("notes.md"))
+    assert torn_by(Path("notes.md"), AFTER.encode()[:40]) is not None
     os.utime("notes.md", ns=(0, record.time + WRITING + 1))
     assert torn_by(Path("notes.md"), AFTER.encode()[:40]) is None
-    write("notes.md", "")
-    os.utime("notes.md", ns=(0, record.time + WRITING + 1))
-    assert torn_by(Path("notes.md"), b"") is not None  # nobody wants an empty document
+
+
+def test_other_filters_after_ours_may_take_longer():
+    write("notes.md", BEFORE)
+    put_aside(Path("notes.md"), Path(), AFTER.encode(), filtered=True)
+    torn(b"")
+    os.utime("notes.md", ns=(0, find_record(Path("notes.md")).time + WRITING + 1))
+    assert torn_by(Path("notes.md"), b"") is not None
 
 
 def test_where_only_pandoc_knows_the_text_an_empty_file_is_torn():
@@ -100,8 +106,7 @@ def test_the_newest_record_counts():
 def test_the_last_ten_are_kept():
     for number in range(MOST + 5):
         put(after=f"{number}\n")
-    numbers = sorted(path.name[:6] for path in Path(".lmm/recover").glob("*.rec"))
-    assert numbers == [f"{number:06}" for number in range(6, MOST + 6)]
+    assert len(list(Path(".lmm/recover").glob("*.rec"))) == MOST
     assert find_record(Path("notes.md")).after == b"14\n"
 
 
@@ -123,6 +128,65 @@ def test_a_record_that_is_not_whole_says_nothing():
     for broken in (b"", data[:20], data[:-1], data.replace(b"writer", b"wr_ter", 1), b"{}\n", b"[1]\n", b"\xff"):
         place.write_bytes(broken)
         assert torn_by(Path("notes.md"), b"") is None
+
+
+def hostile(make):
+    """Something that a cloned folder may bring, under the name of a record that is newer than all."""
+    Path(".lmm/recover").mkdir(parents=True, exist_ok=True)
+    make(Path(".lmm/recover") / f"{'9' * 20}-ffffffff.rec")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda place: place.mkdir(),
+        lambda place: place.write_text("x"),
+        lambda place: place.write_text("[" * 4000),
+        lambda place: place.write_text('{"magic": "lmm-recover 1"}'),
+        lambda place: place.symlink_to("/dev/zero"),
+        lambda place: os.mkfifo(place),
+    ],
+    ids=["folder", "text", "deep", "short", "link", "pipe"],
+)
+def test_what_comes_with_a_folder_neither_breaks_nor_switches_off(make):
+    hostile(make)
+    put()
+    assert torn(AFTER.encode()[:25])
+    assert load_error("notes.md").startswith("notes.md: torn")
+
+
+def load_error(path):
+    with pytest.raises(TornError) as raised:
+        load_markdown(Path(path))
+    return str(raised.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives a file to another user")
+def test_another_users_record_says_nothing():
+    """In a shared folder anybody could make one, with whatever text."""
+    put()
+    os.chown(find_record(Path("notes.md")).place, 65534, 65534)
+    assert not torn(b"")
+
+
+def test_what_git_takes_back_is_whole():
+    """It makes the file anew; ext4 gives that the number of the one that it has removed."""
+    put()
+    for _ in range(20):
+        os.unlink("notes.md")
+        write("notes.md", AFTER[:30])
+        assert torn_by(Path("notes.md"), AFTER[:30].encode()) is None
+
+
+def test_private_texts_stay_private():
+    put()
+    assert Path(".lmm/recover").stat().st_mode & 0o077 == 0
+
+
+def test_the_advice_can_be_typed():
+    put(path="-o.md")
+    torn(b"", "-o.md")
+    assert "lmm recover ./-o.md" in load_error("-o.md")
 
 
 @pytest.mark.parametrize("name", [".lmm", ".lmm/recover"])
