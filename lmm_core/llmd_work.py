@@ -321,7 +321,7 @@ def propose(opened: Opened, allow: Sequence[str] = ()) -> Proposal | None:
 def is_applied(proposal: Proposal) -> bool:
     """Whether this very reply was applied, and not taken back."""
     wanted = (proposal.entry.number, fingerprint(proposal.entry))
-    done = Journal(proposal.opened.root).done(proposal.opened.name)
+    done = Journal(proposal.opened.root).recorded(proposal.opened.name)
     return any((one.entry, one.reply) == wanted for one in done)
 
 

@@ -142,6 +142,18 @@ class Journal:
         done = (self._read(folder) for folder in reversed(self._done()))
         return (one for one in done if one.document == document)
 
+    def recorded(self, document: str) -> Iterator[Applied]:
+        """What was applied for a document, here or, as far as it can be read, elsewhere: to know
+        of it, never to write by it. Raises LlmdError."""
+        yield from self.done(document)
+        for folder in self.unknown:
+            try:
+                found = self._read(folder)
+            except LlmdError:  # it says nothing
+                continue
+            if found.document == document:
+                yield found
+
     def _done(self) -> list[Path]:
         return [folder for folder in self._folders() if folder.suffix == ".done" and is_begun(folder)]
 

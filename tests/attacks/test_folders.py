@@ -564,6 +564,9 @@ def test_what_was_begun_here_and_was_changed_or_moved_since_is_not_ours(project,
     assert journal.last("P.md")
     shutil.copytree(project, moved := project.parent / "copy")
     assert Journal(moved).last("P.md") is None and len(Journal(moved).unknown) == 1
+    assert len([*Journal(moved).recorded("P.md")]) == 1  # so that no reply is applied twice
+    write(moved / JOURNAL / "0001.done/journal.json", "[" * 100_000)
+    assert [*Journal(moved).recorded("P.md")] == []
 
 
 def test_another_users_journal_stays_and_work_goes_on(project, monkeypatch, tmp_path):
