@@ -46,6 +46,7 @@ from .models.roles import ModelName, is_default, leads_outside, parse_name
 from .models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelError, Source, known_sources
 from .models.trust import VARIABLE, TrustError, read_trust_variable, trusted_pairs
 from .project import CONFIG_NAME, ConfigError, is_setting
+from .scan.knit import DIV_TYPES, OUT, RAG_ONLY, named_types
 
 _RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
 
@@ -451,6 +452,7 @@ class _Found:
         self._check_models()
         self._check_sources()
         self._check_folder()
+        self._check_types()
         self._check_collections()
         self._check_trust()
 
@@ -489,11 +491,22 @@ class _Found:
 
     def _check_folder(self) -> None:
         one = self.origin(("storage", "folder"))
-        if one is None or one.layer != "file" or not isinstance(one.value, str):
+        if one is None or not isinstance(one.value, str):
             return
+        if one.value.startswith("~"):
+            self.tell(
+                one.keys,
+                "`~` is not the home folder here: a folder of that name would come into the project, which is easily "
+                "mistaken for it; name a folder without `~` at its start, such as .lmm/index",
+            )
+        elif one.layer == "file":
+            self._check_own_folder(one, one.value)
+
+    def _check_own_folder(self, one: _Given, folder: str) -> None:
+        """A file's folder lies in its project."""
         root = self.file.parent.resolve()
-        place = Path(os.path.normpath(root / one.value))
-        if "\0" in one.value or not place.is_relative_to(root):
+        place = Path(os.path.normpath(root / folder))
+        if "\0" in folder or not place.is_relative_to(root):
             self.tell(
                 one.keys,
                 f"should lie inside {root}; a folder elsewhere is for the environment (LMM_STORAGE__FOLDER) or code",
@@ -502,6 +515,21 @@ class _Found:
             self.tell(one.keys, "should be a folder of its own, not that of the project: .lmm/index, for example")
         else:
             self._check_way(one.keys, root, place)
+
+    def _check_types(self) -> None:
+        """What is taken out of the classes has to be one of them."""
+        keys = ("knit", "div_types")
+        table = self.values.get(keys[0])
+        given = table.get(keys[1]) if isinstance(table, dict) else None
+        words = [word for word in given if isinstance(word, str)] if isinstance(given, list) else []
+        known = sorted((DIV_TYPES | named_types(words)) - {RAG_ONLY})
+        for word in words:
+            name = word.removeprefix(OUT)
+            if name == word or name in known:
+                continue
+            near = difflib.get_close_matches(name.strip().lower(), known, 1)
+            meant = f"; did you mean `{OUT}{near[0]}`?" if near else ""
+            self.tell(keys, f"{word!r:.60} takes out no class (those that can be are {', '.join(known)}{meant})")
 
     def _check_way(self, keys: Keys, root: Path, place: Path) -> None:
         try:

@@ -31,7 +31,7 @@ from .llmd import (
     set_file,
     unanswered,
 )
-from .llmd.files import Files, as_data, as_text, read_bytes
+from .llmd.files import Files, as_data, read_whole
 from .llmd.journal import Applied, Change, Journal, change
 from .logging import LoggerBase
 from .markdown.blocks import BOM, Problem
@@ -77,8 +77,7 @@ class Opened:
 
     def read(self, path: str, allow: Sequence[str] = ()) -> str | None:
         """The text of a file, None where there is none. Raises LlmdError."""
-        data = read_bytes(self.locate(path, allow))
-        return None if data is None else as_text(path, data)
+        return read_whole(path, self.locate(path, allow))
 
 
 def _is_same(place: Path, other: Path) -> bool:
@@ -322,7 +321,7 @@ def propose(opened: Opened, allow: Sequence[str] = ()) -> Proposal | None:
 def is_applied(proposal: Proposal) -> bool:
     """Whether this very reply was applied, and not taken back."""
     wanted = (proposal.entry.number, fingerprint(proposal.entry))
-    done = Journal(proposal.opened.root).done(proposal.opened.name)
+    done = Journal(proposal.opened.root).recorded(proposal.opened.name)
     return any((one.entry, one.reply) == wanted for one in done)
 
 
@@ -420,6 +419,11 @@ def applied_last(path: Path, logger: LoggerBase) -> tuple[Path, Applied | None]:
     """The root of a document, and what was applied last for it. Raises LlmdError and OSError."""
     root = root_of(path)
     recover(root, logger)
+    if unknown := Journal(root).unknown:
+        logger.warning(
+            f"{unknown[-1]}: applied elsewhere or by somebody else (or your cache was cleared), and not taken back "
+            "here; the texts from before are in it, in the files that end in .old"
+        )
     return root, Journal(root).last(path.resolve().relative_to(root).as_posix())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from ..files.outputs import GENERATOR
 from ..retrieve.bench import by_section, hit_at, mean_reciprocal_rank
 from .bench import FOUND, by_origin, embedded, is_missed, name_of, shown_rank
 
@@ -57,7 +58,7 @@ def bench_page(report: Report) -> str:
     """The page, as HTML that needs nothing else."""
     first = report.results[0]
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{GENERATOR}'
         '<meta name="viewport" content="width=device-width"><title>Which sections are found?</title>'
         f"<style>{_STYLE}</style></head>\n<body><h1>Which sections are found?</h1>\n"
         f"<p>{len(first.outcomes)} questions. {escape(embedded(report))}</p>\n"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from ..files.outputs import GENERATOR
+
 if TYPE_CHECKING:
     from ..store.chunks import Chunk
 
@@ -26,7 +28,7 @@ def chunk_page(chunks: Sequence[Chunk]) -> str:
     summary = f"{len(chunks)} chunks; characters: {sizes[0]} to {sizes[-1]}, median {sizes[len(sizes) // 2]}"
     articles = "\n".join(map(_article, chunks))
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Chunks</title>'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{GENERATOR}<title>Chunks</title>'
         f"<style>{_STYLE}</style></head>\n<body><h1>Chunks</h1><p>{summary}</p>\n{articles}\n</body></html>\n"
     )
 

@@ -13,6 +13,7 @@ from ..markdown.blocks import Spelling
 from ..markdown_files import convert_work, knit_work
 from .shared import (
     Told,
+    check_text,
     check_written,
     find,
     leave,
@@ -41,11 +42,14 @@ def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) ->
     if len(set(targets.values())) < len(files):
         raise click.UsageError("several of the files would be written to one place; knit them one by one")
     for notes in filter(None, targets.values()):
-        check_written(notes, files, MARKDOWN, within=output if notes != output else None)
-    for path, target in targets.items():
-        text = run(work_file(path, knit_work(keep), logger))
-        if text is not None:
-            _write_notes(path, text[1], target, logger)
+        check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
+    made = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
+    texts = [(target, text[1]) for target, text in made if text is not None]
+    for target, text in texts:
+        if target is not None:
+            check_text(target, text)
+    for target, text in texts:
+        _write_notes(text, target, logger)
     leave(logger)
 
 
@@ -74,7 +78,7 @@ def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) ->
     return lies_in and is_inside(path, output)
 
 
-def _write_notes(path: Path, text: str, target: Path | None, logger: Told) -> None:
+def _write_notes(text: str, target: Path | None, logger: Told) -> None:
     if target is None:
         put(text)
         return

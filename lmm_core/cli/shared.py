@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..files.outputs import OutputError, check_output
+from ..files.outputs import OutputError, check_output, check_replaced
 from ..files.writing import STANDARD_OUTPUT, is_stream
 from ..logging import ListLogger, LoggerBase, Report, as_json, one_line, put, say, visible
 from ..markdown.blocks import MarkdownError, serialize_blocks
@@ -139,6 +139,14 @@ def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str]
         raise click.UsageError(str(error)) from None
     if "within" not in rules and not is_stream(output) and not output.parent.is_dir():
         raise click.UsageError(f"{output}: there is no folder {output.parent}; nothing was written")
+
+
+def check_text(output: Path, text: str) -> None:
+    """What may not be written over is wrong usage. (See `check_replaced`.)"""
+    try:
+        check_replaced(output, text.encode("utf-8"))
+    except OutputError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def load(path: Path, logger: Told) -> MarkdownFile | None:

@@ -26,7 +26,9 @@ REMOVABLE = {
     "ask-box": ("*.js", "*.css", "*.txt"),
     "journal": ("journal.json", "*.old", "*.new"),
 }
-_OF_SYSTEMS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file managers put them everywhere
+_OF_SYSTEMS = (  # patterns of what file managers and file systems put everywhere
+    ".DS_Store", "Thumbs.db", "desktop.ini", "._*", ".directory", "@eaDir", ".nfs*", ".fuse_hidden*",
+)  # fmt: skip
 _OF_PROJECTS = frozenset({"config.toml", "_quarto.yml", "_quarto.yaml", ".git"})
 _JUNCTION = 0xA0000003  # the tag of what Windows has beside links
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)

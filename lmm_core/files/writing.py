@@ -68,6 +68,7 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
             file.write(data)
             file.flush()
             os.fsync(handle)
+            copy_owner(target, name)
             _copy_mode(target, name)
             check()
             if sys.platform == "win32":  # which renames no open file
@@ -90,6 +91,18 @@ def _create_beside(target: Path) -> tuple[int, str]:
         if sys.platform == "win32" or os.fstat(handle).st_nlink:
             return handle, name
         os.close(handle)  # another has just taken it for a leftover
+
+
+def copy_owner(target: Path, name: str | Path) -> None:
+    """Give a file, which is about to replace another, that one's owner and group, as far as the
+    system lets us. It goes before the permissions, of which a change of owner takes some away."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):
+        found = target.stat(follow_symlinks=False)
+        with suppress(OSError):  # only root may give a file away
+            os.chown(name, found.st_uid, -1)
+        os.chown(name, -1, found.st_gid)
 
 
 def _copy_mode(target: Path, name: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..files.names import DEVICES
+from ..files.recovery import torn_problem
 from ..files.writing import is_leftover
 from .document import LlmdError
 
@@ -104,9 +105,8 @@ class Files:
 
     def read(self, path: str) -> str | None:
         """A file's text, line ends and byte-order mark kept; None where there is no such
-        file. Raises LlmdError."""
-        data = read_bytes(self.locate(path))
-        return None if data is None else as_text(path, data)
+        file. Raises LlmdError, for a torn one, too."""
+        return read_whole(path, self.locate(path))
 
 
 def _kind_problem(place: Path, real: Path) -> str:
@@ -137,6 +137,20 @@ def read_bytes(place: Path) -> bytes | None:
         return None
     except OSError as error:
         raise LlmdError(f"{place}: {error.strerror or error}") from None
+
+
+def read_whole(path: str, place: Path) -> str | None:
+    """A file's text, None where there is none. Raises LlmdError where it is torn or no text."""
+    data = read_bytes(place)
+    if data is None:
+        return None
+    try:
+        problem = torn_problem(place, data)
+    except OSError as error:
+        raise LlmdError(f"{place}: {error.strerror or error}") from None
+    if problem:
+        raise LlmdError(f"{path}: {problem}")
+    return as_text(path, data)
 
 
 def as_text(path: str, data: bytes) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,12 +14,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..files.marked import FolderError, make_marked, remove_marked
+from ..files.remembered import forget, is_known, is_remembered, remember
+from ..files.writing import copy_owner
 from .document import LlmdError
 from .files import OWN, TEMPORARY, read_bytes
 
 JOURNAL = ".lmm/llmd"
 ENTRY = "journal"  # the kind of the folders in it
 KEPT = 20  # applications that can be taken back
+_KIND = "journals"
+_TEXT = re.compile(r"[0-9]+\.(old|new)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,9 @@ class Journal:
     N.left     could not be taken back completely: holds the old texts
     N.gone     thrown away
 
+    Files are written from `open`, `back` and `done` only where this user has begun them, in this
+    place (`begin`): a folder that comes along with a clone may look like any of them.
+
     Whoever changes something here has to keep others from doing so."""
 
     def __init__(self, root: Path) -> None:
@@ -101,6 +110,7 @@ class Journal:
             if read_bytes(self._place(one.path)) != one.old:
                 raise LlmdError(f"{one.path}: changed on disk meanwhile; nothing was applied: run again")
         making = self._write(document, entry, reply, changes)
+        begin(making)
         try:
             problem = self._finish(self._rename(making, "open"))
         except (OSError, LlmdError):
@@ -108,15 +118,17 @@ class Journal:
             raise
         if problem:
             raise LlmdError(problem)
-        for folder in [one for one in self._folders() if one.suffix == ".done"][:-KEPT]:
+        for folder in self._done()[:-KEPT]:
             self._discard(folder)
 
     def recover(self) -> list[str]:
-        """Finish what a run that was killed has left, and say what was done. Raises LlmdError and
-        OSError."""
+        """Finish what a run of this user's that was killed has left, and say what was done; what
+        nobody knows of stays as it is, which is said. Raises LlmdError and OSError."""
         said = []
         for folder in self.unfinished:
-            if folder.suffix == ".open":
+            if folder.suffix in (".open", ".back") and not is_begun(folder):
+                said.append(_unknown(folder))
+            elif folder.suffix == ".open":
                 said.append(self._finish(folder) or "a run was stopped on its way: its changes are made now")
             elif folder.suffix == ".back":
                 said.append(self._take_back(folder) or "a run was stopped on its way back: all is as before it")
@@ -125,9 +137,30 @@ class Journal:
         return said
 
     def done(self, document: str) -> Iterator[Applied]:
-        """What was applied for a document and not taken back, the last first. Raises LlmdError."""
-        done = (self._read(folder) for folder in reversed(self._folders()) if folder.suffix == ".done")
+        """What this user has applied for a document and not taken back, the last first. Raises
+        LlmdError."""
+        done = (self._read(folder) for folder in reversed(self._done()))
         return (one for one in done if one.document == document)
+
+    def recorded(self, document: str) -> Iterator[Applied]:
+        """What was applied for a document, here or, as far as it can be read, elsewhere: to know
+        of it, never to write by it. Raises LlmdError."""
+        yield from self.done(document)
+        for folder in self.unknown:
+            try:
+                found = self._read(folder)
+            except LlmdError:  # it says nothing
+                continue
+            if found.document == document:
+                yield found
+
+    def _done(self) -> list[Path]:
+        return [folder for folder in self._folders() if folder.suffix == ".done" and is_begun(folder)]
+
+    @property
+    def unknown(self) -> list[Path]:
+        """The folders of what was applied elsewhere, or by somebody else: it is not taken back."""
+        return [folder for folder in self._folders() if folder.suffix == ".done" and not is_begun(folder)]
 
     def last(self, document: str) -> Applied | None:
         """What was applied last for a document. Raises LlmdError."""
@@ -160,7 +193,9 @@ class Journal:
             return applied.folder
         now = replace(found, old=found.old + end, new=found.new + end)
         changes = [now if one is found else one for one in applied.changes]
-        made = self._rename(self._write(applied.document, applied.entry, applied.reply, changes), "done")
+        making = self._write(applied.document, applied.entry, applied.reply, changes)
+        begin(making)
+        made = self._rename(making, "done")
         self._discard(applied.folder)
         return made
 
@@ -214,7 +249,10 @@ class Journal:
             place.parent.mkdir(parents=True, exist_ok=True)
             self._remove_temporary(one)
             try:
-                write_synced(temporary, data, one.mode)
+                write_synced(temporary, data, None)
+                copy_owner(place, temporary)
+                if one.mode is not None:
+                    os.chmod(temporary, one.mode)
                 os.replace(temporary, place)
             except OSError as error:
                 raise OSError(error.errno, error.strerror, str(place)) from None
@@ -293,6 +331,40 @@ def _remove(folder: Path) -> None:
         remove_marked(folder, ENTRY)
     except FolderError as error:
         raise LlmdError(str(error)) from None
+    forget(_KIND, folder.with_suffix(""))
+
+
+# Who has begun it
+
+
+def begin(folder: Path) -> None:
+    """Remember with the user that these changes are begun here, whatever state the folder is in.
+    Raises OSError."""
+    remember(_KIND, folder.with_suffix(""), *_contents(folder))
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether this user has begun just these changes here. Raises LlmdError and OSError."""
+    place = folder.with_suffix("")
+    if not is_known(_KIND, place):  # nothing of it is read: it may be anything
+        return False
+    _refuse_others(folder)
+    return is_remembered(_KIND, place, *_contents(folder))
+
+
+def _contents(folder: Path) -> list[bytes]:
+    """All that is done by: the names and bytes of the record and of the texts."""
+    found = (entry.name for entry in folder.iterdir())
+    names = sorted(name for name in found if name == "journal.json" or _TEXT.fullmatch(name))
+    return [part for name in names for part in (os.fsencode(name), (folder / name).read_bytes())]
+
+
+def _unknown(folder: Path) -> str:
+    return (
+        f"{folder}: says that changes were begun here, but not by you on this machine (or your cache was cleared): "
+        "nothing of it was done; look at journal.json in it, and then move it away: "
+        f"mv {shlex.quote(str(folder))} {shlex.quote(str(folder) + '.other')}"
+    )
 
 
 def _refuse_others(folder: Path) -> None:

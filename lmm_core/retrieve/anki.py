@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
-from ..markdown.files import save_bytes
+from ..files.outputs import write_output
 from .cards import Card
 
 MODEL_ID = 1_607_392_319_414  # of our note type: Anki knows it by this
@@ -52,7 +52,7 @@ def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> N
         package = genanki.Package(deck, media_files=[str(file) for file in images.files.values()])
         made = Path(folder) / "made.apkg"
         package.write_to_file(str(made))
-        save_bytes(path, made.read_bytes())
+        write_output(path, made.read_bytes())
 
 
 @cache

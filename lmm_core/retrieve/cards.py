@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ..files.outputs import CSV_HEAD
 from ..scan.knit import slug
 from .context import merge
 from .items import DEFINITION, EXERCISE, Item, find_items, kind_of, without_fences
@@ -17,10 +18,6 @@ from .outline import plain_title
 from .passages import Material, Passage, Section, place, split_questions
 
 QUESTION = "question"
-COLUMNS = ("id", "front", "back", "tags", "source")
-# What tells Anki how to read a table of cards; ids make an import update the cards that are there:
-# https://docs.ankiweb.net/importing/text-files.html#file-headers
-CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid column:1\n#tags column:4\n"
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[ ]?%?")
 

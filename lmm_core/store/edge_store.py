@@ -350,7 +350,7 @@ class EdgeStore:
             record = json.loads(path.read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise StoreError(f"{path} cannot be read ({error}): remove {path.parent} and index again") from error
         return self._records.setdefault(name, _checked_record(record, path))
 

@@ -2,13 +2,16 @@
 them is removed or changed, and a sentence says what to do."""
 
 import ast
+import json
 import os
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from lmm_core.cli import cli
 from lmm_core.files.marked import MARK, make_marked
 from lmm_core.llmd import LlmdError
 from lmm_core.llmd.journal import JOURNAL, Journal, change
@@ -25,7 +28,7 @@ NOTES = document("oak")
 SAYS_WHAT_TO_DO = re.compile(
     r"name (a|another) (new or empty )?folder|remove it and run this again|move (it|them) away|should (be|lie|differ)|"
     r"cannot be the name of|give them names|choose a name|does not lie in|which is none of ours|or name another folder|"
-    r"remove it$|a link; the journal has to be in the project"
+    r"remove it$|move it away|and index again$|a link; the journal has to be in the project"
 )
 
 
@@ -75,10 +78,6 @@ class Unharmed:
 
 def refused(project, command, env=None, wanted=(1, 2), ours=" "):
     """What a command says that has to be refused; nothing is harmed."""
-    from click.testing import CliRunner
-
-    from lmm_core.cli import cli
-
     with Unharmed(project, ours):
         done = CliRunner().invoke(cli, command.split(), env=env)
     assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
@@ -447,6 +446,30 @@ def test_the_extension_is_not_copied_through_a_link(project):
         init_project(project)
 
 
+@pytest.mark.parametrize("folder", ["~", "~/idx", "~root/idx"])
+@pytest.mark.parametrize("command", INDEXING)
+def test_no_folder_is_called_like_the_home_folder(project, folder, command):
+    write("config.toml", f'[storage]\nfolder = "{folder}"\n')
+    assert "`storage.folder`" in refused(project, command)
+    write("config.toml", "")
+    assert "`storage.folder`" in refused(project, command, {"LMM_STORAGE__FOLDER": folder})
+    assert not [path for path in project.iterdir() if path.name.startswith("~")]
+
+
+def test_what_systems_put_everywhere_may_go_with_a_folder_of_ours(indexed):
+    for name in ("._collection.json", ".nfs000123", ".fuse_hidden0001", ".directory", "@eaDir/x", ".DS_Store"):
+        write(f".lmm/index/chunks/{name}", "theirs")
+    lmm("index documents -q --rebuild")
+    assert not Path(".lmm/index/chunks/.directory").exists()
+
+
+@pytest.mark.parametrize("said", ["[" * 4000, "[" * 100_000, '{"a":' * 4000, "{", "\xff", "[]"])
+def test_a_record_of_a_collection_that_cannot_be_read(indexed, said):
+    Path(".lmm/index/chunks/collection.json").write_text(said, encoding="latin-1")
+    for command in ("search oak", "index documents -q"):
+        assert "index again" in refused(indexed, command, ours=".lmm")
+
+
 # The journal of LLMD
 
 
@@ -490,6 +513,82 @@ def test_what_the_writer_has_put_into_the_journal_is_kept(project):
         journal.undo(journal.last("P.md"))
     [kept] = Path(JOURNAL).rglob("notes.md")
     assert text(kept) == "mine"
+
+
+FORGED = {"document": "a.md", "entry": 0, "reply": "",
+          "changes": [{"path": ".envrc", "old": False, "new": True, "mode": None, "folders": []}]}  # fmt: skip
+
+
+def forge(state, new=b"evil\n"):
+    """A folder as the journal has it, which has come along with a clone."""
+    folder = Path(JOURNAL) / f"0001.{state}"
+    write(folder / MARK, "lmm-folder 1 journal\n")
+    write(folder / "journal.json", json.dumps(FORGED))
+    (folder / "0.new").write_bytes(new)
+    return folder
+
+
+LLMD = ["llmd check a.md", "llmd sync a.md", "llmd undo a.md", "llmd apply a.md", "llmd new b.md documents/a.md"]
+
+
+@pytest.mark.parametrize("state", ["open", "back", "done"])
+@pytest.mark.parametrize("command", LLMD)
+def test_a_journal_that_comes_with_a_clone_writes_nothing(project, command, state):
+    write("a.md", "# A\n\nText.\n")
+    folder = forge(state)
+    if state != "open":  # to take it back is to remove the file
+        write(".envrc", "evil\n")
+    with Unharmed(project):
+        done = CliRunner().invoke(cli, command.split())
+    assert isinstance(done.exception, SystemExit | None), repr(done.exception)
+    assert Path(".envrc").exists() == (state != "open")
+    told = done.stderr
+    if command == "llmd undo a.md":
+        assert str(folder) in told
+    if state != "done" and "new" not in command:
+        assert f"{folder}: says that changes were begun here, but not by you" in told
+        assert "mv " in told and SAYS_WHAT_TO_DO.search(told)
+
+
+@pytest.mark.parametrize("state", ["open", "done"])
+def test_what_was_begun_here_and_was_changed_or_moved_since_is_not_ours(project, state):
+    applied(project)
+    journal, [done] = Journal(project), Path(JOURNAL).glob("*.done")
+    (done / "0.old").write_bytes(b"evil\n")
+    done.rename(folder := done.with_suffix(f".{state}"))
+    with Unharmed(project):
+        assert journal.last("P.md") is None
+        assert len(journal.recover()) == (state == "open")
+    (folder / "0.old").write_bytes(b"old\n")
+    folder.rename(done)
+    assert journal.last("P.md")
+    shutil.copytree(project, moved := project.parent / "copy")
+    assert Journal(moved).last("P.md") is None and len(Journal(moved).unknown) == 1
+    assert len([*Journal(moved).recorded("P.md")]) == 1  # so that no reply is applied twice
+    write(moved / JOURNAL / "0001.done/journal.json", "[" * 100_000)
+    assert [*Journal(moved).recorded("P.md")] == []
+
+
+def test_another_users_journal_stays_and_work_goes_on(project, monkeypatch, tmp_path):
+    folder = forge("open")
+    applied(project)
+    assert text("code.py") == "new\n" and folder.is_dir()
+    journal = Journal(project)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    assert journal.last("P.md") is None
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    journal.undo(journal.last("P.md"))
+    assert text("code.py") == "old\n"
+    assert [path.name for path in (tmp_path / "cache/lmm/journals").iterdir()] == []
+
+
+def test_a_file_of_another_owner_stays_so_in_the_journal(project, monkeypatch):
+    """Only root may give files away: what is asked of the system is what is tried."""
+    asked = []
+    monkeypatch.setattr(os, "chown", lambda path, user, group: asked.append((user, group)))
+    applied(project)
+    found = os.stat("code.py")
+    assert asked[-2:] == [(found.st_uid, -1), (-1, found.st_gid)]
 
 
 # Scripts, and the one place where folders are removed

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.files.writing import is_leftover, replace_file
+from lmm_core.files.writing import is_leftover, replace_file, write_file
 from lmm_core.markdown.files import find_markdown, save_markdown
 from tests.commands import write
 
@@ -147,3 +147,28 @@ def test_many_write_one_file_at_the_same_time():
         writer.communicate(timeout=120)
     assert [writer.returncode for writer in writers] == [0, 0, 0]
     assert os.listdir() == ["notes.md"]
+
+
+def test_owner_and_group_stay(monkeypatch):
+    """Only root may give files away: elsewhere what is asked of the system is what is tried."""
+    path = write("own.md", "# A\n\nText.\n")
+    os.chmod(path, 0o640)
+    asked, chown = [], os.chown
+    if os.geteuid() == 0:
+        os.chown(path, 65534, 65533)
+    found = os.stat(path)
+    monkeypatch.setattr(os, "chown", lambda name, *ids: (asked.append(ids), chown(name, *ids)))
+    write_file(path, b"new\n")
+    now = os.stat(path)
+    assert (now.st_uid, now.st_gid, now.st_mode) == (found.st_uid, found.st_gid, found.st_mode)
+    assert asked == [(found.st_uid, -1), (-1, found.st_gid)]
+
+
+def test_a_file_is_written_where_its_owner_cannot_be_kept(monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", refuse)
+    path = write("own.md", "old\n")
+    write_file(path, b"new\n")
+    assert path.read_bytes() == b"new\n"

@@ -160,6 +160,52 @@ def test_a_file_with_nothing_in_it_is_written():
     assert "A mean is" in Path("out.md").read_text()
 
 
+ANY = {"grades.csv": "name,grade\nAda,1\n", "index.html": "<html><body>Mine</body></html>\n", "deck.apkg": "PK mine",
+       "index.htm": "<p>Mine\n"}  # fmt: skip
+WRITERS = {".csv": ["cards notes.md -o {}", "cards . -o {}"], ".apkg": ["cards notes.md -o {}"],
+           ".html": ["chunks notes.md --html {}", "bench notes.md --questions asked.csv --html {}"],
+           ".htm": ["chunks . --html {}"]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [(name, command) for name in ANY for command in WRITERS[Path(name).suffix]]
+)
+def test_no_output_goes_over_a_page_or_table_of_the_writers(name, command):
+    write(name, ANY[name])
+    refused(command.format(name), name, "lmm has not made it")
+    os.symlink(name, f"link{Path(name).suffix}")
+    refused(command.format(f"link{Path(name).suffix}"), "lmm has not made it")
+    os.unlink(name)
+    assert run(command.format(name)).exit_code == 0
+    with open(name, "a") as file:
+        file.write("<!-- mine -->\n")
+    refused(command.format(name), "changed since")
+
+
+def test_the_deck_that_is_named_after_the_notes_is_looked_at():
+    write("notes.apkg", "PK mine")
+    refused("cards notes.md --format anki", "lmm has not made it")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["knit notes.md -o out.md", "knit . -o out", "chunks notes.md --html out.html", "cards notes.md -o out.csv"],
+)
+def test_another_machine_makes_the_same_again(command, monkeypatch, tmp_path):
+    assert run(command).exit_code == 0
+    before = tree()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    for _ in range(2):
+        assert run(command).exit_code == 0
+        assert tree() == before
+
+
+def test_nothing_is_written_where_one_of_the_notes_may_not_be(monkeypatch, tmp_path):
+    write("out/other.md", "Mine.\n")
+    refused("knit . -o out", "other.md")
+    assert not Path("out/notes.md").exists()
+
+
 # Folders
 
 

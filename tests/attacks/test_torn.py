@@ -280,3 +280,19 @@ def test_two_inputs_are_not_written_into_one_of_them(pandoc):
     assert done.returncode != 0
     assert b"all 2 inputs into" in done.stderr
     assert text("one.md") == NOTES
+
+
+def test_no_llmd_document_takes_in_a_torn_text(annotated):
+    done = run("lmm llmd new P.md notes.md")
+    assert done.returncode == 0, done.stderr
+    whole, left = text("P.md"), annotated.encode()[:200]
+    tear(len(left))
+    done = run("lmm llmd sync P.md")
+    assert b"notes.md: torn: " in done.stderr and b"lmm recover " in done.stderr
+    assert done.returncode != 0 and text("P.md") == whole
+    done = run("lmm llmd check P.md")
+    assert b"notes.md: torn: " in done.stderr + done.stdout and done.returncode != 0
+    done = run("lmm llmd new Q.md notes.md")
+    assert b"notes.md: torn: " in done.stderr
+    assert not Path("Q.md").exists() or "residual" not in text("Q.md")
+    assert Path("notes.md").read_bytes() == left

@@ -3,7 +3,18 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.files.outputs import HTML, MARKDOWN, OutputError, check_output, is_made_again, is_ours, write_output
+from lmm_core.files.outputs import (
+    CSV_HEAD,
+    GENERATOR,
+    HTML,
+    MARKDOWN,
+    OutputError,
+    check_output,
+    check_replaced,
+    is_made_again,
+    is_ours,
+    write_output,
+)
 from tests.commands import write
 
 
@@ -33,8 +44,29 @@ def test_a_source_that_we_have_not_made_may_not():
     for name in ("config.toml", "_quarto.yml", "refs.bib"):
         write(name, "x")
         refused(name)
-    write("page.html", "x")
+    for name in ("page.html", "grades.csv", "deck.apkg", "x.unknown"):
+        write(name, "x")
+        refused(name)
+
+
+def test_what_another_machine_has_made_may_be_made_again_by_its_sign():
+    write("page.html", f"<!DOCTYPE html><head>{GENERATOR}</head>")
     check_output(Path("page.html"), (), HTML)
+    write("cards.csv", CSV_HEAD)
+    check_output(Path("cards.csv"), ())
+    write("page.csv", GENERATOR)
+    refused("page.csv")
+    write_output(Path("page.html"), f"{GENERATOR}ours".encode())
+    write("page.html", f"{GENERATOR}changed since")
+    refused("page.html")
+
+
+def test_what_is_to_be_written_may_be_there_already():
+    write("out.md", "x\n")
+    check_replaced(Path("out.md"), b"x\n")
+    for data in (b"x", None):
+        with pytest.raises(OutputError):
+            check_replaced(Path("out.md"), data)
 
 
 def test_what_we_have_made_may_be_made_again_until_it_is_changed():
