@@ -38,7 +38,7 @@ class OpenAIChat:
     Raises ModelError where a key is needed and not set."""
 
     def __init__(self, name: ModelName, source: Source, limits: Requests | None = None) -> None:
-        self.name = str(name)
+        self.name, self.server = str(name), source.base_url
         self.usage = Usage()
         self.stopped: ModelError | None = None
         self._model, self._source, self._limits = name.model, source, limits or Requests()

@@ -97,6 +97,14 @@ async def chat(project):
         await models.close()
 
 
+async def turn(project):
+    models = Models()
+    try:
+        return (await models.asker(project, "major").turn(Request([Message("user", "Hello")]))).text
+    finally:
+        await models.close()
+
+
 async def embed(project):
     embedder = Models().embedder(project)
     try:
@@ -721,3 +729,28 @@ def test_no_key_stands_in_what_shows_sources(monkeypatch):
         lmm("doctor --json")[0],
     ]
     assert not [text for text in shown if SECRET in text]
+
+
+# What a stranger has answered
+
+
+@pytest.mark.parametrize("name", ["openai", "ollama", "lab"])
+@pytest.mark.parametrize("sender", [chat, turn], ids=lambda sender: sender.__name__)
+def test_what_a_clones_server_has_answered_is_not_used_elsewhere(sender, name, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    with ModelServer("Evil.") as evil, ModelServer("Good.") as good:
+        for server, answer in ((evil, "Evil."), (good, "Good."), (evil, "Evil.")):
+            clone(server.url, "", name)
+            assert asyncio.run(sender(load_project(None))) == answer
+        assert (len(evil.requests), len(good.requests)) == (1, 1)
+
+
+def test_two_projects_of_one_run_have_their_own_servers():
+    with ModelServer("Evil.") as evil, ModelServer("Good.") as good:
+        clone(evil.url, "", "ollama")
+        strange = load_project(None)
+        clone(good.url, "", "ollama")
+        models = Models()
+        askers = [models.asker(project, "major") for project in (strange, load_project(None))]
+        assert [asker.model.server for asker in askers] == [evil.url, good.url]
+        asyncio.run(models.close())
