@@ -28,12 +28,13 @@ class Models:
 
     spec: a name that goes over what documents and configuration say; jobs: requests at
     the same time, over what the configuration says; warn: is told what goes on without
-    the reply cache."""
+    the reply cache, and what goes elsewhere than its source's name says."""
 
     spec: str = ""
     jobs: int | None = None
     warn: Callable[[str], None] = _say
     _askers: dict[tuple[ModelName, Source], Asker] = field(default_factory=dict, init=False)
+    _told: set[Source] = field(default_factory=set, init=False)
 
     def name(self, project: Project, role: str) -> ModelName:
         """The model for a role. Raises ModelError."""
@@ -66,7 +67,7 @@ class Models:
                 f"{role.upper()} in the environment)",
                 stop=True,
             )
-        source = known_sources(project.sources)[name.source]  # two projects may have two servers of one name
+        source = self.source(project, name)  # two projects may have two servers of one name
         if (name, source) not in self._askers:
             self._askers[name, source] = self._open(name, source, project.requests[role])
         return self._askers[name, source]
@@ -83,7 +84,15 @@ class Models:
             return FastEmbedder(name, project.root)
         from .models.openai_embedder import OpenAIEmbedder
 
-        return OpenAIEmbedder(name, known_sources(project.sources)[name.source], project.requests["embedding"])
+        return OpenAIEmbedder(name, self.source(project, name), project.requests["embedding"])
+
+    def source(self, project: Project, name: ModelName) -> Source:
+        """Where a model is. Tells once where a file leads what goes to a source of ours elsewhere."""
+        source = known_sources(project.sources)[name.source]
+        if source.detour and source not in self._told:
+            self._told.add(source)
+            self.warn(source.detour)
+        return source
 
     def _open(self, name: ModelName, source: Source, limits: Requests) -> Asker:
         from .models.cache import ReplyCache

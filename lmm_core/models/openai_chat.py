@@ -276,7 +276,7 @@ def number_in(used: Any, key: str) -> int:
 def require_key(name: ModelName, source: Source) -> str:
     """The key of a source; "" where none is needed. Raises ModelError."""
     key = source.key()
-    if source.key_variable and not key and not source.local:
+    if source.needs_key and not key:
         raise ModelError(
             f"{name}: {source.key_variable} is not set: put the key into the environment, or take --model "
             "extractive/default (no key, no network)",
