@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmm_core.files.outputs import MARKDOWN, OutputError, check_output, write_output
+from lmm_core.files.outputs import MARKDOWN, OutputError, check_output, remember_output, write_output
+from lmm_core.files.outputs import is_ours as is_our_output
 from lmm_core.files.recovery import RecoveryError, put_aside
 from lmm_core.files.walk import SUFFIXES, TEXT_SUFFIXES
 from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase, say
@@ -502,6 +503,7 @@ def write_text(document: Document, text: str) -> None:
             check_unchanged(file)
     elif run is not None and run.output is not None and not document.followed:
         _refuse_another_text(run.output, text)
+        remember_output(run.output, _as_pandoc_writes(run, _for_line_ends(run, text)).encode("utf-8"))
     if run is not None and document.place is not None and not document.followed:
         _warn_ineffective(document, run, document.place)
     text = document.written = _for_line_ends(run, text)
@@ -511,9 +513,9 @@ def write_text(document: Document, text: str) -> None:
 
 
 def _refuse_another_text(output: Path, text: str) -> None:
-    """Raise FilterError where an output holds another text than the one to be written, and not
-    what an earlier run has made of it: fewer than half of its lines are the same."""
-    if not _holds_markdown(output):
+    """Raise FilterError where an output holds another text than the one to be written: one that
+    no run of ours has made, and of which fewer than half of the lines are the same."""
+    if not _holds_markdown(output) or is_our_output(output):
         return
     old = [line for line in output.read_text("utf-8", "replace").splitlines() if line.strip()]
     new = set(text.splitlines())

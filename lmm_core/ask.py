@@ -190,4 +190,4 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
         return CrossEncoderReranker(CrossEncoder(name, project.root))
     if name.source not in sources:
         raise ModelError(f"ask.rerank: {wanted!r} cannot rerank: none, model, fastembed/MODEL or source/MODEL")
-    return EndpointReranker(name, sources[name.source], project.requests["aux"].timeout)
+    return EndpointReranker(name, models.source(project, name), project.requests["aux"].timeout)

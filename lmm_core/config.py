@@ -48,6 +48,13 @@ from .models.trust import VARIABLE, TrustError, read_trust_variable, trusted_pai
 from .project import CONFIG_NAME, ConfigError, is_setting
 from .scan.knit import DIV_TYPES, OUT, RAG_ONLY, named_types
 
+# What no `config.toml` needs, and would take for ever: one may come with a folder from somebody else.
+MOST_BYTES = 1_000_000
+MOST_SETTINGS = 1_000
+DEEPEST = 20  # tables in tables
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_DEEP_NAME = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*+){{{DEEPEST}}}")
+
 _RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
 
 # Sections of the file
@@ -94,6 +101,7 @@ class SourceSettings(_Section):
     chat_model: str = Field(default="", description="the chat model where none is named")
     embedding_model: str = Field(default="", description="the embedding model where none is named")
     _file: str = PrivateAttr("")  # that names the server or the variable
+    _server_file: str = PrivateAttr("")  # that names the server
 
     @field_validator("base_url")
     @classmethod
@@ -110,7 +118,9 @@ class SourceSettings(_Section):
 
     def as_source(self, name: str) -> Source:
         """The source for requests."""
-        return Source(name, self.base_url, self.key_variable, self.chat_model, self.embedding_model, self._file)
+        return Source(
+            name, self.base_url, self.key_variable, self.chat_model, self.embedding_model, self._file, self._server_file
+        )
 
 
 class EmbeddingSettings(_Section):
@@ -307,6 +317,7 @@ class Settings(BaseSettings):
         """Which servers the file has a say in, even where only the host or the variable is its."""
         for name, source in self.sources.items():
             source._file = found.file_behind(("sources", name, "base_url"), ("sources", name, "key_variable"))
+            source._server_file = found.file_behind(("sources", name, "base_url"))
 
     @classmethod
     def settings_customise_sources(
@@ -387,6 +398,8 @@ class _Found:
         """Everything for one file. Raises ConfigError where the file cannot be read."""
         found = cls(file, model)
         in_file = [_Given(keys, value, "file", str(file)) for keys, value in _flatten(_load(file))]
+        if len(in_file) > MOST_SETTINGS:  # to look for what each problem comes from takes time
+            raise ConfigError(f"{file}: {len(in_file):,} settings; it may have {MOST_SETTINGS:,}")
         in_code = [_Given(keys, value, "argument", "argument") for keys, value in _flatten(arguments)]
         nested = list(_nested_variables(found.problems))
         names = {g.keys[1] for g in (*nested, *in_file, *in_code) if g.keys[0] == "sources" and len(g.keys) > 1}
@@ -615,8 +628,9 @@ def _is_url(url: str) -> bool:
 def _load(file: Path) -> dict[str, Any]:
     """The file's tables, none where there is no file. Raises ConfigError."""
     try:
-        data = file.read_bytes() if file.is_file() else b""
-        return tomllib.loads(data.decode("utf-8-sig"))
+        data = _read(file) if file.is_file() else b""
+        text = data.decode("utf-8-sig")
+        tables = {} if _DEEP_NAME.search(text) else tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{file}:{line}: not UTF-8: save the file as UTF-8") from None
@@ -627,6 +641,25 @@ def _load(file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: not TOML: nested too deep") from None
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from None
+    if _DEEP_NAME.search(text) or _is_deep(tables):
+        raise ConfigError(f"{file}: tables in tables, {DEEPEST} deep or deeper: no setting lies so deep")
+    return tables
+
+
+def _read(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ConfigError(f"{file}: longer than {MOST_BYTES:,} bytes: no settings are")
+    return data
+
+
+def _is_deep(table: dict[str, Any]) -> bool:
+    """Whether there are more tables in tables than can be gone through by functions that call themselves."""
+    level = [table]
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in outer.values() if isinstance(inner, dict)]
+    return bool(level)
 
 
 def _flatten(value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:

@@ -75,7 +75,7 @@ def _model(role: str, name: ModelName, project: Project) -> Finding:
     if name.source == FASTEMBED:
         return _local_model(role, name, project)
     source = known_sources(project.sources)[name.source]
-    if not source.key_variable or (source.local and not source.has_key):
+    if not source.needs_key and not source.has_key:
         return Finding(role, f"{name}: no key is needed")
     if source.refusal:
         return Finding(role, f"{name}: {source.refusal}", ok=False, optional=True)

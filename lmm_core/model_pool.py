@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from .logging import ConsoleLogger
 from .models.annotator import Annotator, Deferred, stand_in
-from .models.roles import NO_MODEL, ModelName, parse_name
-from .models.sources import FASTEMBED, STAND_IN, ModelError, known_sources
+from .models.roles import NO_MODEL, ModelName, Requests, parse_name
+from .models.sources import FASTEMBED, STAND_IN, ModelError, Source, known_sources
 from .project import Project, model_name
 
 if TYPE_CHECKING:
@@ -23,17 +23,18 @@ def _say(message: str) -> None:
 
 @dataclass
 class Models:
-    """The models of one run: each is opened once, however many documents it serves, so
-    that its limit on requests holds for all of them.
+    """The models of one run: each is opened once at each server, however many documents it serves,
+    so that its limit on requests holds for all of them.
 
     spec: a name that goes over what documents and configuration say; jobs: requests at
     the same time, over what the configuration says; warn: is told what goes on without
-    the reply cache."""
+    the reply cache, and what goes elsewhere than its source's name says."""
 
     spec: str = ""
     jobs: int | None = None
     warn: Callable[[str], None] = _say
-    _askers: dict[ModelName, Asker] = field(default_factory=dict, init=False)
+    _askers: dict[tuple[ModelName, Source], Asker] = field(default_factory=dict, init=False)
+    _told: set[Source] = field(default_factory=set, init=False)
 
     def name(self, project: Project, role: str) -> ModelName:
         """The model for a role. Raises ModelError."""
@@ -60,9 +61,16 @@ class Models:
         """A chat model with the reply cache before it. Raises ModelError where there is
         none: the stand-in cannot chat, a key is missing."""
         name = self.name(project, role)
-        if name not in self._askers:
-            self._askers[name] = self._open(name, project, role)
-        return self._askers[name]
+        if name.source == STAND_IN:
+            raise ModelError(
+                f"{name} cannot chat: set OPENAI_API_KEY, or name a model (--model source/model, or LMM_MODEL_"
+                f"{role.upper()} in the environment)",
+                stop=True,
+            )
+        source = self.source(project, name)  # two projects may have two servers of one name
+        if (name, source) not in self._askers:
+            self._askers[name, source] = self._open(name, source, project.requests[role])
+        return self._askers[name, source]
 
     def embedder(self, project: Project) -> Embedder | None:
         """The embedding model, None where none is named and none is there. Raises
@@ -76,22 +84,23 @@ class Models:
             return FastEmbedder(name, project.root)
         from .models.openai_embedder import OpenAIEmbedder
 
-        return OpenAIEmbedder(name, known_sources(project.sources)[name.source], project.requests["embedding"])
+        return OpenAIEmbedder(name, self.source(project, name), project.requests["embedding"])
 
-    def _open(self, name: ModelName, project: Project, role: str) -> Asker:
+    def source(self, project: Project, name: ModelName) -> Source:
+        """Where a model is. Tells once where a file leads what goes to a source of ours elsewhere."""
+        source = known_sources(project.sources)[name.source]
+        if source.detour and source not in self._told:
+            self._told.add(source)
+            self.warn(source.detour)
+        return source
+
+    def _open(self, name: ModelName, source: Source, limits: Requests) -> Asker:
         from .models.cache import ReplyCache
         from .models.chat import Asker
         from .models.openai_chat import OpenAIChat
 
-        if name.source == STAND_IN:
-            raise ModelError(
-                f"{name} cannot chat: set OPENAI_API_KEY, or name a model (--model source/model, or LMM_MODEL_"
-                f"{role.upper()} in the environment)",
-                stop=True,
-            )
-        limits = project.requests[role]
         limits = replace(limits, max_concurrency=self.jobs or limits.max_concurrency)
-        model = OpenAIChat(name, known_sources(project.sources)[name.source], limits)
+        model = OpenAIChat(name, source, limits)
         return Asker(model, ReplyCache(), self.warn)
 
     @property

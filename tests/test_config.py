@@ -322,9 +322,12 @@ def test_a_variable_that_may_hold_a_key_is_named_without_its_value(variable, val
 
 
 def refusal(text, name="lab"):
-    """Why the key of a source is not sent, with this file."""
+    """Why the key of a source, which is set, is not sent, with this file."""
     config(text)
-    return load_project(None).sources[name].refusal
+    source = load_project(None).sources[name]
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(source.key_variable, "k3y")
+        return source.refusal
 
 
 @pytest.mark.parametrize("key_variable", ["", 'key_variable = "OPENAI_API_KEY"\n'], ids=["inherited", "named"])
@@ -355,7 +358,9 @@ def test_what_a_file_may_say_of_sources(monkeypatch):
     )
     found = load_project(None).sources
     file = str(Path("config.toml").resolve())
-    assert found["groq"] == Source("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", file=file)
+    assert found["groq"] == Source(
+        "groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", file=file, server_file=file
+    )
     assert found["openai"].key_variable == "OPENAI_API_KEY"
     assert found["openai"].chat_model == "gpt-4o-mini"
     assert found["mistral"].key_variable == ""

@@ -49,7 +49,7 @@ def add(host: str, variable: str) -> None:
     pair = _pair(host, variable)
     new = _done(lambda: add_pair(pair, _root()))
     said = "may go" if new else "might already go"
-    say(f"the key in {pair.variable} {said} to {pair.host}: {_done(trust_file)}", err=True)
+    say(f"the key in {pair.variable} {said} to {pair.host} by https: {_done(trust_file)}", err=True)
 
 
 @trust.command("remove")

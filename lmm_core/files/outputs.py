@@ -115,6 +115,11 @@ def _has_sign(output: Path) -> bool:
 def write_output(output: Path, data: bytes) -> None:
     """Write an output, which the next run may replace. Raises OSError."""
     write_file(output, data)
+    remember_output(output, data)
+
+
+def remember_output(output: Path, data: bytes) -> None:
+    """Remember what is in an output, or what pandoc is about to write into it for a filter."""
     if not is_stream(output):
         remember(_KIND, output, data)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,9 +39,10 @@ class TornError(MarkdownError):
 
 
 def load_markdown(path: Path) -> MarkdownFile:
-    """Read a UTF-8 file. Raises OSError, MarkdownError (with the byte's offset) where it is
-    not UTF-8, and TornError where pandoc was ended while it wrote the file."""
+    """Read a UTF-8 file, or what comes through a pipe. Raises OSError, MarkdownError (with the
+    byte's offset) where it is not UTF-8, or is a device, and TornError where pandoc was ended while it wrote the file."""
     place = _place(path)
+    _refuse_device(path)
     data = path.read_bytes()
     if problem := torn_problem(path, data):
         raise TornError(f"{path}: {problem}")
@@ -50,6 +53,19 @@ def load_markdown(path: Path) -> MarkdownFile:
         raise MarkdownError(
             f"{path}:{line}: not UTF-8 (byte {error.start}, 0x{data[error.start]:02x}): save the file as UTF-8"
         ) from None
+
+
+def _refuse_device(path: Path) -> None:
+    """Raises MarkdownError where a path, or the link that it is, leads to a device, which may
+    never end (/dev/zero). What this process is given as its input is read."""
+    state = path.stat()
+    if not (stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode)):
+        return
+    allowed = [Path(os.devnull).stat()]
+    with suppress(OSError):  # the input is closed
+        allowed.append(os.fstat(0))
+    if not any(os.path.samestat(state, one) for one in allowed):
+        raise MarkdownError(f"{path}: leads to a device, not to a file, and is not read")
 
 
 def _place(path: Path) -> Path:

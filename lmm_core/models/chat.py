@@ -99,10 +99,11 @@ class Usage:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Anything that answers. `name` is `source/model`; `usage` counts; `stopped` is
-    the error after which nothing more is asked."""
+    """Anything that answers. `name` is `source/model`; `server` is the address of who answers
+    under that name; `usage` counts; `stopped` is the error after which nothing more is asked."""
 
     name: str
+    server: str
     usage: Usage
     stopped: ModelError | None
 
@@ -172,6 +173,8 @@ class Asker:
             self._go_without(error)
 
     def _key(self, request: Request) -> bytes:
+        """The key of a request in the cache. The server is part of it: a `config.toml` may have
+        another one answer under the name of a source of ours."""
         if not self.cache:
             return b""
         messages = [
@@ -179,7 +182,7 @@ class Asker:
             for message in request.messages
         ]
         tools = [list(request.tools)] if request.tools else []
-        return request_key([self.model.name, messages, request.schema, request.instead, *tools])
+        return request_key([self.model.name, self.model.server, messages, request.schema, request.instead, *tools])
 
     def _find(self, key: bytes) -> str | None:
         try:

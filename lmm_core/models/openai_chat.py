@@ -38,7 +38,7 @@ class OpenAIChat:
     Raises ModelError where a key is needed and not set."""
 
     def __init__(self, name: ModelName, source: Source, limits: Requests | None = None) -> None:
-        self.name = str(name)
+        self.name, self.server = str(name), source.base_url
         self.usage = Usage()
         self.stopped: ModelError | None = None
         self._model, self._source, self._limits = name.model, source, limits or Requests()
@@ -276,7 +276,7 @@ def number_in(used: Any, key: str) -> int:
 def require_key(name: ModelName, source: Source) -> str:
     """The key of a source; "" where none is needed. Raises ModelError."""
     key = source.key()
-    if source.key_variable and not key and not source.local:
+    if source.needs_key and not key:
         raise ModelError(
             f"{name}: {source.key_variable} is not set: put the key into the environment, or take --model "
             "extractive/default (no key, no network)",

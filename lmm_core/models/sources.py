@@ -35,7 +35,7 @@ class Source:
     """A server. `key_variable` is empty where none is needed; `chat_model` and
     `embedding_model` are what is taken where no model is named, if anything. `file`: the
     `config.toml` that names the server or the variable; "" where we do, or the person does
-    (environment, code)."""
+    (environment, code); `server_file`: the same for the server alone."""
 
     name: str
     base_url: str
@@ -43,6 +43,7 @@ class Source:
     chat_model: str = ""
     embedding_model: str = ""
     file: str = ""
+    server_file: str = ""
 
     @property
     def local(self) -> bool:
@@ -56,10 +57,35 @@ class Source:
 
     @property
     def refusal(self) -> str:
-        """Why no key is sent to the server, in a sentence; "" where it may be."""
-        if not self.key_variable:
+        """Why the key is not sent to the server, in a sentence; "" where it may be, or there is none."""
+        if not self.has_key:
             return ""
-        return key_refusal(self.base_url, self.key_variable, self.file, _homes(self.key_variable))
+        return key_refusal(self.base_url, self.key_variable, self.file, _homes(self.key_variable), self._otherwise)
+
+    @property
+    def _otherwise(self) -> str:
+        """What who has a server without https in a network that they trust can do."""
+        variable = f"LMM_SOURCES__{self.name.upper()}__"
+        return (
+            f"; if you trust the network, name the server in the environment ({variable}BASE_URL={self.base_url} and "
+            f"{variable}KEY_VARIABLE={self.key_variable}, and neither of them in [sources.{self.name}]); "
+            'if the server wants no key, say key_variable = "" there'
+        )
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether a key has to be there: not for this machine, nor for what people run themselves (vLLM)."""
+        own = SOURCES.get(self.name)
+        return bool(self.key_variable) and not self.local and not (own and own.local)
+
+    @property
+    def detour(self) -> str:
+        """What is to be said before anything is sent, where a file puts another server into the
+        place of one of ours, in a sentence; "" elsewhere."""
+        own, there = SOURCES.get(self.name), _server(self.base_url)
+        if own is None or not self.server_file or self.local or there == _server(own.base_url):
+            return ""
+        return f"{self.server_file} sends what goes to `{self.name}` to {there}, not to {_server(own.base_url)}"
 
     def key(self) -> str:
         """The key, "" where there is none. Raises ModelError where it may not go to the server."""
@@ -119,6 +145,12 @@ def shown_address(url: str) -> str:
     """An address without what may be secret in it: a password, a query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _server(url: str) -> str:
+    """Scheme, host and port of an address, as they are shown."""
+    parts = urlsplit(shown_address(url))
+    return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 def is_loopback(url: str) -> bool:

@@ -133,12 +133,13 @@ def _ascii_form(host: str) -> str:
 # The question
 
 
-def key_refusal(url: str, variable: str, file: str, home: Collection[str] = ()) -> str:
+def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), otherwise: str = "") -> str:
     """Why the key in a variable is not sent to a server, in a sentence with the command that
     allows it; "" where it is sent.
 
     file: the `config.toml` that names the server or the variable; "" where the person does
-    (environment, code), who may send it anywhere. home: the hosts that the key is for."""
+    (environment, code), who may send it anywhere. home: the hosts that the key is for; otherwise:
+    what else can be done than to take https."""
     if not file:
         return ""
     try:
@@ -146,9 +147,10 @@ def key_refusal(url: str, variable: str, file: str, home: Collection[str] = ()) 
         if address.here or (address.scheme == "https" and address.host in home):
             return ""
         if address.scheme != "https":
-            return f"the key in {variable} is not sent to {address.host} unencrypted, as {file} has it: take https://"
+            unsafe = f"the key in {variable} is not sent to {address.host} unencrypted, as {file} has it"
+            return f"{unsafe}: take https://{otherwise}"
         pair = read_pair(address.host, variable)
-        if pair in trusted_pairs(Path(file).parent):
+        if pair in read_trust_variable() or pair in trusted_pairs(Path(file).parent):
             return ""
     except TrustError as error:
         return f"the key in {variable} is not sent to the server that {file} names: {error}"
@@ -206,7 +208,7 @@ def trust_file() -> Path:
 def add_pair(pair: Pair, root: Path | None) -> bool:
     """Keep a pair; says whether it is new. Raises TrustError and OSError."""
     path = trust_file()
-    _refuse_inside(path, root)
+    _check_place(path, root)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_RDONLY, 0o600))  # the mode stays when the file is replaced
     file = _load(path, root)
@@ -230,7 +232,7 @@ def remove_pair(pair: Pair, root: Path | None) -> bool:
 
 def _load(path: Path, root: Path | None) -> MarkdownFile:
     """The file as it is. Raises TrustError, also where somebody else may have written it."""
-    _refuse_inside(path, root)
+    _check_place(path, root)
     try:
         _check_owner(path)
         return load_markdown(path)
@@ -268,14 +270,18 @@ def _names(value: object) -> list[str]:
     return value
 
 
-def _refuse_inside(path: Path, root: Path | None) -> None:
-    """A project, which may be cloned, does not say what it may itself."""
+def _check_place(path: Path, root: Path | None) -> None:
+    """Raises TrustError for what is no file, like a pipe, which would be waited for; and in a
+    project, which may be cloned, and does not say what it may itself."""
+    if path.exists() and not path.is_file():
+        raise TrustError(f"{path}: is not a file, so it does not count: remove it")
     folder = root.resolve() if root else None
     if folder is None:
         return
     if path.is_relative_to(folder) or path.resolve().is_relative_to(folder):
         raise TrustError(
-            f"{path}: lies inside the project {folder}, so it does not count: set XDG_CONFIG_HOME to a folder elsewhere"
+            f"{path}: lies inside the project {folder}, so it does not count: say it in the environment "
+            f'({TRUST_VARIABLE}="HOST VARIABLE"), or set XDG_CONFIG_HOME to a folder elsewhere'
         )
 
 

@@ -67,7 +67,7 @@ class EndpointReranker:
     def __init__(self, name: ModelName, source: Source, timeout: float = TIMEOUT) -> None:
         self.name = str(name)
         self._model, self._source, self._timeout = name.model, source, timeout
-        if source.key_variable and not source.key() and not source.local:
+        if source.needs_key and not source.key():
             raise ModelError(f"{name}: {source.key_variable} is not set: put the key into the environment", stop=True)
         self._key = require_key(name, source)
         if not is_address(source.base_url):

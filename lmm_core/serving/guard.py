@@ -24,6 +24,7 @@ from .rates import Rates
 
 CHEAP = 0.1  # questions that a request counts for which asks no model
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'"
+METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})  # that a log may name
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -96,7 +97,8 @@ class Frame:
         try:
             await (self._refusal(Headers(scope=scope)) or self.app)(scope, receive, marked)
         finally:
-            shown = f"{scope['method']} {scope['path']}" if scope["path"] in self.paths else "-"
+            known = scope["method"] in METHODS and scope["path"] in self.paths
+            shown = f"{scope['method']} {scope['path']}" if known else "-"
             kind = f"{shown} {status or '-'}"
             self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {kind} {_ms(began)} ms", kind, REQUESTS)
 

@@ -20,6 +20,9 @@ EVERY = 60.0  # seconds in which a kind of message is said so often
 REQUESTS = 30  # lines of one kind of request in that time
 LONGEST = 4_000  # characters of a message
 LABEL = 100  # characters that say what a kind of message is about
+KINDS = 200  # of messages that are told apart in that time; further ones count as one
+OTHERS = "other messages"
+FULLEST = 100_000  # characters of all messages in that time; what is said often has half of it
 
 
 class Say(Protocol):
@@ -45,6 +48,7 @@ class Log:
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say, self._clock = say, clock
         self._kinds: dict[str, _Kind] = {}
+        self._since, self._size = clock(), 0
         self._alone = threading.RLock()
 
     def __call__(self, message: str, kind: str = "", most: int = 1) -> None:
@@ -52,17 +56,26 @@ class Log:
         kind = kind or message.partition(": ")[0]
         with self._alone:
             self.sum_up()
-            one = self._kinds.setdefault(kind, _Kind(_label(message) if most == 1 else kind, self._clock()))
-            if one.said < most:
+            one, shown = self._kind(kind, _label(message) if most == 1 else kind), _shown(message)
+            if one.said < most and self._size + len(shown) <= (FULLEST if most == 1 else FULLEST // 2):
                 one.said += 1
-                self._say(_shown(message))
+                self._size += len(shown)
+                self._say(shown)
             else:
                 one.left_out += 1
+
+    def _kind(self, kind: str, label: str) -> _Kind:
+        """What is known of a kind of message; of further ones than there may be, together."""
+        if kind not in self._kinds and len(self._kinds) >= KINDS:
+            kind = label = OTHERS
+        return self._kinds.setdefault(kind, _Kind(label[:LABEL], self._clock()))
 
     def sum_up(self, all_of_them: bool = False) -> None:
         """Say how much was left out of the kinds whose time is over, or of all."""
         now = self._clock()
         with self._alone:
+            if now - self._since >= EVERY:
+                self._since, self._size = now, 0
             over = [kind for kind, one in self._kinds.items() if all_of_them or now - one.since >= EVERY]
             for one in map(self._kinds.pop, over):
                 if one.left_out:

@@ -97,6 +97,14 @@ async def chat(project):
         await models.close()
 
 
+async def turn(project):
+    models = Models()
+    try:
+        return (await models.asker(project, "major").turn(Request([Message("user", "Hello")]))).text
+    finally:
+        await models.close()
+
+
 async def embed(project):
     embedder = Models().embedder(project)
     try:
@@ -301,6 +309,7 @@ def test_a_variable_of_the_file_for_an_address_of_the_environment_is_the_files(o
 
 def test_what_code_says_is_the_persons(monkeypatch):
     there = {"base_url": "https://proxy.example/v1", "key_variable": "LAB_TOKEN"}
+    monkeypatch.setenv("LAB_TOKEN", SECRET)
     clone("https://evil.example", "LAB_TOKEN")
     assert ConfigSettings(sources={"lab": there}).sources["lab"].as_source("lab").refusal == ""
     one = ConfigSettings(sources={"lab": {"base_url": "https://proxy.example/v1"}}).sources["lab"]
@@ -721,3 +730,161 @@ def test_no_key_stands_in_what_shows_sources(monkeypatch):
         lmm("doctor --json")[0],
     ]
     assert not [text for text in shown if SECRET in text]
+
+
+# What a stranger has answered
+
+
+@pytest.mark.parametrize("name", ["openai", "ollama", "lab"])
+@pytest.mark.parametrize("sender", [chat, turn], ids=lambda sender: sender.__name__)
+def test_what_a_clones_server_has_answered_is_not_used_elsewhere(sender, name, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    with ModelServer("Evil.") as evil, ModelServer("Good.") as good:
+        for server, answer in ((evil, "Evil."), (good, "Good."), (evil, "Evil.")):
+            clone(server.url, "", name)
+            assert asyncio.run(sender(load_project(None))) == answer
+        assert (len(evil.requests), len(good.requests)) == (1, 1)
+
+
+def test_two_projects_of_one_run_have_their_own_servers():
+    with ModelServer("Evil.") as evil, ModelServer("Good.") as good:
+        clone(evil.url, "", "ollama")
+        strange = load_project(None)
+        clone(good.url, "", "ollama")
+        models = Models()
+        askers = [models.asker(project, "major") for project in (strange, load_project(None))]
+        assert [asker.model.server for asker in askers] == [evil.url, good.url]
+        asyncio.run(models.close())
+
+
+# No key, no refusal
+
+
+@pytest.mark.parametrize("url", ["http://10.1.2.3:8000/v1", "http://gpu:8000/v1", "https://vllm.uni.example/v1"])
+@pytest.mark.parametrize("sender", SENDERS, ids=lambda sender: sender.__name__)
+def test_where_there_is_no_key_none_is_refused(sender, url, outside, monkeypatch):
+    monkeypatch.setenv("VLLM_API_KEY", " ")
+    clone(url, "", "vllm")
+    said_by(sender)
+    assert outside.seen, "the server of one's own is asked"
+    assert {finding.what: finding for finding in examine()}["major"].found == "vllm/m: no key is needed"
+    outside.seen.clear()
+    monkeypatch.setenv("VLLM_API_KEY", SECRET)
+    assert "the key in VLLM_API_KEY is not sent to" in said_by(sender)
+    assert outside.seen == []
+
+
+def test_what_needs_a_key_says_so_before_it_asks_for_trust(outside, monkeypatch):
+    monkeypatch.delenv("LAB_TOKEN", raising=False)
+    clone("https://lab.example/v1", "LAB_TOKEN")
+    assert "LAB_TOKEN is not set" in said_by(chat)
+    assert outside.seen == []
+
+
+@pytest.mark.parametrize("name", ["lab", "vllm", "openai"])
+def test_a_campus_network_without_https(name, outside, monkeypatch):
+    """What the message names is what works."""
+    monkeypatch.setenv("UNI_KEY", SECRET)
+    clone("http://gpu:8000/v1", "UNI_KEY", name)
+    said = said_by(chat)
+    assert "take https://" in said and 'key_variable = ""' in said
+    variables = [word.strip("(,") for word in said.split() if "LMM_SOURCES__" in word]
+    assert outside.seen == []
+    for variable in variables:
+        monkeypatch.setenv(*variable.split("="))
+    said_by(chat)  # the file still names it
+    assert outside.seen == []
+    Path("config.toml").write_text(f'[major]\nmodel = "{name}/m"\nmax_retries = 0\n', encoding="utf-8")
+    said_by(chat)
+    assert SECRET in outside.seen[0]
+    outside.seen.clear()
+    clone("http://gpu:8000/v1", "", name)
+    Path("config.toml").write_text(Path("config.toml").read_text() + 'key_variable = ""\n', encoding="utf-8")
+    for variable in variables:
+        monkeypatch.delenv(variable.partition("=")[0])
+    said_by(chat)
+    assert outside.seen and SECRET not in outside.seen[0]
+
+
+def test_what_is_allowed_is_allowed_by_https(outside, monkeypatch):
+    monkeypatch.setenv("UNI_KEY", SECRET)
+    assert "the key in UNI_KEY may go to gpu:8000 by https: " in lmm("trust add gpu:8000 UNI_KEY")[1]
+    clone("http://gpu:8000/v1", "UNI_KEY")
+    assert "take https://" in said_by(chat)
+    assert outside.seen == []
+
+
+# A file that leads a source of ours elsewhere
+
+
+@pytest.mark.parametrize("name", ["openai", "ollama", "vllm", "mistral"])
+@pytest.mark.parametrize("sender", SENDERS, ids=lambda sender: sender.__name__)
+def test_that_a_source_of_ours_is_elsewhere_is_said_at_each_run(sender, name, outside, monkeypatch, capsys):
+    clone("https://evil.example/v1", "", name)
+    text = Path("config.toml").read_text() + 'key_variable = ""\n'
+    Path("config.toml").write_text(text, encoding="utf-8")
+    for _ in range(2):
+        said_by(sender)
+        said = capsys.readouterr().err
+        assert said.count(f"config.toml sends what goes to `{name}` to https://evil.example, not to ") == 1
+    assert outside.seen
+
+
+def test_the_persons_model_and_a_clones_server(outside, monkeypatch):
+    monkeypatch.setenv("LMM_MODEL_MINOR", "ollama/llama3")
+    Path("config.toml").write_text('[sources.ollama]\nbase_url = "https://evil.example/v1"\n', encoding="utf-8")
+    Path("notes.md").write_text(NOTES)
+    assert "sends what goes to `ollama` to https://evil.example" in lmm("rag notes.md", 1)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("lab", "https://lab.example/v1"),
+        ("ollama", "http://127.0.0.1:9/v1"),
+        ("vllm", "http://[::1]:9/v1"),
+        ("openai", "https://api.openai.com/v1"),
+    ],
+)
+def test_nothing_is_said_where_nothing_goes_elsewhere(name, url, outside, capsys, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    clone(url, "", name)
+    said_by(chat)
+    assert "sends what goes to" not in capsys.readouterr().err
+
+
+def test_what_the_environment_leads_elsewhere_is_the_persons(outside, capsys, monkeypatch):
+    monkeypatch.setenv("LMM_SOURCES__OLLAMA__BASE_URL", "https://mine.example/v1")
+    monkeypatch.setenv("LMM_MODEL_MAJOR", "ollama/m")
+    said_by(chat)
+    assert outside.seen and "sends what goes to" not in capsys.readouterr().err
+
+
+# A configuration in the home folder, and pipes
+
+
+def test_where_the_configuration_lies_in_the_project_the_environment_allows(outside, monkeypatch):
+    """`config.toml` in the home folder, in which the person's own configuration lies."""
+    monkeypatch.setenv("LAB_TOKEN", SECRET)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(".config").absolute()))
+    Path(".config/lmm").mkdir(parents=True)
+    clone("https://lab.example/v1", "LAB_TOKEN")
+    said = lmm("trust add lab.example LAB_TOKEN", 1)[1]
+    assert 0 < said.index('LMM_TRUST="HOST VARIABLE"') < said.index("XDG_CONFIG_HOME")
+    Path(".config/lmm/trust.toml").write_text('"other.example" = ["LAB_TOKEN"]\n')
+    assert "LMM_TRUST" in said_by(chat)
+    assert outside.seen == []
+    monkeypatch.setenv("LMM_TRUST", "lab.example LAB_TOKEN")
+    said_by(chat)
+    assert outside.seen
+
+
+def test_a_pipe_in_the_place_of_trust_is_not_waited_for(outside, monkeypatch):
+    monkeypatch.setenv("LAB_TOKEN", SECRET)
+    clone("https://lab.example/v1", "LAB_TOKEN")
+    trust_file().parent.mkdir(parents=True)
+    os.mkfifo(trust_file())
+    assert "is not a file" in said_by(chat)
+    for command in ("trust add lab.example LAB_TOKEN", "trust remove lab.example LAB_TOKEN", "trust list"):
+        assert "is not a file" in lmm(command, 1)[1]
+    assert outside.seen == []

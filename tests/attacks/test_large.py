@@ -3,15 +3,20 @@
 import errno
 import io
 import json
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
+from lmm_core.config import ConfigSettings
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import metadata
 from lmm_core.markdown.blocks import MetadataBlock, serialize_blocks
+from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.metadata import DELETED, edit_metadata, key_spans, parse_metadata
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.tree import TextNode
@@ -310,3 +315,68 @@ def test_no_filter_option_takes_a_class_out(pandoc):
 
 def test_aliases_have_one_limit():
     assert metadata.MAX_REPEATED == 10_000
+
+
+# Configurations, and devices
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a" + ".a" * 50_000 + "=1", "no setting lies so deep"),
+        ("[a" + ".a" * 50_000 + "]\nb=1", "no setting lies so deep"),
+        ('"a"' + " . 'a'" * 50_000 + "=1", "no setting lies so deep"),
+        ("x = {a" + ".a" * 50_000 + "=1}", "no setting lies so deep"),
+        ("x = " + "{a=" * 60 + "1" + "}" * 60, "no setting lies so deep"),
+        ("x = " + "{a.a.a.a.a.a.a.a.a.a=" * 60 + "1" + "}" * 60, "no setting lies so deep"),
+        ("x = " + "{a=" * 50_000, "nested too deep"),
+        ("x = " + "[" * 50_000, "nested too deep"),
+        (keys(20_000, "key{} = {}\n"), "20,000 settings; it may have 1,000"),
+        ("[RAG]\n" + keys(20_000, "key{} = {}\n"), "20,000 settings"),
+        (keys(20_000, "[sources.s{}]\nkey_variable = 'K{}'\n"), "20,000 settings"),
+        ("# " + "x" * 1_000_000, "longer than 1,000,000 bytes"),
+    ],
+)  # fmt: skip
+def test_what_no_configuration_holds_is_refused_in_a_sentence(text, told):
+    write("config.toml", text)
+    write("notes.md", "# A\n\nText.\n")
+    program = [sys.executable, "-m", "lmm_core"]
+    for command in (["scan", "notes.md"], ["config", "show"]):
+        done = subprocess.run([*program, *command], capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode and told in done.stderr and "Traceback" not in done.stderr
+        assert len(done.stderr) < 500
+
+
+@pytest.mark.parametrize(
+    "line", ["x" * 900_000, "x." * 10 + "y", "'" * 300_000, '"' * 300_001, "a " * 300_000, "1.2 " * 100_000]
+)
+def test_long_lines_of_a_configuration_are_gone_over_once(line):
+    write("config.toml", f"# {line}\nspelling = 'native'\n")
+    assert ConfigSettings().spelling == "native"
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/full"])
+@pytest.mark.parametrize("command", ["scan", "knit -o out.md", "rag", "chat", "chunks", "bench", "index"])
+def test_a_link_to_a_device_is_not_read(device, command):
+    Path("notes.md").symlink_to(device)
+    done = subprocess.run(
+        [sys.executable, "-m", "lmm_core", *command.split(), "notes.md"],
+        capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4_000_000_000, 4_000_000_000)),
+    )  # fmt: skip
+    assert done.returncode and "device" in done.stderr, done
+    assert "Traceback" not in done.stderr and not Path("out.md").exists()
+
+
+def test_what_comes_through_a_pipe_is_read():
+    program = f"{sys.executable} -m lmm_core"
+    text = "# A\n\nText of a section.\n"
+    write("notes.md", text)
+    for command in (
+        f"cat notes.md | {program} chunks /dev/stdin",
+        f"{program} chunks <(cat notes.md)",
+        f"{program} chunks notes.md",
+    ):
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+        assert "Text of a section." in done.stdout, (command, done)
+    assert load_markdown(Path("/dev/null")).text == ""

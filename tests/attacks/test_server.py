@@ -20,7 +20,7 @@ from starlette.responses import Response
 from lmm_core.retrieve import retriever
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving.connections import Limits
-from lmm_core.serving.log import EVERY, Log
+from lmm_core.serving.log import EVERY, FULLEST, KINDS, LABEL, LONGEST, Log
 from lmm_core.serving.server import room_for
 from lmm_core.store.threads import THREADS, in_store
 from tests.commands import write
@@ -312,6 +312,34 @@ def test_what_anybody_can_cause_is_said_so_often_a_minute():
     ]
     log("the model: error 9")
     assert said[9:] == ["the model: error 9"]
+
+
+@pytest.mark.parametrize("path", ["/health", "/", "/ask", "/nothing"])
+@pytest.mark.parametrize("options", [{}, {"token": "t0ken"}, {"rate": 1}], ids=["let in", "401", "429"])
+def test_an_invented_method_is_no_kind_of_its_own(course, path, options):
+    with Served(course, **options) as served:
+        for at in range(100):
+            request = f"{'X' * 3000}{at} {path} HTTP/1.1\r\n".encode() + HEAD + b"\r\n"
+            with connect(served.port, request) as connection:
+                assert connection.recv(1 << 16)
+        assert len(served.say._kinds) < 5
+    log = "\n".join(served.log)
+    assert "XXX" not in log and len(log) < 10_000
+
+
+@pytest.mark.parametrize("most", [1, 30])
+def test_a_minute_of_the_log_has_an_end_however_many_kinds_there_are(most):
+    said, now = [], 0.0
+    log = Log(said.append, lambda: now)
+    for at in range(2_000):
+        log("y" * LONGEST, f"{at} {'x' * LONGEST}", most)
+    assert sum(map(len, said)) <= (FULLEST if most == 1 else FULLEST // 2) and len(log._kinds) == KINDS + 1
+    log("the model: cannot be reached")
+    assert (said[-1] == "the model: cannot be reached") is (most > 1)  # what is said often leaves room for it
+    now, before = EVERY, len(said)
+    log("something else")
+    assert sum(map(len, said[before:])) < (KINDS + 2) * (LABEL + 50)
+    assert said[-1] == "something else" and any("other messages … and" in line for line in said)
 
 
 def test_no_text_in_the_log_can_look_like_another_entry():

@@ -237,6 +237,18 @@ def test_no_filter_writes_over_another_text(command, other, pandoc):
     assert text("other.md") == other
 
 
+def test_one_output_serves_many_documents(pandoc):
+    """As in a loop of a script: what a run of ours has made may go."""
+    for other in (NOTES, OTHER, NOTES):
+        write("notes.md", other)
+        for command in ("-F lmm-rag", "-F lmm-knit"):
+            done = run(f"pandoc {command} notes.md -o {command[3:]}.md", pandoc)
+            assert done.returncode == 0, done.stderr
+    write("lmm-rag.md", text("lmm-rag.md") + "Mine.\n")
+    write("notes.md", OTHER)
+    assert b"holds another text" in run("pandoc -F lmm-rag notes.md -o lmm-rag.md", pandoc).stderr
+
+
 def test_no_page_goes_over_markdown(pandoc):
     """pandoc takes `-o other.qmd` for HTML."""
     write("notes.md", NOTES)
