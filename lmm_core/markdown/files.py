@@ -40,7 +40,8 @@ class TornError(MarkdownError):
 
 def load_markdown(path: Path) -> MarkdownFile:
     """Read a UTF-8 file, or what comes through a pipe. Raises OSError, MarkdownError (with the
-    byte's offset) where it is not UTF-8, or is a device, and TornError where pandoc was ended while it wrote the file."""
+    byte's offset) where it is not UTF-8, or is a device, and TornError where pandoc was ended
+    while it wrote the file."""
     place = _place(path)
     _refuse_device(path)
     data = path.read_bytes()
