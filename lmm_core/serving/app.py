@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from .answers import MOST_HITS, SLOW, Answers, event_bytes
 from .guard import Access, Frame, Names, refusal
 from .questions import Question, checked_text, read_body, read_question
-from .rates import Rates
+from .rates import Rates, counted_as
 
 BUSY = 2.0  # seconds after which to try again where too many ask at once
 PATIENCE = 1.0  # seconds for one of them to end
@@ -101,13 +102,29 @@ class Ask:
     def __init__(self, answers: Answers) -> None:
         self.answers, self.options = answers, answers.project.serve
         self.places = asyncio.Semaphore(self.options.concurrency)
+        self.share = max(2, self.options.concurrency // 4)  # of them, for one address
+        self.held: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             question = read_question(await read_body(Request(scope, receive)), self.options.max_question)
         except ClientDisconnect:
             return
-        await _while_connected(self._in_place(question, send), receive)
+        client = scope.get("client")
+        with self._counted(counted_as(client[0] if client else "", self.options.proxies)):
+            await _while_connected(self._in_place(question, send), receive)
+
+    @contextmanager
+    def _counted(self, who: str) -> Iterator[None]:
+        """Count an answer as that of an address, "" for nobody's, which has but a share of them."""
+        if who and self.held[who] >= self.share:
+            raise HTTPException(429, "Many are asking from your address just now.", {"Retry-After": f"{BUSY:.0f}"})
+        self.held[who] += 1
+        try:
+            yield
+        finally:
+            self.held[who] -= 1
+            self.held += Counter()  # without those that are at 0
 
     async def _in_place(self, question: Question, send: Send) -> None:
         """Answer when there is a place, which is waited for shortly."""

@@ -11,14 +11,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .log import Say
-from .rates import network_of
+from .rates import counted_as
 
 FULL = b'{"error": "Many are asking just now. Try again in a few seconds."}'
 REFUSAL = (
@@ -51,7 +50,7 @@ class Connections:
 
     def __init__(self, limits: Limits, proxies: Sequence[str], log: Say) -> None:
         self.limits, self.log = limits, log
-        self._proxies = [ip_network(proxy, strict=False) for proxy in proxies]
+        self._proxies = proxies
         self._of: dict[Connection, str] = {}
         self._counts: Counter[str] = Counter()
         self._waiting: dict[Connection, None] = {}  # for a request, the longest first
@@ -61,7 +60,7 @@ class Connections:
 
     def let_in(self, one: Connection, address: str) -> bool:
         """Count a connection, where there is room or room can be made."""
-        who = self._who(address)
+        who = counted_as(address, self._proxies)
         if who and self._counts[who] >= self.limits.share and not self._make_room(who):
             return self._full(f"one address has {self.limits.share} connections")
         if len(self) >= self.limits.most and not self._make_room():
@@ -73,14 +72,6 @@ class Connections:
     def _full(self, why: str) -> bool:
         self.log(f"too many at once: {why}, and all are being answered; another one is refused")
         return False
-
-    def _who(self, address: str) -> str:
-        """Who counts as one; "" for proxies, and where that is not known."""
-        try:
-            parsed = ip_address(address)
-        except ValueError:
-            return ""
-        return "" if any(parsed in proxy for proxy in self._proxies) else network_of(address)
 
     def _make_room(self, who: str = "") -> bool:
         """End the connection that has waited longest, of an address where one is named."""

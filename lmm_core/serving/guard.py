@@ -24,6 +24,7 @@ from .rates import Rates
 
 CHEAP = 0.1  # questions that a request counts for which asks no model
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'"
+ELSEWHERE = ("cross-site", "same-site")  # what a browser says of a request that another site caused
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})  # that a log may name
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -112,7 +113,8 @@ class Frame:
 
 
 class Access:
-    """Lets in who knows the token, so many times a minute. free: paths that all may have;
+    """Lets in who knows the token, so many times a minute; no request that a page of another site
+    has a browser send without saying from where (`Frame` looks at the others). free: paths that all may have;
     dear: those that cost a whole question."""
 
     def __init__(self, app: ASGIApp, token: str, rates: Rates, free: Collection[str], dear: Collection[str]) -> None:
@@ -126,7 +128,9 @@ class Access:
             await self.app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        client = scope.get("client")
+        client, headers = scope.get("client"), Headers(scope=scope)
+        if "origin" not in headers and headers.get("sec-fetch-site") in ELSEWHERE:
+            return refusal(403, "Pages of other sites may not ask here by a picture or a link.")
         wait = self.rates.take(client[0] if client else "", 1.0 if scope["path"] in self.dear else CHEAP)
         if wait:
             return refusal(429, "Too many questions at once.", wait)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 MOST = 10_000  # addresses that are remembered: about 2 MB
 MINUTE = 60.0
@@ -30,6 +30,16 @@ class Rates:
         if len(self._buckets) > MOST:
             self._buckets.popitem(last=False)
         return missing * MINUTE / self.rate
+
+
+def counted_as(address: str, proxies: Sequence[str]) -> str:
+    """Who counts as one; "" for proxies, through which many come, and where that is not known."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return ""
+    near = any(parsed in ipaddress.ip_network(proxy, strict=False) for proxy in proxies)
+    return "" if near else network_of(address)
 
 
 def network_of(address: str) -> str:

@@ -182,6 +182,51 @@ def test_where_all_are_being_answered_another_one_is_told_to_come_again(course, 
         assert served.client.get("/health").status_code == 200
 
 
+def test_one_address_has_a_part_of_the_places_for_answers(course, monkeypatch):
+    """The forwarded address counts; that of a proxy does not."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
+    released = threading.Event()
+    with ModelServer(reply="Yes [1].") as model, Served(course, concurrency=16, rate=1000) as served:
+        model.answer = hanging(model.answer, released)
+        monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+
+        def ask(address):
+            headers = {"X-Forwarded-For": address} if address else {}
+            return httpx.post(f"http://127.0.0.1:{served.port}/ask", json=ASK, headers=headers, timeout=LONG)
+
+        with ThreadPoolExecutor(40) as pool:
+            held = [pool.submit(ask, address) for address in ["192.0.2.1"] * 12 + ["2001:db8::1", "2001:db8::2"] * 4]
+            until(lambda: sum(one.done() for one in held) == 12 and model.at_once == 8)
+            refused = [one.result() for one in held if one.done()]
+            assert {(one.status_code, one.headers["Retry-After"]) for one in refused} == {(429, "2")}
+            others = [pool.submit(ask, address) for address in ("192.0.2.7", "", "", "", "", "")]
+            until(lambda: model.at_once == 14)
+            released.set()
+            assert {one.result().status_code for one in others} == {200}
+        assert ask("192.0.2.1").status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_picture_in_a_page_of_another_site_asks_nothing(course, site):
+    with Served(course, rate=1, page={"/": Response("page")}) as served:
+        strange = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+        for path in ("/search?q=oak", "/outline", "/health") * 10:
+            assert served.client.get(path, headers=strange).status_code == 403
+        assert served.client.post("/ask", json=ASK, headers=strange).status_code == 403
+        own = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
+        assert served.client.post("/ask", json=ASK, headers=own).status_code == 200  # its rate is untouched
+        followed = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+        assert served.client.get("/", headers=followed).text == "page"
+
+
+@pytest.mark.parametrize("origin", ["https://course.example.org", "null"])
+def test_a_page_of_a_site_that_is_allowed_asks(course, origin):
+    with Served(course, origins=(origin,)) as served:
+        headers = {"Sec-Fetch-Site": "cross-site", "Origin": origin}
+        assert served.client.get("/search?q=oak", headers=headers).status_code == 200
+
+
 # Time
 
 
