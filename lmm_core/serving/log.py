@@ -113,7 +113,8 @@ def _told(error: BaseException | None) -> str:
     """An error, and where it was made, unless the machine or the network made it."""
     if error is None:
         return ""
-    if isinstance(error, OSError):
+    # asyncio, which found no more open files, comes back to a socket that is closed when we stop
+    if isinstance(error, OSError) or str(error).startswith("Invalid file descriptor"):
         return f" ({type(error).__name__}: {error})"
     return "\n" + "".join(traceback.format_exception(error))[-LONGEST:].rstrip()
 
