@@ -32,7 +32,19 @@ def cut_text(text: str, starts: Sequence[int], limits: Limits, overlap: int = 0)
     be repeated, in the unit of the limits."""
     seams = Seams(text, limits)
     packer = _Packer(text, _merge(seams.units(starts), limits), limits, overlap)
-    return list(packer.pieces())
+    return _without_blank(text, list(packer.pieces()))
+
+
+def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces, those of nothing but white space joined to the ones before them: they
+    would be chunks without a text."""
+    kept = pieces[:1]
+    for piece in pieces[1:]:
+        if text[piece.start : piece.end].strip(" \t\r\n"):
+            kept.append(piece)
+        else:
+            kept[-1] = kept[-1]._replace(end=piece.end)
+    return kept
 
 
 def _merge(units: list[Unit], limits: Limits) -> list[Unit]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MarkdownError, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown.blocks import ends_blank
 from lmm_core.markdown.edits import broken_edits, read_edit
 from lmm_core.markdown.spelling import convert
 from lmm_core.models.chat import Asker
@@ -328,6 +329,9 @@ def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply
     blocks = parse_markdown_text(text)
     if not any(isinstance(one, MetadataBlock) and one.body == "=: Q\n" for one in blocks):
         return  # something before it is not closed
+    texts = [one.source for one in blocks if isinstance(one, TextBlock)]
+    if any(not ends_blank(one) for one in texts[:-1]):
+        return  # a text that directly follows another (a fence, what is not closed) is set apart by a blank line
     try:
         after = edited(text, lambda request: reply)
     except MarkdownError as error:
