@@ -155,7 +155,7 @@ class Document:
 
     @property
     def overwrites_source(self) -> bool:
-        """Whether pandoc is going to write over an input, or over the file that was named
+        """Tell whether pandoc is going to write over an input, or over the file that was named
         as the source."""
         output = self.run.output if self.run is not None else None
         if self.run is None or output is None or not output.exists():
@@ -309,7 +309,7 @@ def _refuse_overwriting(document: Document) -> None:
     output = run.output if run is not None else None
     if run is None or output is None or document.in_quarto:
         return
-    is_no_markdown = base_format(document.target) not in MARKDOWN_FORMATS and _holds_markdown(output)
+    is_no_markdown = base_format(document.target) not in MARKDOWN_FORMATS and holds_markdown(output)
     if is_no_markdown or (document.overwrites_source and not document.to_markdown):
         what = "an input" if document.overwrites_source else "markdown"
         raise FilterError(
@@ -339,7 +339,7 @@ def _refuse_losing_text(run: PandocRun) -> None:
         )
 
 
-def _holds_markdown(path: Path) -> bool:
+def holds_markdown(path: Path) -> bool:
     """Return whether a file is there, and holds markdown by its ending."""
     return path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"} and path.is_file() and path.stat().st_size > 0
 
@@ -503,10 +503,11 @@ def write_text(document: Document, text: str) -> None:
             check_unchanged(file)
     elif run is not None and run.output is not None and not document.followed:
         _refuse_another_text(run.output, text)
-        remember_output(run.output, _as_pandoc_writes(run, _for_line_ends(run, text)).encode("utf-8"))
     if run is not None and document.place is not None and not document.followed:
         _warn_ineffective(document, run, document.place)
     text = document.written = _for_line_ends(run, text)
+    if run is not None and run.output is not None and not document.followed and not document.overwrites_source:
+        remember_output(run.output, _as_pandoc_writes(run, text).encode("utf-8"))
     document.ast["blocks"] = [{"t": "RawBlock", "c": ["markdown", part]} for part in _raw_parts(document, text)]
     document.ast["meta"] = {}
     mark_chain(document)
@@ -515,7 +516,7 @@ def write_text(document: Document, text: str) -> None:
 def _refuse_another_text(output: Path, text: str) -> None:
     """Raise FilterError where an output holds another text than the one to be written: one that
     no run of ours has made, and of which fewer than half of the lines are the same."""
-    if not _holds_markdown(output) or is_our_output(output):
+    if not holds_markdown(output) or is_our_output(output):
         return
     old = [line for line in output.read_text("utf-8", "replace").splitlines() if line.strip()]
     new = set(text.splitlines())
@@ -614,7 +615,7 @@ def _start_to_put_aside(document: Document) -> Callable[[], None]:
     empties the file first. Returns a function that waits for the end of it, and raises
     RecoveryError where the file is an input, so that pandoc leaves it alone."""
     run = document.run
-    if run is None or run.output is None or document.followed or not _holds_markdown(run.output):
+    if run is None or run.output is None or document.followed or not holds_markdown(run.output):
         return lambda: None
     output, failed = run.output, list[RecoveryError]()
     after = None if document.written is None else _as_pandoc_writes(run, document.written).encode("utf-8")

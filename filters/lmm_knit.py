@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from lmm_core.files.walk import SUFFIXES
 from lmm_core.logging import ListLogger, LocatedLogger
 from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.markdown.files import load_markdown
@@ -19,6 +18,7 @@ from .document import (
     elements_of,
     finish_elements,
     header_of,
+    holds_markdown,
     mark_chain,
     mentions,
     parse_as_input,
@@ -54,7 +54,7 @@ def _refuse_annotated_output(document: Document) -> None:
     """Raise FilterError where the output holds what lecture notes have not, so that it is
     somebody's source: annotations, or what is RAG-only."""
     output = document.run.output if document.run is not None else None
-    if output is None or output.suffix.lower() not in SUFFIXES or not output.is_file():
+    if output is None or not holds_markdown(output):
         return
     text = load_markdown(output).text
     if serialize_blocks(knit(parse_markdown_text(text), document.rules, ListLogger())) != text:

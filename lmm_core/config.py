@@ -630,7 +630,8 @@ def _load(file: Path) -> dict[str, Any]:
     try:
         data = _read(file) if file.is_file() else b""
         text = data.decode("utf-8-sig")
-        tables = {} if _DEEP_NAME.search(text) else tomllib.loads(text)
+        is_deep = _DEEP_NAME.search(text) is not None
+        tables = {} if is_deep else tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{file}:{line}: not UTF-8: save the file as UTF-8") from None
@@ -641,7 +642,7 @@ def _load(file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: not TOML: nested too deep") from None
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from None
-    if _DEEP_NAME.search(text) or _is_deep(tables):
+    if is_deep or _is_deep(tables):
         raise ConfigError(f"{file}: tables in tables, {DEEPEST} deep or deeper: no setting lies so deep")
     return tables
 

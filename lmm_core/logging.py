@@ -153,13 +153,13 @@ def say(text: str, err: bool = False, nl: bool = True, style: str = "") -> None:
     stream.flush()
 
 
-def put(text: str) -> None:
+def put(text: str | bytes) -> None:
     """Print data: byte for byte into a file or a pipe, as `say` does on a terminal."""
     if sys.stdout is None or sys.stdout.isatty():
-        say(text, nl=False)
+        say(text if isinstance(text, str) else text.decode("utf-8", "replace"), nl=False)
         return
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") if isinstance(text, str) else text)
     sys.stdout.flush()
 
 

@@ -35,7 +35,7 @@ MODULES = {name: module for commands in GROUPS.values() for name, module in comm
 
 @contextmanager
 def _printable_errors() -> Iterator[None]:
-    """What click prints of an error, names and arguments that are quoted in it, steers no terminal."""
+    """Make what click prints of an error printable: it quotes names and arguments."""
     try:
         yield
     except click.ClickException as error:

@@ -70,7 +70,7 @@ def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | 
 
 
 def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) -> bool:
-    """Whether a file was found in the folder of the output, which lies in a folder that is named:
+    """Tell whether a file was found in the folder of the output, which lies in a folder that is named:
     notes are made of documents, not of notes."""
     if output is None or not output.is_dir() or path in paths:
         return False

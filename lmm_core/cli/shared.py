@@ -132,7 +132,7 @@ def _standard_output(_context: click.Context, _option: click.Parameter, value: P
 
 
 def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str], **rules: Any) -> None:
-    """What may not be written is wrong usage, before any work. (See `check_output`.)"""
+    """Raise UsageError, before any work, for what may not be written. (See `check_output`.)"""
     try:
         check_output(output, inputs, endings, **rules)
     except OutputError as error:
@@ -142,7 +142,7 @@ def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str]
 
 
 def check_text(output: Path, text: str) -> None:
-    """What may not be written over is wrong usage. (See `check_replaced`.)"""
+    """Raise UsageError for what may not be written over. (See `check_replaced`.)"""
     try:
         check_replaced(output, text.encode("utf-8"))
     except OutputError as error:

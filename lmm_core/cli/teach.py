@@ -128,7 +128,7 @@ def cards(paths: tuple[Path, ...], form: str | None, output: Path | None) -> Non
 
 
 def _form_of(output: Path | None) -> str:
-    """What is written into a file, by its ending; markdown on standard output."""
+    """Return what is written into a file, by its ending; markdown on standard output."""
     if output is None or is_stream(output):
         return "md"
     form = next((form for form, endings in FORMS.items() if output.suffix.lower() in endings), None)

@@ -28,7 +28,7 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
     target is written. check: called last, and may raise to keep the file. Raises OSError."""
     target = Path(os.path.realpath(path))
     if path.as_posix() == STANDARD_OUTPUT:
-        _write_to_standard_output(data)
+        put(data)  # opened by its name, a file that it is redirected to would be written to elsewhere
         return
     if is_stream(path):
         with path.open("ab") as stream:
@@ -40,17 +40,6 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
         replace_file(target, data, check)
     except OSError as error:  # which would name a file that nobody knows
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _write_to_standard_output(data: bytes) -> None:
-    """Write where the process writes: opened by its name, a file that the output is redirected
-    to would be written to at a place of its own, and the one would go over the other."""
-    if sys.stdout.isatty():
-        put(data.decode("utf-8", "replace"))
-        return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.flush()
 
 
 def is_stream(path: Path) -> bool:
@@ -74,11 +63,10 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
             if sys.platform == "win32":  # which renames no open file
                 file.close()
             os.replace(name, target)
-        except BaseException:
+        finally:
             if sys.platform == "win32":
                 file.close()
-            Path(name).unlink(missing_ok=True)
-            raise
+            Path(name).unlink(missing_ok=True)  # where it has not become the target
     _sync_folder(target.parent)
 
 

@@ -300,7 +300,6 @@ PRINTERS = {"print", "click.echo", "click.secho", "click.style", "click.echo_via
 STREAMS = {"sys.stdout.write", "sys.stderr.write", "sys.stdout.buffer.write", "sys.stdout.writelines"}
 ALLOWED = {
     ("filters/document.py", "sys.stdout.buffer.write"),  # the document, to pandoc
-    ("lmm_core/files/writing.py", "sys.stdout.buffer.write"),  # an output named `-`, where it is no terminal
     ("quarto-ext/_extensions/lmm/pre_render.py", "print"),  # a constant; it cannot import ours
 }
 
