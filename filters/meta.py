@@ -10,7 +10,7 @@ from lmm_core.markdown.metadata import MESSAGE_KEYS
 from lmm_core.scan.knit import words_of
 from lmm_core.scan.lmm_options import BY_DOCUMENT, BY_PERSON, INTERNAL, OPTIONS, options_in
 
-CHAIN, TEXT = INTERNAL
+CHAIN, TEXT, ASKED = INTERNAL
 # Keys that a metadata block inside the text may have brought: pandoc has merged
 # such blocks into the document's metadata, and their places are lost.
 _POSITIONAL = frozenset({"type", "questions", "skip", "frozen", "knit", "chat", *MESSAGE_KEYS})

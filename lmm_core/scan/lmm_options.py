@@ -26,7 +26,8 @@ BY_PERSON = {
     "source": "give -M lmm-source=FILE",
 }
 OPTIONS = BY_DOCUMENT | set(BY_PERSON)
-INTERNAL = ("lmm-chain", "lmm-text")  # what one filter of a run leaves for the next one
+# What one filter of a run leaves for the next one, and what the Quarto extension asks with.
+INTERNAL = ("lmm-chain", "lmm-text", "lmm-asked")
 
 
 def options_in(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,10 @@
--- Leaves metadata and RAG-only material out of a page. Taking out blocks that say nothing
--- about what is shown is done here: starting Python costs a page a quarter of a second.
--- Whatever may leave text out goes to `lmm-knit`, which alone knows all the rules.
+-- Leaves metadata and RAG-only material out of a page, or stops the render.
+--
+-- Blocks that say nothing about what is shown are taken out here: starting Python costs a
+-- page a quarter of a second. Whatever may leave text out goes to `lmm-knit`, which alone
+-- knows all the rules. No page is made unless one of the two has seen it.
+
+local ASKED = "lmm-asked" -- a key of the metadata that `lmm-knit` takes out: it shows that it ran
 
 local function set(words)
   local found = {}
@@ -9,13 +13,30 @@ local function set(words)
 end
 local RAG_ONLY = set "exercise topic rag-only"
 local OURS = set "type questions skip frozen knit chat lmm model docid titles ? query + message = edit"
-local INSTALL = "LM markdown: lmm-knit, which leaves RAG-only material out, is not found: "
-  .. "pip install lmm-markdown in the environment that is active when Quarto runs"
+
+-- End pandoc, so that nothing is written. In Quarto `error` only prints, and what is thrown
+-- may be caught: the document would go on as it was.
+local function stop(message)
+  -- the reason may quote the document: it must not steer the terminal
+  local shown = ("LM markdown: " .. message):gsub("[%z\1-\8\11-\31\127]", ""):gsub("\194[\128-\159]", "")
+  io.stderr:write(shown, "\n")
+  os.exit(83) -- as pandoc ends where a filter fails
+end
 
 local function read(...)
   local file = io.open(pandoc.path.join { ... })
   local text = file and file:read("a")
   return file and file:close() and text
+end
+
+-- The environment, in which the file that Quarto renders is named: versions before 1.9 do not.
+local function environment()
+  local env = pandoc.system.environment()
+  local input = quarto and quarto.doc and quarto.doc.input_file
+  if input then
+    env.QUARTO_DOCUMENT_PATH, env.QUARTO_DOCUMENT_FILE = pandoc.path.directory(input), pandoc.path.filename(input)
+  end
+  return env
 end
 
 -- Whether options or settings may name more classes that are RAG-only.
@@ -53,29 +74,44 @@ local function strip(doc, env)
   return rest, more
 end
 
--- `lmm-knit` on PATH, beside Quarto's Python, or in the project's own environment.
-local function knit(doc, env)
-  local commands, project = { "lmm-knit" }, env.QUARTO_PROJECT_DIR or "."
-  local folders = { { project, ".venv", "bin" }, { project, ".venv", "Scripts" } }
-  if env.QUARTO_PYTHON then table.insert(folders, 1, { pandoc.path.directory(env.QUARTO_PYTHON) }) end
+-- The file of `lmm-knit`: on PATH, beside Quarto's Python, or in the project's own
+-- environment. A file of that name in the folder of the document is none.
+local function find_knit(env)
+  local folders = pandoc.path.split_search_path(env.PATH or env.Path or "")
+  if env.QUARTO_PYTHON then table.insert(folders, pandoc.path.directory(env.QUARTO_PYTHON)) end
+  local project = env.QUARTO_PROJECT_DIR or "."
+  table.insert(folders, pandoc.path.join { project, ".venv", "bin" })
+  table.insert(folders, pandoc.path.join { project, ".venv", "Scripts" })
   for _, folder in ipairs(folders) do
     for _, name in ipairs { "lmm-knit", "lmm-knit.exe" } do
-      local path = pandoc.path.join { pandoc.path.join(folder), name }
-      if read(path) then table.insert(commands, path) end
+      local path = pandoc.path.join { folder, name }
+      local in_path = pandoc.path.is_absolute(folder) or folder:find(".venv", 1, true)
+      if in_path and read(path) then return path end
     end
   end
-  for _, command in ipairs(commands) do
-    local done, result = pcall(pandoc.utils.run_json_filter, doc, command, { FORMAT })
-    if done then return result end
-    -- what failed may quote the document: it must not steer the terminal
-    local shown = tostring(result):gsub("[%z\1-\8\11-\31\127]", ""):gsub("\194[\128-\159]", "")
-    if not shown:find("Could not find executable", 1, true) then error(shown, 0) end
-  end
-  error(INSTALL, 0)
 end
 
-function Pandoc(doc)
-  local env = pandoc.system.environment()
+-- The document without what `lmm-knit` leaves out.
+local function knit(doc, env)
+  local command = find_knit(env)
+  if not command then
+    stop("lmm-knit, which leaves RAG-only material out, is not found, so that the page is not made: "
+      .. "pip install lmm-markdown in the environment that is active when Quarto runs")
+  end
+  doc.meta[ASKED] = true
+  local done, result = pcall(pandoc.system.with_environment, env, function()
+    return pandoc.utils.run_json_filter(doc, command, { FORMAT })
+  end)
+  if not done then
+    stop(command .. " has failed, so that the page is not made: " .. tostring(result))
+  elseif result.meta[ASKED] ~= nil then
+    stop(command .. " is not the lmm-knit of LM markdown, so that the page is not made: remove or rename it")
+  end
+  return result
+end
+
+local function leave_out(doc)
+  local env = environment()
   local rest, more = strip(doc, env)
   if more then return knit(doc, env) end
   local meta = {}
@@ -84,4 +120,31 @@ function Pandoc(doc)
   end
   rest.meta = meta
   return rest
+end
+
+-- Quarto hands the filters of an extension its own elements (callouts, tabs, conditions), in
+-- which blocks no longer stand before what they annotate. Its filters, from 1.4 on, are one
+-- list that goes through this function: ours stands first in it, and sees what was read.
+-- (An extension can ask for that place, `at: pre-ast`, since 1.9.36; older ones refuse it.)
+local is_done = false
+local run_filters = quarto and _G.run_as_extended_ast
+if run_filters then
+  _G.run_as_extended_ast = function(list)
+    local function first(doc)
+      local done, result = pcall(leave_out, doc)
+      if not done then stop("the page is not made: " .. tostring(result)) end
+      is_done = true
+      return result
+    end
+    table.insert(list.filters, 1, { name = "lmm", filter = { Pandoc = first }, traverser = "walk" })
+    return run_filters(list)
+  end
+end
+
+function Pandoc(doc)
+  if not quarto then return leave_out(doc) end
+  if not is_done then
+    stop("this version of Quarto runs filters in a way that the extension does not know, so that the page is "
+      .. "not made: update the extension (lmm quarto init), or use an older Quarto")
+  end
 end

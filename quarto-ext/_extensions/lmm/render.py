@@ -1,4 +1,4 @@
-"""What Quarto runs before a render: hands over to `lmm quarto pre-render`.
+"""What Quarto runs before and after a render: hands over to `lmm quarto STAGE`.
 
 Quarto starts this with whatever Python it has, which may lack our package: it needs
 the standard library alone, and looks for the command where a course may have it.
@@ -50,4 +50,4 @@ def hand_over(stage: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(hand_over("pre-render"))
+    sys.exit(hand_over(sys.argv[1]))
