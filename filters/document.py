@@ -45,6 +45,7 @@ from lmm_core.scan.lmm_options import OPTIONS, options_in, refusal, report_refus
 from lmm_core.scan.owned import FLOW
 
 from .meta import (
+    ASKED,
     CHAIN,
     TEXT,
     FilterOptions,
@@ -288,7 +289,7 @@ def _report_refused(document: Document) -> None:
 def is_quartos(meta: dict[str, Any]) -> bool:
     """Whether Quarto renders this document (not: a cell of one of its documents runs
     pandoc, which has Quarto's environment too)."""
-    return "quarto-version" in meta and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
+    return not {"quarto-version", ASKED}.isdisjoint(meta) and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
 
 
 def _take_mark(ast: dict[str, Any], run: PandocRun | None) -> int:

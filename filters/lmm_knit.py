@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from lmm_core.logging import ListLogger, LocatedLogger
@@ -28,6 +29,7 @@ from .document import (
     write_text,
 )
 from .pandoc_run import FilterError
+from .time_limit import limit_time
 
 
 def knit_document(document: Document) -> None:
@@ -110,7 +112,9 @@ def _knit_ast(document: Document) -> None:
 
 
 def main() -> None:
-    """The command `lmm-knit`, which pandoc runs."""
+    """Run the command `lmm-knit`, which pandoc starts."""
+    if os.environ.get("QUARTO_DOCUMENT_FILE"):
+        limit_time("lmm-knit")
     sys.exit(run_filter("lmm-knit", knit_document))
 
 

@@ -287,6 +287,7 @@ def check_project(folder: Path) -> list[Finding]:
     return [
         _check_extension(folder),
         _check_filters(settings),
+        *_check_scripts(settings),
         *_check_options(settings),
         *_check_spelling(folder),
         _check_ignored(folder),
@@ -308,21 +309,36 @@ def _check_extension(folder: Path) -> Finding:
 
 
 def _check_filters(settings: Mapping[str, Any]) -> Finding:
-    """Whether the filter runs for every format, before all that would see metadata."""
-    filters = _items(settings.get("filters"))
-    names = [_name(entry) for entry in filters]
-    paste = "\n".join(["filters:", *map(_as_line, [EXTENSION, *(one for one in filters if _name(one) != EXTENSION)])])
-    if EXTENSION not in names:
-        in_formats = any(EXTENSION in map(_name, _items(one.get("filters"))) for one in _formats(settings))
-        where = "filters has lmm for some formats only" if in_formats else "filters has no lmm"
-        return Finding("filters", False, where, paste)
-    entry = filters[names.index(EXTENSION)]
-    if isinstance(entry, dict) and entry.get("at") not in (None, "pre-ast"):
-        return Finding("filters", False, f"lmm stands at {entry['at']}, where metadata is seen before it", paste)
-    early = [_name(other) for other in filters[: names.index(EXTENSION)] if _is_early(other)]
-    if early:
-        return Finding("filters", False, f"{early[0]} (at pre-ast) stands before lmm and sees metadata", paste)
-    return Finding("filters", True, "lmm")
+    problem = filter_problem(settings)
+    if not problem:
+        return Finding("filters", True, EXTENSION)
+    lines = ["filters:", *map(_as_line, [EXTENSION, *_items(settings.get("filters"))])]
+    return Finding("filters", False, problem, "\n".join(lines))
+
+
+def filter_problem(settings: Mapping[str, Any]) -> str:
+    """Return why not every page that these settings make goes through our filter, or "". Where it
+    stands in the list makes no difference: it always runs first."""
+    if has_filter(settings):
+        return ""
+    in_formats = any(has_filter(one) for one in _formats(settings))
+    return "filters has lmm for some formats only" if in_formats else "filters has no lmm"
+
+
+def has_filter(settings: Mapping[str, Any]) -> bool:
+    """Return whether settings (of a project, a format, a header) name our filter."""
+    return EXTENSION in map(_name, _items(settings.get("filters")))
+
+
+def _check_scripts(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """The scripts run by themselves: lines from older docs name files that are gone."""
+    project = _section(settings, "project")
+    for key in ("pre-render", "post-render"):
+        named = project.get(key)
+        for line in named if isinstance(named, list) else [named]:
+            if str(line).endswith((f"{EXTENSION}/pre_render.py", f"{EXTENSION}/post_render.py")):
+                found = f"{key} names {line}, which the extension no longer has; remove that line"
+                yield Finding("scripts", False, found)
 
 
 def _as_line(entry: Any) -> str:
@@ -334,10 +350,6 @@ def _name(entry: Any) -> str:
     """A filter's name; an extension's may have its owner before it, or be its file."""
     name = str(entry.get("path") or "") if isinstance(entry, dict) else str(entry)
     return EXTENSION if name.endswith((f"/{EXTENSION}", f"{EXTENSION}/{EXTENSION}.lua")) else name
-
-
-def _is_early(entry: Any) -> bool:
-    return isinstance(entry, dict) and entry.get("at") == "pre-ast"
 
 
 def _formats(settings: Mapping[str, Any]) -> list[dict[str, Any]]:

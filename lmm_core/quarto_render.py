@@ -33,7 +33,9 @@ from .quarto import (
     OPTIONS,
     QuartoError,
     ask_options,
+    filter_problem,
     find_inputs,
+    has_filter,
     only_inside,
     option_problem,
     read_ask,
@@ -113,6 +115,7 @@ def _reporting(work: Callable[[], bool], logger: LoggerBase) -> int:
 
 def _prepare(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
     pages = _pages(input_files(environment, project_dir), project_dir)
+    _refuse_unfiltered(pages, project_dir)
     for page in pages:
         if page.options.on_native == "convert" and native_lines(page.blocks) and not page.outside:
             _convert(page)
@@ -122,6 +125,18 @@ def _prepare(environment: Mapping[str, str], project_dir: Path, logger: LoggerBa
     if todo:
         asyncio.run(_annotate(todo, project_dir, logger))
     return True
+
+
+def _refuse_unfiltered(pages: Sequence[Page], project_dir: Path) -> None:
+    """Raise RenderError where a page would not go through our filter."""
+    problem = filter_problem(read_project(project_dir))
+    if problem and not all(page.included or has_filter(_header_of(page.blocks)) for page in pages):
+        raise RenderError(f"_quarto.yml: {problem}, so that pages would show what is left out: see lmm quarto check")
+
+
+def _header_of(blocks: Sequence[Block]) -> Mapping[str, Any]:
+    """Return the content of a document's header."""
+    return blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
 
 
 # Options
@@ -144,9 +159,7 @@ def read_options(found: Any, base: RenderOptions, where: str, known: Iterable[st
 
 
 def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptions, shown: str) -> RenderOptions:
-    header = blocks[0] if blocks else None
-    found = header.content.get("lmm") if isinstance(header, HeaderBlock) else None
-    return read_options(found, base, shown, (*OPTIONS, *_OF_FILTERS))
+    return read_options(_header_of(blocks).get("lmm"), base, shown, (*OPTIONS, *_OF_FILTERS))
 
 
 # Files
@@ -431,8 +444,7 @@ def _listed_drafts(project_dir: Path) -> set[Path]:
 
 
 def _is_draft(page: Page, drafts: set[Path]) -> bool:
-    header = page.blocks[0].content if page.blocks and isinstance(page.blocks[0], HeaderBlock) else {}
-    return header.get("draft") is True or page.file.path.resolve() in drafts
+    return _header_of(page.blocks).get("draft") is True or page.file.path.resolve() in drafts
 
 
 def _look_for_leaks(

@@ -1,16 +1,18 @@
 """No command runs code because it lies in the folder that is worked on."""
 
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.commands import run, write
+from tests.quarto_scripts import add_extension, command_of
 
 HARM = "open('ran', 'w')\nraise SystemExit\n"
 # Modules that the program and the processes that it starts import.
 NAMES = ["multiprocessing", "encodings", "click", "yaml", "site", "sitecustomize", "lmm_core", "lmm_filters", "json", "re",
-         "panflute", "qdrant_edge", "pydantic_settings", "psutil", "typing"]  # fmt: skip
+         "panflute", "qdrant_edge", "pydantic_settings", "psutil", "typing", "glob", "runpy", "shutil"]  # fmt: skip
 PROSE = "A residual is the vertical distance between a point and the line.\n\n"
 
 
@@ -51,9 +53,9 @@ def test_no_process_that_cuts_texts_imports_one(tmp_path):
 
 
 def test_the_render_scripts_import_none():
-    scripts = Path(__file__).parents[2] / "quarto-ext" / "_extensions" / "lmm"
-    write("_quarto.yml", "project: {type: website}\n")
+    add_extension(".")
+    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\n")
     env = {"QUARTO_PYTHON": sys.executable, "PATH": "/nowhere", "QUARTO_PROJECT_DIR": "."}
-    done = run(f"{sys.executable} {scripts / 'pre_render.py'}", env=env)
+    done = run(shlex.join(command_of("pre")), env=env)
     assert done.returncode == 0, done.stderr
     assert not Path("ran").exists()

@@ -5,37 +5,37 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.commands import BIN, text, write
+from tests.quarto_scripts import add_extension, command_of
 
 RECORDED = Path(__file__).parent / "recorded"
-EXTENSION = Path(__file__).parents[2] / "quarto-ext" / "_extensions" / "lmm"
 NATIVE = "# A\n\nText.\n\n---\ntype: exercise\n---\n\n## Practice\n\nCompute the median of these nine values by hand.\n"
 DIVS = NATIVE.replace("---\ntype: exercise\n---", "::: {.lmm .content-hidden}\n``` yaml\ntype: exercise\n```\n:::")
 
 
 @pytest.fixture
 def project(tmp_path):
-    """The recorded project, in a folder with a blank in its name, without its scripts."""
+    """The recorded project, in a folder with a blank in its name, with the extension."""
     folder = Path(shutil.copytree(RECORDED / "project", tmp_path / "my course"))
+    add_extension(folder)
     options(folder, "")
     return folder
 
 
 def options(folder, lines):
     write(folder / "_quarto.yml", "project:\n  type: book\nbook:\n  title: Fixture\n  chapters:\n    - index.qmd\n"
-          "    - part/chapter.qmd\n    - cells.qmd\n  appendices:\n    - exercises.qmd\n" + lines)  # fmt: skip
+          "    - part/chapter.qmd\n    - cells.qmd\n  appendices:\n    - exercises.qmd\nfilters: [lmm]\n" + lines)  # fmt: skip
 
 
 def script(stage, project, recorded="partial", **changes):
     """Run a script as Quarto does; the result with its standard error as text."""
     said = json.loads(text(RECORDED / f"script.{stage}.{recorded}.json"))["env"]
     environment = {key: value.replace("PROJECT", str(project)) for key, value in said.items()} | changes
-    return subprocess.run([sys.executable, EXTENSION / f"{stage}_render.py"], cwd=project, capture_output=True,
+    return subprocess.run(command_of(stage), cwd=project, capture_output=True,
                           text=True, env={**os.environ, **environment}, timeout=120)  # fmt: skip
 
 
@@ -57,6 +57,25 @@ def test_divs_pass_and_nothing_is_written(project):
     done = script("pre", project)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
     assert times(project) == before
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [("", "filters has no lmm"), ("format: {html: {filters: [lmm]}}\n", "filters has lmm for some formats only")],
+)
+def test_pages_that_would_not_be_filtered_stop_the_render(project, said, problem):
+    path = project / "_quarto.yml"
+    write(path, text(path).replace("filters: [lmm]\n", said))
+    done = script("pre", project)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"_quarto.yml: {problem}, so that pages would show what is left out")
+
+
+def test_a_page_may_name_the_filter_itself(project):
+    path = project / "_quarto.yml"
+    write(path, text(path).replace("filters: [lmm]\n", ""))
+    write(project / "part" / "chapter.qmd", "---\nfilters: [lmm]\n---\n\n# A\n\nText.\n")
+    assert script("pre", project).returncode == 0
 
 
 def test_native_blocks_stop_the_render(project):
@@ -337,13 +356,21 @@ def bare_path(tmp_path):
     return str(folder)
 
 
+@pytest.mark.parametrize("place", ["lmm", "owner/lmm"])
+def test_the_scripts_are_found_where_quarto_puts_them(project, place):
+    shutil.rmtree(project / "_extensions")
+    add_extension(project, place)
+    write(project / "part" / "chapter.qmd", NATIVE)
+    assert "part/chapter.qmd:5: " in script("pre", project).stderr
+
+
 @pytest.mark.parametrize("stage", ["pre", "post"])
 def test_no_command_is_said_in_one_sentence(project, stage, tmp_path):
     done = script(stage, project, PATH=bare_path(tmp_path))
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "pip install lmm-markdown" in done.stderr
-    assert not (EXTENSION / "__pycache__").exists()
+    assert not [*project.rglob("__pycache__")]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -352,7 +379,7 @@ def test_an_interrupted_render_ends_without_a_traceback(project, tmp_path):
     slow.write_text("#!/bin/sh\necho begun\nexec /bin/sleep 30\n")
     slow.chmod(0o755)
     environment = {**os.environ, "PATH": str(slow.parent), "QUARTO_PROJECT_DIR": str(project)}
-    child = subprocess.Popen([sys.executable, EXTENSION / "pre_render.py"], env=environment, text=True,
+    child = subprocess.Popen(command_of("pre"), cwd=project, env=environment, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
     assert child.stdout.readline() == "begun\n"
     os.killpg(child.pid, signal.SIGINT)

@@ -18,7 +18,7 @@ local OURS = set "type questions skip frozen knit chat lmm model docid titles ? 
 -- may be caught: the document would go on as it was.
 local function stop(message)
   -- the reason may quote the document: it must not steer the terminal
-  local shown = ("LM markdown: " .. message):gsub("[%z\1-\8\11-\31\127]", ""):gsub("\194[\128-\159]", "")
+  local shown = ("LM markdown: the page is not made: " .. message):gsub("[%z\1-\8\11-\31\127]", ""):gsub("\194[\128-\159]", "")
   io.stderr:write(shown, "\n")
   os.exit(83) -- as pandoc ends where a filter fails
 end
@@ -95,17 +95,17 @@ end
 local function knit(doc, env)
   local command = find_knit(env)
   if not command then
-    stop("lmm-knit, which leaves RAG-only material out, is not found, so that the page is not made: "
-      .. "pip install lmm-markdown in the environment that is active when Quarto runs")
+    stop("lmm-knit, which leaves RAG-only material out, is not found. pip install lmm-markdown in the environment that is active when Quarto runs")
   end
   doc.meta[ASKED] = true
   local done, result = pcall(pandoc.system.with_environment, env, function()
     return pandoc.utils.run_json_filter(doc, command, { FORMAT })
   end)
   if not done then
-    stop(command .. " has failed, so that the page is not made: " .. tostring(result))
+    local reason = tostring(result):gsub("^Error running filter [^\n]*\n", ""):gsub("%s+", " "):gsub("[%s.]+$", "")
+    stop(command .. " has failed (" .. reason .. "). What it has said stands above.")
   elseif result.meta[ASKED] ~= nil then
-    stop(command .. " is not the lmm-knit of LM markdown, so that the page is not made: remove or rename it")
+    stop(command .. " is not the lmm-knit of LM markdown: rename it, or pip install -U lmm-markdown")
   end
   return result
 end
@@ -132,7 +132,7 @@ if run_filters then
   _G.run_as_extended_ast = function(list)
     local function first(doc)
       local done, result = pcall(leave_out, doc)
-      if not done then stop("the page is not made: " .. tostring(result)) end
+      if not done then stop("the extension has failed (" .. tostring(result) .. ")") end
       is_done = true
       return result
     end
@@ -144,7 +144,7 @@ end
 function Pandoc(doc)
   if not quarto then return leave_out(doc) end
   if not is_done then
-    stop("this version of Quarto runs filters in a way that the extension does not know, so that the page is "
-      .. "not made: update the extension (lmm quarto init), or use an older Quarto")
+    stop("this version of Quarto runs filters in a way that the extension does not know. "
+      .. "Update the extension, or use an older Quarto")
   end
 end
