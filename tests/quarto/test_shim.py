@@ -138,6 +138,24 @@ def test_classes_that_the_settings_name(folder, pandoc):
     assert "GONE" not in json.dumps(shim)
 
 
+@pytest.mark.parametrize(
+    "settings", ["knit.div_types = ['solution']", '["\\u006bnit"]\n"div\\u005ftypes" = ["solution"]']
+)
+def test_classes_that_the_settings_name_otherwise(settings, pandoc):
+    write("config.toml", f"{settings}\n")
+    write("notes.md", f"{PLAIN}\n::: solution\nGONE\n:::\n")
+    shim, _ = both("notes.md", pandoc)
+    assert "GONE" not in json.dumps(shim)
+
+
+def test_settings_that_cannot_be_opened(pandoc):
+    """lmm-knit decides, and not the shim."""
+    Path("config.toml").mkdir()
+    write("notes.md", f"{PLAIN}\n::: solution\nGONE\n:::\n")
+    done = run(f"pandoc -L '{SHIM}' notes.md -o out.html", pandoc)
+    assert run("pandoc -F lmm-knit notes.md -o other.html", pandoc).returncode == done.returncode
+
+
 def test_classes_that_the_environment_names(pandoc):
     write("notes.md", f"{PLAIN}\n::: solution\nGONE\n:::\n")
     shim, _ = both("notes.md", pandoc, env={"LMM_KNIT__DIV_TYPES": '["solution"]'})

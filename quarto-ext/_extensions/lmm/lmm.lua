@@ -23,12 +23,6 @@ local function stop(message)
   os.exit(83) -- as pandoc ends where a filter fails
 end
 
-local function read(...)
-  local file = io.open(pandoc.path.join { ... })
-  local text = file and file:read("a")
-  return file and file:close() and text
-end
-
 -- The environment, in which the file that Quarto renders is named: versions before 1.9 do not.
 local function environment()
   local env = pandoc.system.environment()
@@ -39,6 +33,15 @@ local function environment()
   return env
 end
 
+-- Whether a file of settings may say what is left out: it does, or nobody can tell.
+local function mentions_knit(path)
+  local file, _, number = io.open(path)
+  if not file then return number ~= 2 and number ~= 20 end -- there, but not to be opened
+  local text = file:read("a")
+  file:close()
+  return not text or text:find("knit", 1, true) or text:find("\\", 1, true)
+end
+
 -- Whether options or settings may name more classes that are RAG-only.
 local function names_classes(meta, env)
   local lmm = type(meta.lmm) == "table" and meta.lmm or {}
@@ -46,7 +49,7 @@ local function names_classes(meta, env)
   for name in pairs(env) do found = found or name:upper():match("^LMM_KNIT") end
   local folder, above = env.QUARTO_DOCUMENT_PATH or pandoc.system.get_working_directory(), nil
   while folder ~= above do
-    found = found or (read(folder, "config.toml") or ""):find("div_types", 1, true)
+    found = found or mentions_knit(pandoc.path.join { folder, "config.toml" })
     folder, above = pandoc.path.directory(folder), folder
   end
   return found
@@ -74,6 +77,11 @@ local function strip(doc, env)
   return rest, more
 end
 
+local function is_file(path)
+  local file = io.open(path)
+  return file and file:read(0) ~= nil and file:close() -- of a folder nothing can be read
+end
+
 -- The file of `lmm-knit`: on PATH, beside Quarto's Python, or in the project's own
 -- environment. A file of that name in the folder of the document is none.
 local function find_knit(env)
@@ -86,7 +94,7 @@ local function find_knit(env)
     for _, name in ipairs { "lmm-knit", "lmm-knit.exe" } do
       local path = pandoc.path.join { folder, name }
       local in_path = pandoc.path.is_absolute(folder) or folder:find(".venv", 1, true)
-      if in_path and read(path) then return path end
+      if in_path and is_file(path) then return path end
     end
   end
 end
