@@ -10,6 +10,8 @@ from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.header import report_broken, report_errors
 from lmm_core.scan.knit import find_dangling, knit
+from lmm_core.scan.near_misses import find_near_misses, kept_by_none, types_in
+from lmm_core.typos import MEANT, find_typos
 
 from .document import (
     Document,
@@ -38,6 +40,7 @@ def knit_document(document: Document) -> None:
         return
     report_errors(document.blocks, document.logger)
     report_broken(document.blocks, document.logger)
+    _report_near_misses(document)
     if document.to_markdown:
         document.blocks = knit(document.blocks, document.rules, document.logger)
         write_text(document, serialize_blocks(document.blocks))
@@ -48,6 +51,15 @@ def knit_document(document: Document) -> None:
         _knit_ast(document)
     else:
         _knit_as_text(document)
+
+
+def _report_near_misses(document: Document) -> None:
+    """Warn of what is nearly a word of ours, and of types to keep that no part has."""
+    for problem in find_near_misses(document.blocks, document.rules):
+        document.logger.warning(problem.message, problem.line)
+    types = document.rules.div_types | types_in(document.blocks)
+    for message in kept_by_none(document.options.keep, types):
+        document.logger.warning(f"lmm-keep: {message}")
 
 
 def _refuse_annotated_output(document: Document) -> None:
@@ -88,12 +100,24 @@ def _knit_elements(document: Document) -> None:
 
 
 def _report(document: Document, blocks: list[Block]) -> None:
-    """What is wrong in the file, which Quarto cannot know."""
+    """What is wrong in the file, which Quarto cannot know. Raises FilterError, which stops the
+    render, where a word is nearly one of ours: without a project nobody has looked before."""
     assert document.known is not None
     logger = LocatedLogger(document.logger, document.known.locate)
     report_errors(blocks, logger)
+    _refuse_typos(document, blocks)
     for line, message in find_dangling(blocks, document.rules):
         logger.warning(message, line)
+
+
+def _refuse_typos(document: Document, blocks: list[Block]) -> None:
+    assert document.known is not None
+    problems = []
+    for problem in find_typos(blocks, document.rules):
+        name, line = document.known.locate(problem.line)
+        problems.append(f"{name}:{line}: {problem.message}")
+    if problems:
+        raise FilterError("\n".join([*problems, MEANT]))
 
 
 def _knit_ast(document: Document) -> None:

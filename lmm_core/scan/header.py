@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock, blank
+from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, Problem, TextBlock, blank, count_lead
+from ..markdown.divs import parts_by_line
 from ..markdown.edits import broken_edits
 from ..markdown.metadata import dump_entry
 from ..markdown.ownership import digest
@@ -66,12 +67,23 @@ def report_broken(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     return bool(problems)
 
 
+def find_errors(blocks: Sequence[Block]) -> Iterator[Problem]:
+    """Yield each metadata block that cannot be read, those inside divs included."""
+    for block in blocks:
+        if isinstance(block, ErrorBlock):
+            yield Problem(block.error_line, block.message)
+        elif isinstance(block, TextBlock) and ":::" in block.source:
+            first = block.line - count_lead(block.source)
+            for line, part, _ in parts_by_line(block.source):
+                if part.error:
+                    yield Problem(first + line, part.error)
+
+
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
     """Report each metadata block that cannot be read, and classes that the header takes out of
     those that are RAG-only, which it may not."""
-    for block in blocks:
-        if isinstance(block, ErrorBlock):
-            logger.error(block.message, block.error_line)
+    for problem in find_errors(blocks):
+        logger.error(problem.message, problem.line)
     header = blocks[0] if blocks else None
     if isinstance(header, HeaderBlock):
         report_kept(taken_out(header.content), logger, header.line)

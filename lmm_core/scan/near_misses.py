@@ -20,18 +20,18 @@ from ..markdown.ownership import find_key
 from ..markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
 from ..markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
-from .knit import ALL, RAG_ONLY, KnitRules, div_verdict, types_of
+from .knit import ALL, RAG_ONLY, KnitRules, div_verdict, header_rules, types_of
 from .lmm_options import OPTIONS, options_in
 
 LMM = "lmm"
 _SWITCHES = ("knit", "skip", "frozen")
 _TEXTS = ("type", "questions", "summary")
 # Classes that are others' and no slip, whatever types a project has: those of Pandoc, Quarto,
-# bookdown, reveal.js and Bootstrap.
+# bookdown, reveal.js, Bootstrap and the Carpentries' lessons.
 _OTHERS = frozenset(
     """notes column columns card cards cell cells code fragment fragments footer header hidden hidden-content
     incremental nonincremental aside panel proof tip warning caution important info danger row rows tab tabs
-    table tables figure figures grid list references refs abstract landscape layout""".split()
+    table tables figure figures grid list references refs abstract landscape layout questions""".split()
 )
 _CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*ya?ml[^\n]*\n(?P<body>.*?)^[ \t]*\1", re.S | re.M)
 _TRUTH = ("true", "false")
@@ -44,6 +44,7 @@ def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Problem]
     tree = blocks_to_tree(unfold_edits(blocks).blocks)
     if tree is None:
         return []
+    rules = header_rules(blocks[0].content, rules) if isinstance(blocks[0], HeaderBlock) else rules
     look = _Look(rules, rules.div_types | rules.types | types_in(blocks))
     found: list[Problem] = []
     for node in traverse(tree):
@@ -199,7 +200,9 @@ class _Look:
 
     def _type(self, name: str) -> str:
         """The type that a word is nearly; "" where it is one, or none."""
-        return "" if name in self.types or name in _OTHERS or name in self.allowed else nearest(name, sorted(self.types))
+        return (
+            "" if name in self.types or name in _OTHERS or name in self.allowed else nearest(name, sorted(self.types))
+        )
 
 
 _LIST = (
