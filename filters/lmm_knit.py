@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 from lmm_core.logging import ListLogger, LocatedLogger
 from lmm_core.markdown.blocks import Block, serialize_blocks
@@ -11,7 +13,7 @@ from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.header import report_broken, report_errors
 from lmm_core.scan.knit import find_dangling, knit
 from lmm_core.scan.near_misses import find_near_misses, kept_by_none, types_in
-from lmm_core.typos import MEANT, find_typos
+from lmm_core.typos import read_blocks, typo_lines, with_types
 
 from .document import (
     Document,
@@ -86,6 +88,7 @@ def _knit_as_text(document: Document) -> None:
 def _knit_elements(document: Document) -> None:
     require_places(document)
     if document.in_quarto and document.known is not None:
+        _refuse_typos(document)
         _report(document, parse_markdown_text(document.known.text))
     if not document.to_markdown:
         _knit_ast(document)
@@ -100,24 +103,25 @@ def _knit_elements(document: Document) -> None:
 
 
 def _report(document: Document, blocks: list[Block]) -> None:
-    """What is wrong in the file, which Quarto cannot know. Raises FilterError, which stops the
-    render, where a word is nearly one of ours: without a project nobody has looked before."""
+    """What is wrong in the file, which Quarto cannot know."""
     assert document.known is not None
     logger = LocatedLogger(document.logger, document.known.locate)
     report_errors(blocks, logger)
-    _refuse_typos(document, blocks)
     for line, message in find_dangling(blocks, document.rules):
         logger.warning(message, line)
 
 
-def _refuse_typos(document: Document, blocks: list[Block]) -> None:
-    assert document.known is not None
-    problems = []
-    for problem in find_typos(blocks, document.rules):
-        name, line = document.known.locate(problem.line)
-        problems.append(f"{name}:{line}: {problem.message}")
-    if problems:
-        raise FilterError("\n".join([*problems, MEANT]))
+def _refuse_typos(document: Document) -> None:
+    """Raise FilterError, which stops the render, where a block cannot be read or a word is nearly one
+    of ours, in what the file includes, too: without a project nobody has looked before."""
+    from lmm_core.quarto import with_included
+
+    assert document.path is not None
+    folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)
+    documents = [*read_blocks(with_included([document.path], folder))]
+    rules = with_types(document.rules, [blocks for _, blocks in documents])
+    if problems := typo_lines([(os.path.relpath(path, folder), blocks) for path, blocks in documents], rules):
+        raise FilterError("\n".join(problems))
 
 
 def _knit_ast(document: Document) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .logging import LoggerBase, in_file
-from .markdown.blocks import Block, MarkdownError, Problem
+from .logging import LoggerBase
+from .markdown.blocks import Block, MarkdownError
 from .markdown.files import load_markdown
 from .markdown.parse import parse_markdown_text
 from .scan.header import find_errors
@@ -29,20 +29,24 @@ def with_types(rules: KnitRules, documents: Iterable[Sequence[Block]]) -> KnitRu
     return replace(rules, types=rules.types.union(*map(types_in, documents)))
 
 
-def find_typos(blocks: Sequence[Block], rules: KnitRules) -> list[Problem]:
-    """Return what has to be mended in a document before it is published, by lines."""
-    return sorted([*find_errors(blocks), *find_near_misses(blocks, rules)], key=lambda problem: problem.line)
+def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRules) -> list[str]:
+    """Return a line for each thing that has to be mended in some documents before they are published
+    (each with the name that is shown): blocks that cannot be read and words that are nearly ours,
+    and after these how a word is allowed."""
+    errors: list[str] = []
+    near: list[str] = []
+    for name, blocks in documents:
+        errors += [f"{name}:{problem.line}: {problem.message}" for problem in find_errors(blocks)]
+        near += [f"{name}:{problem.line}: {problem.message}" for problem in find_near_misses(blocks, rules)]
+    return [*errors, *near, *([MEANT] if near else [])]
 
 
 def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:
     """Report what has to be mended in some files as errors. What cannot be read is left to others."""
-    documents = dict(read_blocks(paths))
-    rules = with_types(rules, documents.values())
-    found = [(path, problem) for path, blocks in documents.items() for problem in find_typos(blocks, rules)]
-    for path, problem in found:
-        in_file(logger, path).error(problem.message, problem.line)
-    if found:
-        logger.error(MEANT)
+    documents = [*read_blocks(paths)]
+    rules = with_types(rules, [blocks for _, blocks in documents])
+    for line in typo_lines([(str(path), blocks) for path, blocks in documents], rules):
+        logger.error(line)
 
 
 def read_blocks(paths: Iterable[Path]) -> Iterator[tuple[Path, list[Block]]]:

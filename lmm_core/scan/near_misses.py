@@ -194,9 +194,10 @@ class _Look:
         for name, value in attributes.pairs.items():
             if name == "knit" and value.lower() not in _TRUTH:
                 yield _no_switch(value)
-            elif name not in self.allowed and (meant := nearest(name, known)):
-                if meant == "type" or value.lower() in _TRUTH:
-                    yield f"unknown attribute {name!r}: did you mean {meant!r}?"
+                continue
+            meant = "" if name in self.allowed else nearest(name, known)
+            if meant == "type" or (meant and value.lower() in _TRUTH):
+                yield f"unknown attribute {name!r}: did you mean {meant!r}?"
 
     def _type(self, name: str) -> str:
         """The type that a word is nearly; "" where it is one, or none."""
