@@ -127,11 +127,13 @@ def _refuse_typos(document: Document) -> None:
 def _knit_ast(document: Document) -> None:
     """Knit Pandoc's elements; they pass untouched where nothing has to go."""
     header = header_of({"knit": document.ast["meta"]["knit"]}) if "knit" in document.ast["meta"] else None
-    if header is not None or mentions(document.ast["blocks"], {"lmm", "knit", *document.rules.div_types}):
-        from .elements import dump, knit_elements, load
+    words = {"lmm", "knit", "quarto-title-block", *document.rules.div_types}
+    if header is not None or mentions(document.ast["blocks"], words):
+        from .book import knit_book
+        from .elements import dump, load
 
         doc = load(document.ast)
-        doc.content = knit_elements(list(doc.content), document.rules, header)
+        doc.content = knit_book(list(doc.content), document.rules, header)
         document.ast = {**document.ast, "blocks": dump(doc)["blocks"]}
     clean_meta(document)
     mark_chain(document)
