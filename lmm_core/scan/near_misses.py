@@ -96,6 +96,7 @@ class _Look:
         self.rules = rules
         self.types = types - rules.allowed
         self.allowed = rules.allowed
+        self.told: set[str] = set()  # types that are no classes, each told once
 
     # Blocks
 
@@ -182,6 +183,9 @@ class _Look:
             if name in self.allowed:
                 continue
             if name in self.types:
+                if name in self.told:
+                    continue
+                self.told.add(name)
                 yield (
                     f"{name!r} is a type here, but a div of this class is not left out: "
                     f"write ::: {{.{RAG_ONLY} type={name}}}, or name the class in [knit] div_types"
