@@ -168,7 +168,8 @@ class Document:
     def rules(self) -> KnitRules:
         """The knit rules of configuration and options together."""
         rules = self.project.rules
-        return KnitRules(rules.div_types | named_types(self.options.div_types), rules.keep | set(self.options.keep))
+        div_types = rules.div_types | named_types(self.options.div_types)
+        return replace(rules, div_types=div_types, keep=rules.keep | set(self.options.keep))
 
     def project_for(self, blocks: Sequence[Block]) -> Project | None:
         """The project, with what the document's header and the options say. None where

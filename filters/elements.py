@@ -15,6 +15,7 @@ from typing import Any
 import panflute as pf
 
 from lmm_core.markdown.blocks import Attributes, Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock
+from lmm_core.markdown.listed import not_a_mapping
 from lmm_core.markdown.metadata import parse_metadata
 from lmm_core.markdown.spelling import make_block
 from lmm_core.markdown.tree import blocks_to_tree
@@ -66,7 +67,7 @@ def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
         parsed = parse_metadata(body)
         if parsed.content is not None:
             return make_block(body, "div")
-        return ErrorBlock("", 0, parsed.error or "metadata has to be a YAML mapping (`key: value`)", 0)
+        return ErrorBlock("", 0, parsed.error or not_a_mapping(body), 0)
     return ErrorBlock("", 0, "a div of class lmm holds one code block of YAML and nothing else", 0)
 
 

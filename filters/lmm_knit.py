@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from lmm_core.logging import ListLogger, LocatedLogger
 from lmm_core.markdown.blocks import Block, serialize_blocks
@@ -11,6 +12,8 @@ from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.header import report_broken, report_errors
 from lmm_core.scan.knit import find_dangling, knit
+from lmm_core.scan.near_misses import find_near_misses, kept_by_none, types_in
+from lmm_core.typos import read_blocks, typo_lines, with_types
 
 from .document import (
     Document,
@@ -40,6 +43,7 @@ def knit_document(document: Document) -> None:
         return
     report_errors(document.blocks, document.logger)
     report_broken(document.blocks, document.logger)
+    _report_near_misses(document)
     if document.to_markdown:
         document.blocks = knit(document.blocks, document.rules, document.logger)
         write_text(document, serialize_blocks(document.blocks))
@@ -50,6 +54,15 @@ def knit_document(document: Document) -> None:
         _knit_ast(document)
     else:
         _knit_as_text(document)
+
+
+def _report_near_misses(document: Document) -> None:
+    """Warn of what is nearly a word of ours, and of types to keep that no part has."""
+    for problem in find_near_misses(document.blocks, document.rules):
+        document.logger.warning(problem.message, problem.line)
+    types = document.rules.div_types | types_in(document.blocks)
+    for message in kept_by_none(document.options.keep, types):
+        document.logger.warning(f"lmm-keep: {message}")
 
 
 def _refuse_annotated_output(document: Document) -> None:
@@ -76,6 +89,7 @@ def _knit_as_text(document: Document) -> None:
 def _knit_elements(document: Document) -> None:
     require_places(document)
     if document.in_quarto and document.known is not None:
+        _refuse_typos(document)
         _report(document, parse_markdown_text(document.known.text))
     if not document.to_markdown:
         _knit_ast(document)
@@ -98,14 +112,29 @@ def _report(document: Document, blocks: list[Block]) -> None:
         logger.warning(message, line)
 
 
+def _refuse_typos(document: Document) -> None:
+    """Raise FilterError, which stops the render, where a block cannot be read or a word is nearly one
+    of ours, in what the file includes, too: without a project nobody has looked before."""
+    from lmm_core.quarto import with_included
+
+    assert document.path is not None
+    folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)
+    documents = [*read_blocks(with_included([document.path], folder))]
+    rules = with_types(document.rules, [blocks for _, blocks in documents])
+    if problems := typo_lines([(os.path.relpath(path, folder), blocks) for path, blocks in documents], rules):
+        raise FilterError("\n".join(problems))
+
+
 def _knit_ast(document: Document) -> None:
     """Knit Pandoc's elements; they pass untouched where nothing has to go."""
     header = header_of({"knit": document.ast["meta"]["knit"]}) if "knit" in document.ast["meta"] else None
-    if header is not None or mentions(document.ast["blocks"], {"lmm", "knit", *document.rules.div_types}):
-        from .elements import dump, knit_elements, load
+    words = {"lmm", "knit", "quarto-title-block", *document.rules.div_types}
+    if header is not None or mentions(document.ast["blocks"], words):
+        from .book import knit_book
+        from .elements import dump, load
 
         doc = load(document.ast)
-        doc.content = knit_elements(list(doc.content), document.rules, header)
+        doc.content = knit_book(list(doc.content), document.rules, header)
         document.ast = {**document.ast, "blocks": dump(doc)["blocks"]}
     clean_meta(document)
     mark_chain(document)

@@ -91,6 +91,9 @@ class KnitSettings(_Section):
         default=[], description='more classes of fenced divs that are RAG-only; "-exercise" takes one out'
     )
     keep: list[str] = Field(default=[], description="types that stay in the notes")
+    allowed_words: list[str] = Field(
+        default=[], description="classes and keys that are meant as they stand, however near to a type or key of ours"
+    )
 
 
 class SourceSettings(_Section):

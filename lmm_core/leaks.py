@@ -16,7 +16,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -148,7 +148,7 @@ def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str])
             continue
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
         rules = header_rules(header, project.rules)
-        rules = KnitRules(rules.div_types, rules.keep | include)
+        rules = replace(rules, keep=rules.keep | include)
         yield [*_stays_in(blocks, rules)]
         yield [*_annotations(blocks, rules)]
 

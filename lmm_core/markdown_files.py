@@ -27,6 +27,7 @@ from .project import ConfigError, Project, for_document, load_project
 from .scan.header import report_errors, scan
 from .scan.knit import KnitRules, header_rules, knit
 from .scan.lmm_options import report_refused
+from .scan.near_misses import find_near_misses
 from .scan.options import ScanOpts
 from .scan.rag import Planned, Progress, RagRun
 from .validation import validated
@@ -150,9 +151,11 @@ def knit_work(keep: Sequence[str] = ()) -> Work:
     """What `markdown_knit` does with a file's blocks."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        rules = _rules(blocks, load_project(file.path).rules)
+        rules = rules_of(blocks, load_project(file.path).rules)
         report_errors(blocks, logger)
-        return knit(blocks, KnitRules(rules.div_types, rules.keep | set(keep)), logger)
+        for problem in find_near_misses(blocks, rules):
+            logger.warning(problem.message, problem.line)
+        return knit(blocks, replace(rules, keep=rules.keep | set(keep)), logger)
 
     return work
 
@@ -167,7 +170,8 @@ def convert_work(to: Spelling) -> Work:
     return work
 
 
-def _rules(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:
+def rules_of(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:
+    """The rules with what a document's header says."""
     header = blocks[0] if blocks else None
     return header_rules(header.content, rules) if isinstance(header, HeaderBlock) else rules
 

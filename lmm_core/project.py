@@ -16,11 +16,11 @@ from .markdown.files import project_root
 from .models.roles import DEFAULT, ROLES, ModelName, Requests, choose_model, is_default, leads_outside, parse_name
 from .models.sources import ModelError, Source, known_sources
 from .models.trust import TRUST_VARIABLE
-from .scan.knit import KnitRules, configured_types, header_rules
+from .scan.knit import KnitRules, configured_types, header_rules, taken_out_types
 from .scan.options import ScanOpts, SplitOpts
 
 if TYPE_CHECKING:
-    from .config import ConfigSettings
+    from .config import ConfigSettings, KnitSettings
 
 CONFIG_NAME = "config.toml"
 TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # what who asks the server has to know; where it is not set, nothing
@@ -150,7 +150,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
     return Project(
         root,
         settings.spelling,
-        KnitRules(configured_types(settings.knit.div_types), frozenset(settings.knit.keep)),
+        _knit_rules(settings.knit),
         ScanOpts(**settings.RAG.model_dump()),
         {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model},
         requests | {"embedding": Requests()},
@@ -159,6 +159,11 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         ask=AskOptions(**settings.ask.model_dump()),
         serve=_serve_options(settings),
     )
+
+
+def _knit_rules(knit: KnitSettings) -> KnitRules:
+    allowed = frozenset(knit.allowed_words) | taken_out_types(knit.div_types)
+    return KnitRules(configured_types(knit.div_types), frozenset(knit.keep), allowed=allowed)
 
 
 def _serve_options(settings: ConfigSettings) -> ServeOptions:

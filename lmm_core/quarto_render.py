@@ -44,6 +44,7 @@ from .quarto import (
 )
 from .scan.knit import project_rules
 from .store.vector_store import StoreError
+from .typos import read_blocks, typo_lines, with_types
 
 if TYPE_CHECKING:
     from .site_data import SitePage
@@ -120,7 +121,8 @@ def _prepare(environment: Mapping[str, str], project_dir: Path, logger: LoggerBa
         if page.options.on_native == "convert" and native_lines(page.blocks) and not page.outside:
             _convert(page)
             logger.info(f"{_shown(page.file.path, project_dir)}: native blocks written as divs")
-    refuse_native(pages, project_dir)
+    if problems := [*find_problems(pages, project_dir), *find_native(pages, project_dir)]:
+        raise RenderError("\n".join(problems))
     todo = [page.file.path for page in pages if page.options.annotate and not page.included and not page.outside]
     if todo:
         asyncio.run(_annotate(todo, project_dir, logger))
@@ -279,9 +281,8 @@ def _convert(page: Page) -> None:
         page.file, page.blocks = load_markdown(page.file.path), parse_markdown_text(text)
 
 
-def refuse_native(pages: Sequence[Page], project_dir: Path) -> None:
-    """Raises RenderError where a native block is left: where it stands, and what mends
-    it."""
+def find_native(pages: Sequence[Page], project_dir: Path) -> list[str]:
+    """Return where native blocks are left, a line each, and what mends them."""
     problems: list[str] = []
     mended: list[str] = []
     by_hand = False
@@ -298,8 +299,16 @@ def refuse_native(pages: Sequence[Page], project_dir: Path) -> None:
         problems.append(f"write them as divs: lmm convert --to div {shlex.join(mended)}")
     if by_hand:
         problems.append(BY_HAND)
-    if problems:
-        raise RenderError("\n".join(problems))
+    return problems
+
+
+def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
+    """Return where what is to be left out would be shown, a line each: a block that cannot be read,
+    or a word that is nearly one of ours. The types of all documents count."""
+    rules = project_rules(read_project(project_dir), load_project(project_dir / "-").rules)
+    others = [path for path in find_inputs(project_dir) if path not in {page.file.path for page in pages}]
+    rules = with_types(rules, [*(page.blocks for page in pages), *(blocks for _, blocks in read_blocks(others))])
+    return typo_lines([(_shown(page.file.path, project_dir), page.blocks) for page in pages], rules)
 
 
 # Annotations

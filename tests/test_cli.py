@@ -181,6 +181,45 @@ def test_knit_a_folder():
     assert text("out/part/b.md") == NOTES
 
 
+def test_scan_reports_a_slip_with_the_types_of_all_files():
+    write("notes.md", NOTES + "\n---\ntyp: exercise\n---\n\nText.\n\n::: solutons\nText.\n:::\n")
+    write("more.md", NOTES + "\n---\ntype: solution\n---\n\nText.\n")
+    done = run("lmm scan notes.md more.md")
+    assert done.returncode == 1
+    assert "notes.md:6: unknown key 'typ': did you mean 'type'?" in said(done)
+    assert "notes.md:11: unknown class 'solutons': did you mean 'solution'?" in said(done)
+    assert "solutons" not in said(run("lmm scan notes.md"))
+
+
+def test_knit_warns_of_a_slip():
+    write("notes.md", NOTES + "\n::: exercises\nText.\n:::\n")
+    done = run("lmm knit notes.md")
+    assert done.returncode == 0
+    assert said(done) == "notes.md:5: warning: unknown class 'exercises': did you mean 'exercise'?\n"
+    write("config.toml", '[knit]\nallowed_words = ["exercises"]\n')
+    assert said(run("lmm knit notes.md")) == ""
+
+
+def test_knit_names_the_types_that_can_be_kept():
+    write("notes.md", NOTES + "\n---\ntype: solution\n---\n\nText.\n")
+    done = run("lmm knit --keep exercize --keep solution notes.md")
+    assert done.returncode == 0
+    assert said(done) == (
+        "warning: --keep: no part has the type 'exercize'; did you mean 'exercise'? "
+        "(types here: exercise, solution, topic; all for all)\n"
+    )
+
+
+def test_a_list_as_a_block_is_reported_and_not_printed():
+    write("notes.md", NOTES + "\n---\n- type: exercise\n- note: secret\n---\n\nText.\n")
+    for command in ("scan", "knit", "rag -q"):
+        done = run(f"lmm {command} notes.md")
+        assert done.returncode == 1, command
+        assert "notes.md:5: " in said(done)
+        assert "put this in its place:\n---\ntype: exercise\nnote: secret\n---\n" in said(done)
+        assert b"secret" not in done.stdout
+
+
 def test_knit_over_its_source_is_refused():
     write("notes.md", NOTES + "\n::: exercise\nx\n:::\n")
     done = run("lmm knit notes.md -o notes.md")

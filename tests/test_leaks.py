@@ -116,6 +116,14 @@ def test_a_later_place_of_a_part_is_told_by_the_words_that_were_found():
     assert leak.text == "what is the median of their"
 
 
+def test_a_slip_fails_the_check_though_nothing_is_found():
+    write("_site/page.html", "<p>Nothing.</p>")
+    write("notes.md", "# A\n\n::: excercise\nTwelve students forgot their umbrellas on the train.\n:::\n")
+    done = run("lmm leak-check _site notes.md")
+    assert done.returncode == 1
+    assert "notes.md:3: unknown class 'excercise': did you mean 'exercise'?" in done.stderr.decode()
+
+
 def test_what_is_kept_is_no_leak():
     write("notes.md", NOTES)
     write("site/page.html", f"<p>{SECRET}</p>")

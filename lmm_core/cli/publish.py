@@ -10,7 +10,9 @@ from ..files.outputs import MARKDOWN, write_output
 from ..files.walk import is_inside
 from ..logging import put
 from ..markdown.blocks import Spelling
-from ..markdown_files import convert_work, knit_work
+from ..markdown_files import convert_work, knit_work, rules_of
+from ..scan.near_misses import kept_by_none, types_in
+from ..typos import read_blocks
 from .shared import (
     Told,
     check_text,
@@ -19,6 +21,7 @@ from .shared import (
     leave,
     output_option,
     paths_argument,
+    project_at,
     rewrite,
     run,
     tell,
@@ -43,6 +46,7 @@ def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) ->
         raise click.UsageError("several of the files would be written to one place; knit them one by one")
     for notes in filter(None, targets.values()):
         check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
+    _report_kept_by_none(keep, files, logger)
     made = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
     texts = [(target, text[1]) for target, text in made if text is not None]
     for target, text in texts:
@@ -59,6 +63,17 @@ def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) ->
 def convert(paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool, to: Spelling) -> None:
     """Write all metadata blocks as fenced divs or as native `---` blocks, in place."""
     rewrite(paths, convert_work(to), check, diff, as_json, "converted")
+
+
+def _report_kept_by_none(keep: tuple[str, ...], files: list[Path], logger: Told) -> None:
+    """Warn of words that are to stay in and that no part of the files has for a type."""
+    if not keep:
+        return
+    types: set[str] = set()
+    for path, blocks in read_blocks(files):
+        types |= rules_of(blocks, project_at(path).rules).div_types | types_in(blocks)
+    for message in kept_by_none(keep, types):
+        logger.warning(f"--keep: {message}")
 
 
 def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | None:

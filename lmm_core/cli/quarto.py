@@ -34,6 +34,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
     SOURCES are the documents; without them, those of the project that OUTPUT is in.
     Exit status 1: something was found."""
     from ..leaks import look_for_leaks
+    from ..typos import report_typos
 
     logger = Told()
     project = _project(sources[0] if sources else output, keep)
@@ -42,6 +43,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
         raise click.UsageError(
             f"{output}: no documents outside of it: name the folder of the rendered site, or the documents after it"
         )
+    report_typos(files, project.rules, logger)
     found = look_for_leaks(output, files, project, logger, ask=_ask(project))
     if as_json:
         print_json({**asdict(found), "leaks": [_as_text(asdict(leak)) for leak in found.leaks]})

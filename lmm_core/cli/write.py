@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -15,9 +15,11 @@ from ..markdown_files import RagWork
 from ..model_pool import Models
 from ..models.sources import ModelError
 from ..project import load_project
+from ..scan.knit import KnitRules
 from ..scan.lmm_options import report_refused
 from ..scan.overview import Overview, overview
 from ..scan.rag import Planned
+from ..typos import with_types
 from .shared import (
     Bar,
     Told,
@@ -45,9 +47,10 @@ TOKENS_OF_A_REPLY = 120  # five questions and a summary, as small models answer
 def scan(paths: tuple[Path, ...], as_json: bool) -> None:
     """Show title, sections, words, errors, and what is missing. Writes nothing."""
     logger, found = Told(), {}
-    for path in find(paths, logger):
-        if (file := load(path, logger)) is not None:
-            found[str(path)] = _look(file, logger)
+    files = {str(path): file for path in find(paths, logger) if (file := load(path, logger)) is not None}
+    types = with_types(KnitRules(), (parse_markdown_text(file.text) for file in files.values())).types
+    for name, file in files.items():
+        found[name] = _look(file, types, logger)
     if as_json:
         print_json([{"path": path, **asdict(seen)} for path, seen in found.items()])
     else:
@@ -106,8 +109,9 @@ def own_pass(name: str, paths: tuple[Path, ...], check: bool, diff: bool, as_jso
         raise click.UsageError(str(error)) from None
 
 
-def _look(file: MarkdownFile, logger: Told) -> Overview:
-    rules = checked(lambda: load_project(file.path)).rules
+def _look(file: MarkdownFile, types: frozenset[str], logger: Told) -> Overview:
+    """Look a file over; `types`: of the parts of all files that are looked at."""
+    rules = replace(checked(lambda: load_project(file.path)).rules, types=types)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
     seen = overview(blocks, rules=rules)

@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Any
 
 from .blocks import BOM, Attributes, Block, HeadingBlock, MetadataBlock, Problem, parse_attributes
+from .listed import is_metadata, listed_tables, mapping_to_paste
 from .metadata import parse_metadata
 from .parse import NATIVE_CLOSE, NATIVE_OPEN, parse_markdown_text
 from .regions import DIV_CLOSE, DIV_OPEN, Regions
@@ -53,6 +54,17 @@ def find_parts(text: str) -> list[Part]:
     if ":::" not in text and not _HTML_DIV.search(text):
         return []
     return _Walker(text).walk()
+
+
+def parts_by_line(text: str) -> Iterator[tuple[int, Part, str]]:
+    """Yield what `find_parts` finds, in block quotes, too, each with its line (from 0) and
+    its own text."""
+    if _QUOTED.match(text.removeprefix(BOM)) and ":::" in text:
+        lines = re.findall(r"[^\n]*\n|[^\n]+\Z", text.removeprefix(BOM))
+        yield from parts_by_line("".join(_QUOTED.sub("", line, count=1) for line in lines))
+        return
+    for part in find_parts(text.removeprefix(BOM)):
+        yield text.count("\n", 0, part.start), part, text.removeprefix(BOM)[part.start : part.end]
 
 
 def cut(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, int]]:
@@ -252,8 +264,11 @@ class _Walker:
         closed = NATIVE_CLOSE.search(self.text, opened.end() - 1) if opened else None
         if not opened or not closed:
             return None
-        content = parse_metadata(self.text[opened.end() : closed.start() + 1]).content
-        if content is None:
+        body = self.text[opened.end() : closed.start() + 1]
+        content = parse_metadata(body).content
+        tables = listed_tables(body) if content is None else []
+        if content is None and not is_metadata(tables):
             return None
-        self._add(Part(pos, closed.end(), len(self.text), metadata=content))
+        error = mapping_to_paste(tables, "---") if tables else ""
+        self._add(Part(pos, closed.end(), len(self.text), metadata=content, error=error))
         return closed.end()

@@ -22,6 +22,7 @@ from .blocks import (
     prefix_block,
 )
 from .edits import EditMarkers
+from .listed import is_metadata, listed_tables, mapping_to_paste, not_a_mapping
 from .metadata import Parsed, looks_like_key, parse_metadata
 from .regions import BLANKS, DIV_OPEN, Forward, Regions, div_attributes
 
@@ -137,6 +138,9 @@ class _Parser:
             return self._metadata(start, close.end(), line, body, parsed, "native")
         if parsed.error and looks_like_key(self.text[body[0] : body[1]]):
             return self._native_error(start, line, body, close.end(), parsed)
+        tables = [] if parsed.error else listed_tables(self.text[body[0] : body[1]])
+        if tables and (start == 0 or is_metadata(tables)):
+            return ErrorBlock(self._source(start, close.end()), line, mapping_to_paste(tables, "---"), line)
         return None
 
     def _native_close(self, pos: int, after: int) -> re.Match[str] | None:
@@ -171,7 +175,7 @@ class _Parser:
         if parsed.content is not None:
             return self._metadata(start, end, line, body, parsed, "div")
         at = line + self.text.count("\n", pos, body[0]) + parsed.error_line
-        message = parsed.error or "metadata has to be a YAML mapping (`key: value`)"
+        message = parsed.error or not_a_mapping(self.text[body[0] : body[1]])
         return ErrorBlock(self._source(start, end), line, message, at)
 
     def _div_body(self, pos: int) -> tuple[tuple[int, int], int] | None:

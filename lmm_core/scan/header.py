@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock, blank
+from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, Problem, TextBlock, blank, count_lead
+from ..markdown.divs import parts_by_line
 from ..markdown.edits import broken_edits
-from ..markdown.metadata import dump_entry, parse_metadata
+from ..markdown.metadata import dump_entry
 from ..markdown.ownership import digest
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
@@ -18,7 +18,6 @@ from .knit import taken_out
 from .owned import FLOW, State, first_newline, key_state, set_values, write_keys
 
 _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
-_LIST = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<body>- .*?\n)(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.S)
 
 
 def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: LoggerBase | None = None) -> list[Block]:
@@ -57,7 +56,7 @@ def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     if isinstance(first, TextBlock) and first.content.startswith("%"):
         _report_title_block(first, logger)
         return False
-    return not _report_list(blocks, logger)
+    return True
 
 
 def report_broken(blocks: Sequence[Block], logger: LoggerBase) -> bool:
@@ -68,12 +67,23 @@ def report_broken(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     return bool(problems)
 
 
+def find_errors(blocks: Sequence[Block]) -> Iterator[Problem]:
+    """Yield each metadata block that cannot be read, those inside divs included."""
+    for block in blocks:
+        if isinstance(block, ErrorBlock):
+            yield Problem(block.error_line, block.message)
+        elif isinstance(block, TextBlock) and ":::" in block.source:
+            first = block.line - count_lead(block.source)
+            for line, part, _ in parts_by_line(block.source):
+                if part.error:
+                    yield Problem(first + line, part.error)
+
+
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
     """Report each metadata block that cannot be read, and classes that the header takes out of
     those that are RAG-only, which it may not."""
-    for block in blocks:
-        if isinstance(block, ErrorBlock):
-            logger.error(block.message, block.error_line)
+    for problem in find_errors(blocks):
+        logger.error(problem.message, problem.line)
     header = blocks[0] if blocks else None
     if isinstance(header, HeaderBlock):
         report_kept(taken_out(header.content), logger, header.line)
@@ -85,25 +95,10 @@ def report_kept(classes: Sequence[str], logger: LoggerBase, line: int = 0) -> No
         logger.warning(f"div-types: {name} has no effect here: only div_types in config.toml takes a class out", line)
 
 
-def _report_list(blocks: Sequence[Block], logger: LoggerBase) -> bool:
-    """Whether the document begins with a header that is a list; it is reported, together
-    with the mapping to write in its place."""
-    tables = list_header(blocks)
-    entries = "".join(dump_entry(str(key), value) for table in tables for key, value in table.items())
-    if tables:
-        logger.error(f"the header is a YAML list and has to be a mapping; put this in its place:\n---\n{entries}---", 1)
-    return bool(tables)
-
-
-def list_header(blocks: Sequence[Block]) -> list[dict[str, Any]]:
-    """What is in a header that is a YAML list of mappings (LM markdown wrote such
-    headers); empty where the document begins with none."""
-    if not blocks or not isinstance(blocks[0], TextBlock) or not _LIST_OPEN.match(blocks[0].source):
-        return []
-    found = _LIST.match("".join(block.source for block in blocks[:20]))
-    content = parse_metadata(f"list:\n{found['body']}").content if found else None
-    tables = content["list"] if content else None
-    return tables if isinstance(tables, list) and all(isinstance(table, dict) for table in tables) else []
+def is_list_header(blocks: Sequence[Block]) -> bool:
+    """Tell whether the document begins with a header that is a YAML list of mappings (LM
+    markdown wrote such headers)."""
+    return bool(blocks) and isinstance(blocks[0], ErrorBlock) and _LIST_OPEN.match(blocks[0].source) is not None
 
 
 def _title(blocks: Sequence[Block], name: str) -> str:

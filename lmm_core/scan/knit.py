@@ -46,10 +46,13 @@ OUT = "-"  # before a class in the configuration's `div_types`: it is no type
 @dataclass(frozen=True, slots=True)
 class KnitRules:
     """What is left out of the notes. `div_types`: classes of fenced divs that are
-    RAG-only; `keep`: types that stay in, or `all`."""
+    RAG-only; `keep`: types that stay in, or `all`. `types`: that parts of the project's
+    documents have; `allowed`: words that are no slip of one of these, nor of a key."""
 
     div_types: frozenset[str] = DIV_TYPES
     keep: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
 
     def keeps(self, types: Iterable[str]) -> bool:
         """Whether a part of these types stays in."""
@@ -60,8 +63,12 @@ def configured_types(words: Iterable[str]) -> frozenset[str]:
     """The classes that are RAG-only by a configuration: the built-in ones and those that it
     names, without those that it names with a `-`. `rag-only` itself always is."""
     named = set(words)
-    without = {word.removeprefix(OUT) for word in named if word.startswith(OUT)}
-    return ((DIV_TYPES | named_types(named)) - without) | {RAG_ONLY}
+    return ((DIV_TYPES | named_types(named)) - taken_out_types(named)) | {RAG_ONLY}
+
+
+def taken_out_types(words: Iterable[str]) -> frozenset[str]:
+    """The classes that a configuration takes out of those that are RAG-only."""
+    return frozenset(word.removeprefix(OUT) for word in words if word.startswith(OUT))
 
 
 def named_types(words: Iterable[str]) -> frozenset[str]:

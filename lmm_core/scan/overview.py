@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..markdown.blocks import Block, ErrorBlock, HeaderBlock
+from ..markdown.blocks import Block, HeaderBlock
 from ..markdown.edits import broken_edits
 from ..markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
+from .header import find_errors
 from .knit import KnitRules, types_of
+from .near_misses import find_near_misses
 from .options import ScanOpts
 from .owned import State, key_state
 from .sections import Texts, closed_parts, source_hash
@@ -47,7 +49,8 @@ def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitR
     """Look a document over; nothing in it is changed."""
     opts, rules = opts or ScanOpts(), rules or KnitRules()
     tree = blocks_to_tree(unfold_edits(blocks).blocks)
-    errors = [(block.error_line, block.message) for block in blocks if isinstance(block, ErrorBlock)]
+    errors = [(problem.line, problem.message) for problem in find_errors(blocks)]
+    errors += [(problem.line, problem.message) for problem in find_near_misses(blocks, rules)]
     errors += [(problem.line, problem.message) for problem in broken_edits(blocks)]
     if tree is None:
         return Overview("", "", 0, [], [], errors)

@@ -23,7 +23,7 @@ from ..models.annotator import Annotation, Annotator, Section, stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..models.sources import ModelError
 from .foreign import report_foreign
-from .header import list_header
+from .header import is_list_header
 from .identify import identities
 from .knit import KnitRules, node_block
 from .options import ScanOpts
@@ -140,7 +140,7 @@ class RagRun:
         header pass reports it. Edits that are not decided count as their old texts."""
         self._blocks = list(blocks)
         self._unfolded = unfold_edits(blocks)
-        left_alone = list_header(blocks) or broken_edits(blocks)
+        left_alone = is_list_header(blocks) or broken_edits(blocks)
         self._tree = tree = None if left_alone else blocks_to_tree(self._unfolded.blocks)
         if tree is None:
             return

@@ -100,6 +100,30 @@ def test_the_shim_does_the_same(name, project, pandoc):
         assert json.loads(done.stdout) == expected(name)
 
 
+def refused(name, project, ast=None):
+    """What `lmm-knit` says where it makes no page."""
+    done = subprocess.run([BIN / "lmm-knit", "html"], input=json.dumps(ast or handed_over(name)).encode(),
+                          capture_output=True, env={**os.environ, **environment(name, project)},
+                          cwd=(project / name).parent)  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, b"")
+    return done.stderr.decode()
+
+
+def test_a_slip_stops_the_page(project):
+    """Where there is no project, nobody has looked before."""
+    path = project / "part" / "chapter.qmd"
+    write(path, text(path) + "\n::: excercise\nText.\n:::\n\n{{< include _more.qmd >}}\n")
+    write(project / "part" / "_more.qmd", "::: lmm\n```yaml\ntyp: exercise\n```\n:::\n\nText.\n")
+    said = refused("part/chapter", project)
+    assert "unknown class 'excercise': did you mean 'exercise'?" in said
+    assert "_more.qmd:3: unknown key 'typ': did you mean 'type'?" in said
+
+
+def test_a_list_as_a_block_stops_the_page(project):
+    write(project / "part" / "chapter.qmd", "# A\n\n::: lmm\n```yaml\n- type: exercise\n```\n:::\n\nText.\n")
+    assert "put this in its place:\ntype: exercise\n" in refused("part/chapter", project)
+
+
 def test_references_to_what_is_gone_are_told_with_file_and_line(project):
     assert "chapter.qmd:104: warning: a reference to `sec-practice`" in knit("part/chapter", project)[1]
 

@@ -138,6 +138,27 @@ def test_a_block_that_is_no_yaml(project):
     assert "by hand" in done.stderr
 
 
+def test_slips_stop_the_render_with_the_types_of_all_documents(project):
+    write(project / "exercises.qmd", "# E\n\n::: {.rag-only type=solution}\nText.\n:::\n")
+    write(project / "part" / "chapter.qmd", f"# A\n\n{DIVS.replace('type:', 'typ:')}\n::: solutons\nText.\n:::\n")
+    done = script("pre", project)
+    assert done.returncode == 1
+    assert "part/chapter.qmd:9: unknown key 'typ': did you mean 'type'?" in done.stderr
+    assert "part/chapter.qmd:17: unknown class 'solutons': did you mean 'solution'?" in done.stderr
+    assert "allowed_words" in done.stderr
+    write(project / "config.toml", '[knit]\nallowed_words = ["typ", "solutons"]\n')
+    assert script("pre", project).returncode == 0
+
+
+def test_a_list_in_a_div_stops_the_render(project):
+    block = DIVS.replace("type: exercise", "- type: exercise\n- note: secret")
+    write(project / "part" / "chapter.qmd", block)
+    done = script("pre", project)
+    assert done.returncode == 1
+    assert "part/chapter.qmd:7: " in done.stderr
+    assert "put this in its place:\ntype: exercise\nnote: secret\n" in done.stderr
+
+
 def test_rules_and_tables_are_no_blocks(project):
     write(
         project / "part" / "chapter.qmd",

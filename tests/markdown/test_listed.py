@@ -1,0 +1,79 @@
+"""Metadata that is written as a YAML list is reported, with the mapping to write in its place."""
+
+import pytest
+
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import ErrorBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.scan.header import find_errors
+from lmm_core.scan.knit import KnitRules, knit
+from lmm_core.scan.near_misses import find_near_misses
+
+LIST = "- type: exercise\n- note: secret\n- ~questions:\n  - Why?\n"
+MAPPING = "type: exercise\nnote: secret\n~questions:\n  - Why?"
+
+
+def errors(text):
+    return [(problem.line, problem.message) for problem in find_errors(parse_markdown_text(text))]
+
+
+def test_a_native_list():
+    text = f"# A\n\n---\n{LIST}---\n\nText.\n"
+    ((line, message),) = errors(text)
+    assert line == 3
+    assert message.endswith(f"put this in its place:\n---\n{MAPPING}\n---")
+    assert serialize_blocks(parse_markdown_text(text)) == text
+
+
+def test_a_list_in_a_div():
+    ((line, message),) = errors(f"# A\n\n::: {{.lmm .content-hidden}}\n``` yaml\n{LIST}```\n:::\n\nText.\n")
+    assert line == 5
+    assert message.endswith(f"put this in its place:\n{MAPPING}")
+
+
+@pytest.mark.parametrize("block", [f"---\n{LIST}---\n", f"::: lmm\n```yaml\n{LIST}```\n:::\n"])
+def test_a_list_inside_a_div(block):
+    ((line, message),) = errors(f"::: callout-note\n\n{block}\nText.\n:::\n")
+    assert line == 3
+    assert MAPPING in message
+
+
+def test_a_header():
+    ((line, message),) = errors("---\n- title: T\n- author: A\n---\n\nText.\n")
+    assert line == 1
+    assert message.endswith("---\ntitle: T\nauthor: A\n---")
+
+
+def test_what_is_pasted_is_a_block():
+    (_, message), = errors(f"# A\n\n---\n{LIST}---\n\nText.\n")  # fmt: skip
+    block = parse_markdown_text("# A\n\n" + message.partition(":\n")[2] + "\n\nText.\n")[1]
+    assert block.content == {"type": "exercise", "note": "secret", "~questions": ["Why?"]}
+
+
+@pytest.mark.parametrize("text", [
+    "Text.\n\n---\n- a\n- b\n---\n",
+    "Text.\n\n---\n- Note: this\n- Caution: that\n---\n",
+    "Text.\n\n---\n- name: a\n  type: b\n- name: c\n  type: d\n---\n",
+    "Text.\n\n---\n- type: a\n\n# Heading\n\n---\n",
+    "Text.\n\n---\n\n- type: a\n\n---\n",
+    "```\n---\n- type: a\n---\n```\n",
+])  # fmt: skip
+def test_other_lists_are_text(text):
+    blocks = parse_markdown_text(text)
+    assert not any(isinstance(block, ErrorBlock) for block in blocks)
+    assert find_near_misses(blocks, KnitRules()) == []
+
+
+def test_a_list_that_may_be_metadata_stays_and_is_told():
+    blocks = parse_markdown_text("Text.\n\n---\n- note: secret\n---\n")
+    assert type(blocks[1]) is TextBlock
+    (problem,) = find_near_misses(blocks, KnitRules())
+    assert problem.line == 3
+    assert "write it as a mapping" in problem.message
+    assert find_near_misses(blocks, KnitRules(allowed=frozenset({"note"}))) == []
+
+
+def test_it_is_not_in_the_notes():
+    logger = ListLogger()
+    text = f"# A\n\n---\n{LIST}---\n\nText.\n\n::: callout-note\n\n---\n{LIST}---\n\nText.\n:::\n"
+    assert "secret" not in serialize_blocks(knit(parse_markdown_text(text), logger=logger))
+    assert [report.line for report in logger.reports] == [3, 14]
