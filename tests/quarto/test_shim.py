@@ -1,4 +1,4 @@
-"""The Lua filter of the Quarto extension does what `lmm-knit` does, or hands over to it."""
+"""The Lua filter of the Quarto extension hands each page to `lmm-knit`."""
 
 import json
 import os
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.commands import BIN, run, text, write
-from tests.golden.cases import FOLDER, load
 
 ROOT = Path(__file__).parents[2]
 SHIM = ROOT / "quarto-ext" / "_extensions" / "lmm" / "lmm.lua"
@@ -16,26 +15,16 @@ TYPE = BLOCK.replace("note: METADATA", "type: exercise")
 PLAIN = "# A\n\nText.\n"
 INDENTED = "".join(f"   {line}\n" for line in BLOCK.splitlines())
 
-# Documents whose metadata says nothing about what is shown: no Python is needed.
-BY_ITSELF = {
+# Documents of which all text stays.
+ALL_STAYS = {
     "nothing": PLAIN,
     "empty": "",
     "header": f"---\ntitle: T\n~title: U\n~~hash: {{summary: [a, b]}}\nquestions=: q\nlmm:\n  keep: [x]\n---\n\n{PLAIN}",
-    "top": f"{BLOCK}\n{PLAIN}\n{BLOCK}",
-    "callout": f"::: callout-note\n{BLOCK}\n## Title\n\nText.\n:::\n",
     "tabset": f"::: panel-tabset\n## R\n\n{BLOCK}\nText.\n\n## Python\n\nText.\n:::\n",
-    "list": f"1. one\n2. two\n\n{INDENTED}\n",
-    "quote": "".join(f"> {line}\n" for line in f"a\n\n{BLOCK}".splitlines()),
-    "footnote": "Text.[^1]\n\n[^1]: A note.\n\n" + "".join(f"    {line}\n" for line in BLOCK.splitlines()),
-    "definition": "Term\n\n:   Definition.\n\n" + "".join(f"    {line}\n" for line in BLOCK.splitlines()),
-    "table": "+---+\n| a |\n+===+\n| b |\n+---+\n\n: Caption\n",
-    "chat": BLOCK.replace("note: METADATA", "?: Is this clear: yes or no?"),
-    "broken": f"{BLOCK.replace('note: METADATA', 'a: b: c')}\nText.\n",
     "theorem": "::: {#exr-one}\n## A numbered exercise\n\nText.\n:::\n",
-    "raw": "```{=lmm}\na: b\n```\n\nText.\n",
 }
 # Documents of which something is left out.
-BY_PYTHON = {
+PART_GOES = {
     "type": f"{PLAIN}\n{TYPE}\n## Practice\n\nGONE\n\n## After\n\nText.\n",
     "type at the end": f"{PLAIN}\n{TYPE}",
     "knit": f"{PLAIN}\n{TYPE.replace('type: exercise', 'knit: false')}\n## Practice\n\nGONE\n",
@@ -68,14 +57,15 @@ def both(name, pandoc, **options):
     return shim, ast_of(run(f"pandoc -F lmm-knit '{name}' -t json", pandoc, **options))
 
 
-@pytest.mark.parametrize("case", [*BY_ITSELF, *BY_PYTHON])
+@pytest.mark.parametrize("case", [*ALL_STAYS, *PART_GOES])
 def test_the_shim_does_what_lmm_knit_does(case, pandoc):
-    write("notes.md", (BY_ITSELF | BY_PYTHON)[case])
+    notes = (ALL_STAYS | PART_GOES)[case]
+    write("notes.md", notes)
     shim, knit = both("notes.md", pandoc)
     assert shim == knit
     assert "GONE" not in json.dumps(shim)
     assert "METADATA" not in json.dumps(shim)
-    assert json.dumps(shim).count("Stays.") == (BY_ITSELF | BY_PYTHON)[case].count("Stays.")
+    assert json.dumps(shim).count("Stays.") == notes.count("Stays.")
 
 
 @pytest.mark.parametrize("kept", KEPT)
@@ -87,16 +77,9 @@ def test_the_shim_keeps_what_the_configuration_keeps(kept, pandoc):
     assert json.dumps(shim).count("Stays.") == KEPT[kept].count("Stays.")
 
 
-@pytest.mark.parametrize("case", BY_ITSELF)
-def test_no_python_for_what_shows_everything(case, pandoc, tmp_path):
-    """`lmm-knit` is not to be found."""
-    write("notes.md", BY_ITSELF[case])
-    ast_of(run(f"pandoc -L '{SHIM}' notes.md -t json", pandoc, env={"PATH": str(tmp_path)}))
-
-
-@pytest.mark.parametrize("case", BY_PYTHON)
+@pytest.mark.parametrize("case", ["nothing", "div"])
 def test_what_is_missing_is_said_in_one_sentence(case, pandoc, tmp_path):
-    write("notes.md", BY_PYTHON[case])
+    write("notes.md", (ALL_STAYS | PART_GOES)[case])
     done = run(f"pandoc -L '{SHIM}' notes.md -o out.html", pandoc, env={"PATH": str(tmp_path)})
     assert done.returncode != 0
     assert b"pip install lmm-markdown" in done.stderr
@@ -104,13 +87,13 @@ def test_what_is_missing_is_said_in_one_sentence(case, pandoc, tmp_path):
 
 
 def test_lmm_knit_beside_quartos_python(pandoc, tmp_path):
-    write("notes.md", BY_PYTHON["div"])
+    write("notes.md", PART_GOES["div"])
     env = {"PATH": str(tmp_path), "QUARTO_PYTHON": str(BIN / "python")}
     assert b"GONE" not in run(f"pandoc -L '{SHIM}' notes.md", pandoc, env=env).stdout
 
 
 def test_lmm_knit_of_the_projects_own_environment(pandoc, tmp_path):
-    write("notes.md", BY_PYTHON["div"])
+    write("notes.md", PART_GOES["div"])
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "bin").symlink_to(BIN)
     env = {"PATH": "/nowhere", "QUARTO_PROJECT_DIR": str(tmp_path)}
@@ -121,7 +104,7 @@ def test_lmm_knit_of_the_projects_own_environment(pandoc, tmp_path):
 
 def test_a_failing_lmm_knit_is_no_missing_one(pandoc):
     write("config.toml", "[knit]\nkep = []\n")
-    write("notes.md", BY_PYTHON["div"])
+    write("notes.md", PART_GOES["div"])
     done = run(f"pandoc -L '{SHIM}' notes.md", pandoc)
     assert done.returncode != 0
     assert b"knit.kep" in done.stderr
@@ -138,59 +121,10 @@ def test_classes_that_the_settings_name(folder, pandoc):
     assert "GONE" not in json.dumps(shim)
 
 
-@pytest.mark.parametrize(
-    "settings", ["knit.div_types = ['solution']", '["\\u006bnit"]\n"div\\u005ftypes" = ["solution"]']
-)
-def test_classes_that_the_settings_name_otherwise(settings, pandoc):
-    write("config.toml", f"{settings}\n")
-    write("notes.md", f"{PLAIN}\n::: solution\nGONE\n:::\n")
-    shim, _ = both("notes.md", pandoc)
-    assert "GONE" not in json.dumps(shim)
-
-
-def test_settings_that_cannot_be_opened(pandoc):
-    """lmm-knit decides, and not the shim."""
-    Path("config.toml").mkdir()
-    write("notes.md", f"{PLAIN}\n::: solution\nGONE\n:::\n")
-    done = run(f"pandoc -L '{SHIM}' notes.md -o out.html", pandoc)
-    assert run("pandoc -F lmm-knit notes.md -o other.html", pandoc).returncode == done.returncode
-
-
 def test_classes_that_the_environment_names(pandoc):
     write("notes.md", f"{PLAIN}\n::: solution\nGONE\n:::\n")
     shim, _ = both("notes.md", pandoc, env={"LMM_KNIT__DIV_TYPES": '["solution"]'})
     assert "GONE" not in json.dumps(shim)
-
-
-@pytest.mark.slow
-def test_the_sample_book(pandoc):
-    for path in sorted((ROOT / "sample-book").rglob("*.[mq]*d")):
-        # Quarto has run the cells before: pandoc takes `{python}` for no code
-        write("notes.md", text(path).replace("```{python}", "``` {.python}"))
-        run("lmm convert --to div notes.md")
-        shim, knit = both("notes.md", pandoc)
-        assert shim == knit, path
-
-
-@pytest.mark.slow
-def test_the_golden_inputs(pandoc):
-    for path in sorted(FOLDER.glob("*.txt")):
-        for name, before in load(path).before.items():
-            if name.endswith(".md"):
-                write("notes.md", before)
-                run("lmm convert --to div notes.md")
-                if run("pandoc notes.md -o plain.html", pandoc).returncode == 0:  # else it is broken
-                    shim, knit = both("notes.md", pandoc)
-                    assert shim == knit, path
-
-
-@pytest.mark.slow
-def test_real_markdown(corpora, pandoc):
-    for path in sorted(corpora.rglob("*.md"))[::60]:
-        write("notes.md", text(path))
-        run("lmm rag -q notes.md")
-        shim, knit = both("notes.md", pandoc)
-        assert shim == knit, path
 
 
 def test_the_extension_is_of_the_packages_version():

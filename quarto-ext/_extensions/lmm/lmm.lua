@@ -1,29 +1,18 @@
--- Leaves metadata and RAG-only material out of a page, or stops the render.
---
--- Blocks that say nothing about what is shown are taken out here: starting Python costs a
--- page a quarter of a second. Whatever may leave text out goes to `lmm-knit`, which alone
--- knows all the rules. No page is made unless one of the two has seen it.
+-- Hands each page to `lmm-knit`, which leaves metadata and RAG-only material out of it, before
+-- Quarto does anything with it. Where that fails, no page is made.
 
 local ASKED = "lmm-asked" -- a key of the metadata that `lmm-knit` takes out: it shows that it ran
-
-local function set(words)
-  local found = {}
-  for word in words:gmatch("%S+") do found[word] = true end
-  return found
-end
-local RAG_ONLY = set "exercise topic rag-only"
-local OURS = set "type questions skip frozen knit chat lmm model docid titles ? query + message = edit"
 
 -- End pandoc, so that nothing is written. In Quarto `error` only prints, and what is thrown
 -- may be caught: the document would go on as it was.
 local function stop(message)
   -- the reason may quote the document: it must not steer the terminal
-  local shown = ("LM markdown: the page is not made: " .. message):gsub("[%z\1-\8\11-\31\127]", ""):gsub("\194[\128-\159]", "")
-  io.stderr:write(shown, "\n")
+  local shown = ("LM markdown: the page is not made: " .. message):gsub("[%z\1-\8\11-\31\127]", "")
+  io.stderr:write(shown:gsub("\194[\128-\159]", ""), "\n")
   os.exit(83) -- as pandoc ends where a filter fails
 end
 
--- The environment, in which the file that Quarto renders is named: versions before 1.9 do not.
+-- The environment, in which the file that Quarto renders is named: its older versions do not.
 local function environment()
   local env = pandoc.system.environment()
   local input = quarto and quarto.doc and quarto.doc.input_file
@@ -31,50 +20,6 @@ local function environment()
     env.QUARTO_DOCUMENT_PATH, env.QUARTO_DOCUMENT_FILE = pandoc.path.directory(input), pandoc.path.filename(input)
   end
   return env
-end
-
--- Whether a file of settings may say what is left out: it does, or nobody can tell.
-local function mentions_knit(path)
-  local file, _, number = io.open(path)
-  if not file then return number ~= 2 and number ~= 20 end -- there, but not to be opened
-  local text = file:read("a")
-  file:close()
-  return not text or text:find("knit", 1, true) or text:find("\\", 1, true)
-end
-
--- Whether options or settings may name more classes that are RAG-only.
-local function names_classes(meta, env)
-  local lmm = type(meta.lmm) == "table" and meta.lmm or {}
-  local found = lmm["div-types"] or lmm["div_types"] or meta["lmm-div-types"] or meta["lmm-div_types"]
-  for name in pairs(env) do found = found or name:upper():match("^LMM_KNIT") end
-  local folder, above = env.QUARTO_DOCUMENT_PATH or pandoc.system.get_working_directory(), nil
-  while folder ~= above do
-    found = found or mentions_knit(pandoc.path.join { folder, "config.toml" })
-    folder, above = pandoc.path.directory(folder), folder
-  end
-  return found
-end
-
--- The document without metadata blocks, and whether more than these may have to go.
-local function strip(doc, env)
-  local any_class, more = names_classes(doc.meta, env), doc.meta.type ~= nil or doc.meta.knit ~= nil
-  local function look(text)
-    more = more or text:find("type", 1, true) or text:find("knit", 1, true) or text:find("\\", 1, true)
-    return {}
-  end
-  local rest = doc:walk {
-    RawBlock = function(raw) return raw.format == "lmm" and look(raw.text) or nil end,
-    Div = function(div)
-      more = more or div.attributes.knit or div.classes:find_if(function(name) return RAG_ONLY[name] end)
-      if div.classes:includes("lmm") then
-        for _, inside in ipairs(div.content) do look(inside.tag == "CodeBlock" and inside.text or "type") end
-        return {}
-      end
-      local quartos = div.identifier:match("^quarto%-") and div.classes:includes("hidden")
-      more = more or (any_class and #div.classes > 0 and not quartos)
-    end,
-  }
-  return rest, more
 end
 
 local function is_file(path)
@@ -93,17 +38,19 @@ local function find_knit(env)
   for _, folder in ipairs(folders) do
     for _, name in ipairs { "lmm-knit", "lmm-knit.exe" } do
       local path = pandoc.path.join { folder, name }
-      local in_path = pandoc.path.is_absolute(folder) or folder:find(".venv", 1, true)
-      if in_path and is_file(path) then return path end
+      local is_sure = pandoc.path.is_absolute(folder) or folder:find(".venv", 1, true)
+      if is_sure and is_file(path) then return path end
     end
   end
 end
 
 -- The document without what `lmm-knit` leaves out.
-local function knit(doc, env)
+local function leave_out(doc)
+  local env = environment()
   local command = find_knit(env)
   if not command then
-    stop("lmm-knit, which leaves RAG-only material out, is not found. pip install lmm-markdown in the environment that is active when Quarto runs")
+    stop("lmm-knit, which leaves RAG-only material out, is not found. pip install lmm-markdown "
+      .. "in the environment that is active when Quarto runs")
   end
   doc.meta[ASKED] = true
   local done, result = pcall(pandoc.system.with_environment, env, function()
@@ -116,18 +63,6 @@ local function knit(doc, env)
     stop(command .. " is not the lmm-knit of LM markdown: rename it, or pip install -U lmm-markdown")
   end
   return result
-end
-
-local function leave_out(doc)
-  local env = environment()
-  local rest, more = strip(doc, env)
-  if more then return knit(doc, env) end
-  local meta = {}
-  for key, value in pairs(doc.meta) do
-    if not (OURS[key] or key:match("^~") or key:match("=$") or key:match("^lmm%-")) then meta[key] = value end
-  end
-  rest.meta = meta
-  return rest
 end
 
 -- Quarto hands the filters of an extension its own elements (callouts, tabs, conditions), in
