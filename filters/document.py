@@ -262,17 +262,36 @@ def _take_keep_of_project(document: Document) -> None:
     merged = words_of(plain_options(document.ast["meta"]).get("keep"))
     if not merged:
         return
-    from lmm_core.quarto import QuartoError, read_project
+    from lmm_core.quarto_settings import QuartoError
 
     try:
-        project = words_of(options_in(read_project(Path(os.environ.get("QUARTO_PROJECT_DIR", ".")))).get("keep"))
+        project, own = _kept_by_project(document), _kept_by_document(document)
     except QuartoError as error:
         raise FilterError(str(error)) from None
-    blocks = parse_markdown_text(document.known.text) if document.known is not None else []
-    own = {word for options in said_by(blocks) for word in words_of(options.get("keep"))}
     others = [] if document.known is None else [word for word in merged if word not in own]
     document.options.keep = [*project, *others]
     document.options.refused = ["keep"] if set(merged) - set(document.options.keep) else []
+
+
+def _kept_by_project(document: Document) -> list[str]:
+    """The types that `_quarto.yml` and the `_metadata.yml` of the document's folders keep."""
+    from lmm_core.quarto_settings import folder_settings, read_project
+
+    folder = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
+    settings = [read_project(folder)] + ([folder_settings(document.path, folder)] if document.path else [])
+    return [word for one in settings for word in words_of(options_in(one).get("keep"))]
+
+
+def _kept_by_document(document: Document) -> set[str]:
+    """The types that a document would keep: its blocks, and the files that its header names."""
+    from lmm_core.quarto_settings import with_named
+
+    if document.known is None:
+        return set()
+    blocks = parse_markdown_text(document.known.text)
+    header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+    named = with_named(header, document.known.files[0].path.parent)
+    return {word for one in (*said_by(blocks), options_in(named)) for word in words_of(one.get("keep"))}
 
 
 def _report_refused(document: Document) -> None:

@@ -31,16 +31,15 @@ from .quarto import (
     ASK_FOLDER,
     BY_HAND,
     OPTIONS,
-    QuartoError,
     ask_options,
     find_inputs,
     only_inside,
     option_problem,
     read_ask,
-    read_project,
     with_included,
 )
-from .scan.knit import project_rules
+from .quarto_settings import QuartoError, folder_files, page_rules, read_project, read_yaml, with_named
+from .scan.knit import KnitRules, project_rules
 from .store.vector_store import StoreError
 
 if TYPE_CHECKING:
@@ -143,10 +142,14 @@ def read_options(found: Any, base: RenderOptions, where: str, known: Iterable[st
     return replace(base, **{names[key]: value for key, value in own.items() if key in names})
 
 
-def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptions, shown: str) -> RenderOptions:
+def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptions, project_dir: Path) -> RenderOptions:
+    """The options with what a document's folders and its header say over them."""
+    for place in folder_files(file.path, project_dir):
+        where = _shown(place, project_dir)
+        base = read_options(with_named(read_yaml(place), place.parent).get("lmm"), base, where)
     header = blocks[0] if blocks else None
-    found = header.content.get("lmm") if isinstance(header, HeaderBlock) else None
-    return read_options(found, base, shown, (*OPTIONS, *_OF_FILTERS))
+    found = with_named(header.content, file.path.parent).get("lmm") if isinstance(header, HeaderBlock) else None
+    return read_options(found, base, _shown(file.path, project_dir), (*OPTIONS, *_OF_FILTERS))
 
 
 # Files
@@ -202,7 +205,7 @@ def _pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     for path in with_included([path for path in paths if path.is_file()], project_dir):
         file = load_markdown(path)
         blocks = parse_markdown_text(file.text)
-        options = _page_options(file, blocks, base, _shown(path, project_dir))
+        options = _page_options(file, blocks, base, project_dir)
         pages.append(Page(file, blocks, options, path not in paths, not is_inside(path, project_dir)))
     return pages
 
@@ -368,6 +371,11 @@ def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Pro
     return replace(project, rules=rules, index=replace(project.index, collection=collection))
 
 
+def _indexed_rules(path: Path, project: Project) -> KnitRules:
+    """The rules of a file, with the classes that its folders add."""
+    return replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
+
+
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
     """Index files; with `prune`, those that are gone leave. Raises StoreError, ModelError and
     ConfigError."""
@@ -376,7 +384,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
     models = Models(warn=logger.warning)
     store = await asyncio.to_thread(client_from_config, project)
     try:
-        upload = Upload(project, store, models, logger=logger)
+        upload = Upload(project, store, models, logger=logger, rules_of=lambda path: _indexed_rules(path, project))
         counts = await upload.run(paths)
         counts.removed += upload.prune() if prune else 0
         return counts

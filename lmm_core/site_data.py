@@ -32,11 +32,12 @@ from .markdown.unfold import unfold_edits
 from .markdown_files import docid_of, project_of
 from .models.bm25 import NO_LANGUAGE, bm25_language, stop_words
 from .project import Project
-from .quarto import ASK_FOLDER, AskOptions, active_profiles, packaged_extension
+from .quarto import ASK_FOLDER, AskOptions, packaged_extension
+from .quarto_settings import active_profiles, page_rules, page_settings
 from .retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from .retrieve.outline import plain_title, reading_minutes
 from .retrieve.passages import Material, Passage, Section, build_material
-from .scan.knit import KnitRules, header_rules, strip_divs, verdicts
+from .scan.knit import KnitRules, strip_divs, verdicts
 from .shown import Shown
 from .store.chunks import anchor_of
 from .store.vector_store import ScoredPoint
@@ -173,9 +174,9 @@ def _read(
         if own is None:
             continue
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
-        metadata = {**settings, **header}
+        metadata = page_settings(page.source, header, settings)
         shown = Shown(frozenset(active_profiles()), metadata, page.source.suffix in RUN)
-        kept = [_shown(block, shown) for block in public_blocks(blocks, header_rules(header, own.rules))]
+        kept = [_shown(block, shown) for block in public_blocks(blocks, page_rules(page.source, header, own.rules))]
         chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
         points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]
     return build_material(points, list(sources)), sources
