@@ -98,9 +98,16 @@ class Source:
         if not self.files:
             return "", line
         at = max(bisect.bisect_right(self.starts, line) - 1, 0)
-        name = self.files[at].path
-        shown = os.path.relpath(name) if name.is_relative_to(Path.cwd()) else str(name)
-        return shown, line - self.starts[at] + 1 if line else 0
+        return _shown(self.files[at].path), line - self.starts[at] + 1 if line else 0
+
+
+def _shown(path: Path) -> str:
+    """Return a path as the person who runs us knows it: Quarto goes into the folder of each
+    page, and is run from the project's."""
+    for folder in (Path(os.environ.get("QUARTO_PROJECT_DIR", ".")).absolute(), Path.cwd()):
+        if path.absolute().is_relative_to(folder):
+            return os.path.relpath(path, folder)
+    return str(path)
 
 
 @dataclass

@@ -3,7 +3,7 @@ folders and documents add to it for a page.
 
 What reaches the pages has to reach the scripts, so the rules are those of Quarto's source:
 `src/project/project-context.ts`, `project-profile.ts`, `project-shared.ts` and
-`src/command/render/render-contexts.ts`. Asking `quarto inspect` in its place costs a second.
+`src/command/render/render-contexts.ts`. Asking `quarto inspect` in its place costs two seconds for each page.
 """
 
 from __future__ import annotations

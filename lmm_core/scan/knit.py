@@ -24,11 +24,12 @@ from ..markdown.blocks import (
     ends_blank,
     serialize_blocks,
 )
-from ..markdown.divs import Part, cut, find_parts
+from ..markdown.divs import Part, find_parts
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
+from .boxes import cut_with_boxes
 from .lmm_options import options_in
 
 RAG_ONLY = "rag-only"
@@ -260,7 +261,7 @@ def _cuts(text: str, rules: KnitRules) -> Iterator[tuple[int, int]]:
             return properties_verdict(part.metadata, rules)
         return div_verdict(part.attributes, rules)
 
-    return cut(text, goes)
+    return cut_with_boxes(text, goes)
 
 
 # References to what is left out

@@ -7,7 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
+from lmm_core.quarto import OPTIONS
 from tests.commands import BIN, run, text, write
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -96,7 +98,31 @@ def test_the_shim_does_the_same(name, project, pandoc):
 
 
 def test_references_to_what_is_gone_are_told_with_file_and_line(project):
-    assert "chapter.qmd:104: warning: a reference to `sec-practice`" in knit("part/chapter", project)[1]
+    assert "lmm-knit: part/chapter.qmd:104: warning: a reference to `sec-practice`" in knit("part/chapter", project)[1]
+
+
+EVERY_OPTION = {"keep": ["solution"], "div-types": ["solution"], "annotate": False, "index": True, "collection": "notes",
+                "on-native": "error", "ask": {"server": "https://ask.example", "include": ["exercise"]}}  # fmt: skip
+
+
+def as_meta(value):
+    """A value as Pandoc's metadata."""
+    if isinstance(value, dict):
+        return {"t": "MetaMap", "c": {key: as_meta(item) for key, item in value.items()}}
+    if isinstance(value, list):
+        return {"t": "MetaList", "c": list(map(as_meta, value))}
+    if isinstance(value, bool):
+        return {"t": "MetaBool", "c": value}
+    return {"t": "MetaInlines", "c": [{"t": "Str", "c": value}]}
+
+
+def test_no_option_of_a_project_is_warned_of(project):
+    assert EVERY_OPTION.keys() == OPTIONS.keys()
+    settings = yaml.safe_load(text(project / "_quarto.yml")) | {"lmm": EVERY_OPTION}
+    write(project / "_quarto.yml", json.dumps(settings))
+    ast = handed_over("exercises")
+    ast["meta"]["lmm"] = as_meta(EVERY_OPTION)
+    assert knit("exercises", project, ast)[1] == ""
 
 
 def test_the_instructors_version(project):
