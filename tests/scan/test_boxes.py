@@ -42,7 +42,7 @@ CASES = {
     ),
     "a paragraph after its block": (f":::: callout-note\n{BLOCK}::::\n", ""),
     "a callout in a margin note": (f"::::: column-margin\n:::: callout-note\n{SECRET}::::\n:::::\n", ""),
-    "what the writer left empty": (f"::: {{#refs}}\n:::\n\n{SECRET}", "::: {#refs}\n:::\n\n"),
+    "what the writer left empty": (f"::: {{#refs}}\n:::\n\n{SECRET}", "::: {#refs}\n:::\n"),
     "a heading in a div that is no callout": (
         f":::: column-page\n## Practice\n\n{SECRET}::::\n",
         ":::: column-page\n## Practice\n\n::::\n",
