@@ -447,11 +447,17 @@ def _look_for_leaks(
     outputs: Sequence[Path], pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
 ) -> None:
     """Report what is left out and stands in the output all the same."""
+    from .leak_causes import conclusion
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]
     shown = with_included(find_inputs(project_dir), project_dir)
-    for leak in look_for_leaks(outputs, rendered, project, logger, shown, read_ask(project_dir)).leaks:
+    leaks = look_for_leaks(outputs, rendered, project, logger, shown, read_ask(project_dir)).leaks
+    for leak in leaks:
         located = in_file(logger, _shown(leak.source, project_dir))
         file = PurePath(_shown(leak.file, project_dir))
         located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)
+    if leaks:
+        output = next((one for one in outputs if one.is_dir()), project_dir)
+        for line in conclusion([leak.file for leak in leaks], output, project_dir).split("\n"):
+            logger.error(line)
