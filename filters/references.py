@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,9 @@ from typing import Any
 from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.knit import KnitRules, find_gone
-from lmm_core.scan.references import LEFT_OUT
+from lmm_core.scan.references import LEFT_OUT, is_cross_reference
 
 from .pandoc_run import FilterError
-
-# What Quarto refers to on other pages (https://quarto.org/docs/authoring/cross-references.html).
-_ACROSS = re.compile(r"(?:sec|fig|tbl|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol|rem|alg|nte|tip|wrn|imp|cau)-.")
 
 
 def identifiers(node: Any) -> set[str]:
@@ -54,7 +50,7 @@ def _of_kind(node: Any, kind: str) -> Iterator[dict[str, Any]]:
 def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
     """Return those of some labels that are left out of other pages of the Quarto project.
     Raises OSError, MarkdownError and FilterError."""
-    labels = {label for label in labels if _ACROSS.match(label)}
+    labels = {label for label in labels if is_cross_reference(label)}
     folder = os.environ.get("QUARTO_PROJECT_DIR")
     if not labels or not folder:
         return set()

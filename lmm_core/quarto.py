@@ -20,12 +20,13 @@ from .files.create import copy_files, create_file
 from .files.marked import FolderError, check_inside
 from .files.walk import is_inside
 from .logging import LoggerBase
-from .markdown.blocks import MarkdownError
+from .markdown.blocks import HeaderBlock, HeadingBlock, MarkdownError
 from .markdown.files import find_markdown, load_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
 from .project import Project
 from .quarto_settings import PROJECT_FILES, QuartoError, project_file, read_project, read_yaml
+from .retrieve.outline import plain_title
 from .scan.knit import project_rules, words_of
 
 EXTENSION = "lmm"
@@ -47,6 +48,12 @@ project:
   type: website
   output-dir: _site
 
+website:
+  title: {title}
+  search: true
+  sidebar:
+    contents: auto  # all pages, by their folders; or a list of them, in your order
+
 format:
   html:
     toc: true
@@ -66,6 +73,7 @@ BY_HAND = (  # what no command mends
 )
 _GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
 _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_FIRST_PAGES = ("index.qmd", "index.md", "index.Rmd")
 _IGNORED = ("/.lmm/", "/.quarto/", "/_site/", "/_book/")
 
 
@@ -399,9 +407,22 @@ def init_project(folder: Path) -> list[Finding]:
     if not is_inside(folder / "_extensions", folder):
         raise QuartoError(f"{folder / '_extensions'}: a link out of the project; nothing was written: remove it")
     done = [_copy_extension(source, folder)]
-    done.append(_create(folder, PROJECT_FILES[0], _NEW_PROJECT, project_file(folder)))
+    text = _NEW_PROJECT.replace("{title}", json.dumps(_site_title(folder), ensure_ascii=False))
+    done.append(_create(folder, PROJECT_FILES[0], text, project_file(folder)))
     done.append(_create(folder, ".gitignore", "\n".join(_IGNORED) + "\n"))
     return done + [finding for finding in check_project(folder) if not finding.ok]
+
+
+def _site_title(folder: Path) -> str:
+    """The title of a new site: that of its first page, else the folder's name."""
+    first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
+    try:
+        blocks = parse_markdown_text(load_markdown(first).text) if first else []
+    except (OSError, MarkdownError):  # told where the file itself is looked at
+        blocks = []
+    header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+    heading = next((block.title for block in blocks if isinstance(block, HeadingBlock)), "")
+    return plain_title(str(header.get("title") or heading)) or folder.resolve().name
 
 
 def _copy_extension(source: Path, folder: Path) -> Finding:

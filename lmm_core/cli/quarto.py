@@ -150,7 +150,7 @@ def init(folder: Path) -> None:
         _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     for finding in findings:
         if finding.ok:
-            say(f"{finding.what}: {finding.found}", err=True)
+            say(f"{finding.what}: {finding.found}")
     _print([finding for finding in findings if not finding.ok])
 
 

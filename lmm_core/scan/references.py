@@ -23,6 +23,15 @@ _REFERENCE = re.compile(
 _CITED = re.compile(r"(?<![\w@\\])-?@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
 
 
+# https://quarto.org/docs/authoring/cross-references.html
+_ACROSS = re.compile(r"(?:sec|fig|tbl|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol|rem|alg|nte|tip|wrn|imp|cau)-.")
+
+
+def is_cross_reference(label: str) -> bool:
+    """Return whether a label that is cited is one of Quarto's, which may stand on another page."""
+    return _ACROSS.match(label) is not None
+
+
 def lost_in(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
     """Yield where a text refers to what is gone, and to which label."""
     for at, found in _references(text):
