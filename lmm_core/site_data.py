@@ -52,6 +52,8 @@ _TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", r
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
 _LINE = re.compile(r"^(?=[^\n])", re.M)
+_COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
+_GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
 _SOFT_BREAK = re.compile(r"(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
 # Rules and lines between parts, marks of captions, definitions of links, citations, shortcodes,
@@ -250,10 +252,22 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
 def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
     """The lines of a text without code, those that belong together joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
+    text = "\n\n".join(map(_with_rows, text.split("\n\n")))
     text = _LINK.sub(lambda found: found[1] or found[2], _NOT_READ.sub("", text))
     text = with_words(_AUTOLINK.sub(r"\1", text), words)
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
     return _SOFT_BREAK.sub(" ", text).split("\n")
+
+
+def _with_rows(paragraph: str) -> str:
+    """A paragraph that is a simple table with bars between its columns, as in a pipe table."""
+    lines = paragraph.split("\n")
+    rules = [at for at, line in enumerate(lines) if _COLUMNS.fullmatch(line)]
+    if not rules:
+        return paragraph
+    head = next((at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(":")), 0)
+    return "\n".join(f"| {_GAP.sub(' | ', line.strip())} |" if line.strip() and at >= head and at not in rules
+                     and not line.lstrip().startswith(":") else line for at, line in enumerate(lines))  # fmt: skip
 
 
 class _Ids(HTMLParser):
