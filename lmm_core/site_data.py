@@ -260,14 +260,20 @@ def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
 
 
 def _with_rows(paragraph: str) -> str:
-    """A paragraph that is a simple table with bars between its columns, as in a pipe table."""
+    """A paragraph that is a simple table with bars between its columns, as in a pipe table, and
+    its caption apart."""
     lines = paragraph.split("\n")
-    rules = [at for at, line in enumerate(lines) if _COLUMNS.fullmatch(line)]
-    if not rules:
+    if not any(map(_COLUMNS.fullmatch, lines)):
         return paragraph
-    head = next((at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(":")), 0)
-    return "\n".join(f"| {_GAP.sub(' | ', line.strip())} |" if line.strip() and at >= head and at not in rules
-                     and not line.lstrip().startswith(":") else line for at, line in enumerate(lines))  # fmt: skip
+    return "\n".join(map(_row, lines))
+
+
+def _row(line: str) -> str:
+    if not line.strip() or _COLUMNS.fullmatch(line):
+        return line
+    if line.lstrip().startswith((":", "Table:")):
+        return f"\n{line}\n"
+    return f"| {_GAP.sub(' | ', line.strip())} |"
 
 
 class _Ids(HTMLParser):

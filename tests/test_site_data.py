@@ -380,7 +380,7 @@ def test_the_text_as_it_is_read():
         ("See <https://a.org/b>.", "See https://a.org/b."),
         ("$$\na_1 &= b \\\\\n- c &= *d*\n$$\n", "a₁ = b - c = *d*"),
         ("One\\\ntwo", "One\n\ntwo"),
-        ("Asked  Error\n-----  -----\n12     *small*\n: Caption\n", "| Asked | Error |\n| 12 | small |\nCaption"),
+        ("Asked  Error\n-----  -----\n12     *small*\n: Caption\n", "| Asked | Error |\n| 12 | small |\n\nCaption"),
     ],
 )
 def test_marks_are_not_read(source, read):
