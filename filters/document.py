@@ -313,8 +313,9 @@ def _report_refused(document: Document) -> None:
 
 def is_quartos(meta: dict[str, Any]) -> bool:
     """Whether Quarto renders this document (not: a cell of one of its documents runs
-    pandoc, which has Quarto's environment too)."""
-    return "quarto-version" in meta and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
+    pandoc, which has Quarto's environment too). It names its version for HTML alone."""
+    its_own = "quarto-version" in meta or "quarto_pandoc_reader_opts" in meta
+    return its_own and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
 
 
 def _take_mark(ast: dict[str, Any], run: PandocRun | None) -> int:

@@ -153,6 +153,14 @@ def test_no_option_of_a_project_is_warned_of(project):
     assert knit("exercises", project, ast)[1] == ""
 
 
+def test_a_word_document_is_quartos_too(project):
+    """Its metadata has no version of Quarto's, as HTML's has."""
+    ast = handed_over("part/chapter")
+    ast["meta"].pop("quarto-version")
+    ast["meta"]["quarto_pandoc_reader_opts"] = as_meta({"columns": "72"})
+    assert "lmm-knit: part/chapter.qmd:104: warning: a reference" in knit("part/chapter", project, ast, "docx")[1]
+
+
 def test_the_instructors_version(project):
     kept = {"t": "MetaMap", "c": {"keep": {"t": "MetaList", "c": [
         {"t": "MetaInlines", "c": [{"t": "Str", "c": word}]} for word in ("exercise", "topic", "solution")]}}}  # fmt: skip
