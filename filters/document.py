@@ -99,9 +99,16 @@ class Source:
         if not self.files:
             return "", line
         at = max(bisect.bisect_right(self.starts, line) - 1, 0)
-        name = self.files[at].path
-        shown = os.path.relpath(name) if name.is_relative_to(Path.cwd()) else str(name)
-        return shown, line - self.starts[at] + 1 if line else 0
+        return _shown(self.files[at].path), line - self.starts[at] + 1 if line else 0
+
+
+def _shown(path: Path) -> str:
+    """Return a path as the person who runs us knows it: Quarto goes into the folder of each
+    page, and is run from the project's."""
+    for folder in (Path(os.environ.get("QUARTO_PROJECT_DIR", ".")).absolute(), Path.cwd()):
+        if path.absolute().is_relative_to(folder):
+            return os.path.relpath(path, folder)
+    return str(path)
 
 
 @dataclass
@@ -264,17 +271,36 @@ def _take_keep_of_project(document: Document) -> None:
     merged = words_of(plain_options(document.ast["meta"]).get("keep"))
     if not merged:
         return
-    from lmm_core.quarto import QuartoError, read_project
+    from lmm_core.quarto_settings import QuartoError
 
     try:
-        project = words_of(options_in(read_project(Path(os.environ.get("QUARTO_PROJECT_DIR", ".")))).get("keep"))
+        project, own = _kept_by_project(document), _kept_by_document(document)
     except QuartoError as error:
         raise FilterError(str(error)) from None
-    blocks = parse_markdown_text(document.known.text) if document.known is not None else []
-    own = {word for options in said_by(blocks) for word in words_of(options.get("keep"))}
     others = [] if document.known is None else [word for word in merged if word not in own]
     document.options.keep = [*project, *others]
     document.options.refused = ["keep"] if set(merged) - set(document.options.keep) else []
+
+
+def _kept_by_project(document: Document) -> list[str]:
+    """The types that `_quarto.yml` and the `_metadata.yml` of the document's folders keep."""
+    from lmm_core.quarto_settings import folder_settings, read_project
+
+    folder = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
+    settings = [read_project(folder)] + ([folder_settings(document.path, folder)] if document.path else [])
+    return [word for one in settings for word in words_of(options_in(one).get("keep"))]
+
+
+def _kept_by_document(document: Document) -> set[str]:
+    """The types that a document would keep: its blocks, and the files that its header names."""
+    from lmm_core.quarto_settings import with_named
+
+    if document.known is None:
+        return set()
+    blocks = parse_markdown_text(document.known.text)
+    header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+    named = with_named(header, document.known.files[0].path.parent)
+    return {word for one in (*said_by(blocks), options_in(named)) for word in words_of(one.get("keep"))}
 
 
 def _report_refused(document: Document) -> None:
@@ -289,8 +315,9 @@ def _report_refused(document: Document) -> None:
 
 def is_quartos(meta: dict[str, Any]) -> bool:
     """Whether Quarto renders this document (not: a cell of one of its documents runs
-    pandoc, which has Quarto's environment too)."""
-    return not {"quarto-version", ASKED}.isdisjoint(meta) and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
+    pandoc, which has Quarto's environment too). It names its version for HTML alone."""
+    its_own = {"quarto-version", "quarto_pandoc_reader_opts", ASKED}
+    return not its_own.isdisjoint(meta) and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
 
 
 def _take_mark(ast: dict[str, Any], run: PandocRun | None) -> int:

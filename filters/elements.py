@@ -21,6 +21,8 @@ from lmm_core.markdown.spelling import make_block
 from lmm_core.markdown.tree import blocks_to_tree
 from lmm_core.scan.knit import KnitRules, div_verdict, node_block, verdicts
 
+from .boxes import Boxes
+
 RAW = "lmm"
 _YAML = ("yaml", "yml")
 
@@ -139,14 +141,15 @@ def knit_elements(
     """The elements of the notes: without metadata and RAG-only parts, at any depth.
     header: what the document says of itself as a whole."""
     kept = _staying(elements, rules, header)
-    stack = list(kept)
+    stack, boxes = list(kept), Boxes()
     while stack:
         element = stack.pop()
         content = getattr(element, "content", None)
         if content is not None and any(isinstance(child, pf.Block) for child in content) and _removes(content, rules):
-            element.content = _staying(list(content), rules)
+            boxes.lose(element, before := list(content))
+            element.content = _staying(before, rules)
         stack.extend(_children(element))
-    return kept
+    return boxes.close(kept)
 
 
 def _staying(elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None) -> list[pf.Element]:

@@ -11,8 +11,9 @@ from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.header import report_broken, report_errors
-from lmm_core.scan.knit import find_dangling, knit
+from lmm_core.scan.knit import find_dangling, knit, lost_message
 from lmm_core.scan.near_misses import find_near_misses, kept_by_none, types_in
+from lmm_core.scan.references import lost_in
 from lmm_core.typos import read_blocks, typo_lines, with_types
 
 from .document import (
@@ -32,6 +33,7 @@ from .document import (
     write_text,
 )
 from .pandoc_run import FilterError
+from .references import cited, gone_on_other_pages, identifiers, make_readable
 from .time_limit import limit_time
 
 
@@ -127,6 +129,7 @@ def _refuse_typos(document: Document) -> None:
 
 def _knit_ast(document: Document) -> None:
     """Knit Pandoc's elements; they pass untouched where nothing has to go."""
+    before = identifiers(document.ast["blocks"])
     header = header_of({"knit": document.ast["meta"]["knit"]}) if "knit" in document.ast["meta"] else None
     words = {"lmm", "knit", "quarto-title-block", *document.rules.div_types}
     if header is not None or mentions(document.ast["blocks"], words):
@@ -136,8 +139,28 @@ def _knit_ast(document: Document) -> None:
         doc = load(document.ast)
         doc.content = knit_book(list(doc.content), document.rules, header)
         document.ast = {**document.ast, "blocks": dump(doc)["blocks"]}
+    _mend_references(document, before)
     clean_meta(document)
     mark_chain(document)
+
+
+def _mend_references(document: Document, before: set[str]) -> None:
+    """Make references readable whose target is left out, here or (in Quarto) on other pages."""
+    blocks = document.ast["blocks"]
+    gone = before - identifiers(blocks)
+    if document.in_quarto:
+        elsewhere = gone_on_other_pages(cited(blocks) - before, document.rules)
+        gone |= elsewhere
+        _report_lost(document, elsewhere)
+    if gone:
+        make_readable(blocks, gone)
+
+
+def _report_lost(document: Document, labels: set[str]) -> None:
+    text = document.known.text if document.known is not None and labels else ""
+    for at, label in lost_in(text, labels):
+        logger = LocatedLogger(document.logger, document.known.locate) if document.known else document.logger
+        logger.warning(lost_message(label), text.count("\n", 0, at) + 1)
 
 
 def main() -> None:

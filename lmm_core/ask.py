@@ -14,7 +14,8 @@ from .models.cross_encoder import CrossEncoder
 from .models.roles import parse_name
 from .models.sources import FASTEMBED, STAND_IN, ModelError, known_sources
 from .project import Project
-from .quarto import QuartoError, find_inputs
+from .quarto import find_inputs
+from .quarto_settings import QuartoError
 from .retrieve.answer import Conversation
 from .retrieve.library import Lender, Library, RetrieveError
 from .retrieve.queries import Expander, KeywordQueries, ModelQueries

@@ -27,6 +27,7 @@ from .models.roles import DEFAULT
 from .models.sources import ModelError
 from .project import ConfigError, Project, load_project, project_from_settings
 from .scan.header import report_errors
+from .scan.knit import KnitRules
 from .scan.lmm_options import report_refused
 from .scan.options import SplitOpts
 from .scan.split import Document, fit_window, transform
@@ -249,6 +250,7 @@ class Upload:
     logger: LoggerBase = field(default_factory=ConsoleLogger)
     expect: Callable[[int], None] = lambda count: None
     progress: Callable[[int], None] = lambda count: None
+    rules_of: Callable[[Path], KnitRules] | None = None  # of a file, where they are not the project's
     encoder: Encoder | None = None
     companion: Encoder | None = None
     records: dict[str, FileRecord] = field(default_factory=dict)
@@ -324,9 +326,13 @@ class Upload:
         record = self.records.get(self._source(file))
         return record is not None and record.fingerprint == self._fingerprint(file)
 
+    def _project_of(self, file: MarkdownFile) -> Project:
+        rules = self.rules_of(file.path) if self.rules_of is not None else self.project.rules
+        return replace(self.project, rules=rules)
+
     def _fingerprint(self, file: MarkdownFile) -> str:
         """Of all that a file's chunks depend on."""
-        project = self.project
+        project = self._project_of(file)
         rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
         split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
         settings = [split, project.index.annotations, rules, CHUNKER,
@@ -358,7 +364,7 @@ class Upload:
             located.warning(problem.message, problem.line)
         report_errors(blocks, located)
         report_refused(blocks, located)
-        project = project_of(blocks, self.project, located)
+        project = project_of(blocks, self._project_of(file), located)
         assert self.encoder is not None and self.encoder.encoding is not None
         if project is None:
             return None

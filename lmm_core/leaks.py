@@ -31,7 +31,8 @@ from .markdown.tree import blocks_to_tree
 from .markdown.unfold import unfold_edits
 from .project import Project
 from .quarto import ASK_FOLDER, AskOptions
-from .scan.knit import KnitRules, div_verdict, header_rules, knit, node_block, properties_verdict, verdicts
+from .quarto_settings import page_rules
+from .scan.knit import KnitRules, div_verdict, knit, node_block, properties_verdict, verdicts
 from .site_text import find_files, read_text, strings
 
 WORDS = 6  # of a run that is looked for
@@ -147,7 +148,7 @@ def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str])
         except (OSError, MarkdownError):
             continue
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
-        rules = header_rules(header, project.rules)
+        rules = page_rules(path, header, project.rules)
         rules = replace(rules, keep=rules.keep | include)
         yield [*_stays_in(blocks, rules)]
         yield [*_annotations(blocks, rules)]
@@ -187,7 +188,7 @@ def _read_sources(
             in_file(logger, path).error(getattr(error, "strerror", None) or str(error))
             continue
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
-        rules = header_rules(header, project.rules)
+        rules = page_rules(path, header, project.rules)
         secrets += [_Secret(path, line, text) for line, text in left_out(blocks, rules)]
         kept.append([*_stays_in(blocks, rules)])
     return secrets, kept
@@ -195,7 +196,7 @@ def _read_sources(
 
 def _project_texts(project: Project) -> list[str]:
     """The writer's words for the whole site: titles and the like."""
-    return [path.read_text("utf-8", "replace") for path in sorted(project.root.glob("_quarto*.yml"))]
+    return [path.read_text("utf-8", "replace") for path in sorted(project.root.glob("_quarto*.y*ml*"))]
 
 
 def _stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:

@@ -20,15 +20,15 @@ from .files.create import copy_files, create_file
 from .files.marked import FolderError, check_inside
 from .files.walk import is_inside
 from .logging import LoggerBase
-from .markdown.blocks import MarkdownError
+from .markdown.blocks import HeaderBlock, HeadingBlock, MarkdownError
 from .markdown.files import find_markdown, load_markdown
-from .markdown.metadata import parse_metadata
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
 from .project import Project
+from .quarto_settings import PROJECT_FILES, QuartoError, project_file, read_project, read_yaml
+from .retrieve.outline import plain_title
 from .scan.knit import project_rules, words_of
 
-PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 EXTENSION = "lmm"
 # Options under `lmm:`, and what each has to be.
 WORDS, SWITCH, WORD = "a word or a list of words", "true or false", "a word"
@@ -47,6 +47,12 @@ _NEW_PROJECT = """\
 project:
   type: website
   output-dir: _site
+
+website:
+  title: {title}
+  search: true
+  sidebar:
+    contents: auto  # all pages, by their folders; or a list of them, in your order
 
 format:
   html:
@@ -67,6 +73,7 @@ BY_HAND = (  # what no command mends
 )
 _GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
 _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_FIRST_PAGES = ("index.qmd", "index.md", "index.Rmd")
 _IGNORED = ("/.lmm/", "/.quarto/", "/_site/", "/_book/")
 
 
@@ -89,61 +96,7 @@ class AskOptions:
     include: frozenset[str] = frozenset()
 
 
-class QuartoError(Exception):
-    """A Quarto project that cannot be read, or an extension that is not there."""
-
-
 # Reading
-
-
-def project_file(folder: Path) -> Path | None:
-    """The `_quarto.yml` of a folder."""
-    return next((folder / name for name in PROJECT_FILES if (folder / name).is_file()), None)
-
-
-def read_project(folder: Path) -> dict[str, Any]:
-    """What `_quarto.yml` says, with the profiles of this run (`QUARTO_PROFILE`) over it.
-    Raises QuartoError."""
-    file = project_file(folder)
-    if file is None:
-        return {}
-    found = _read_yaml(file)
-    for profile in active_profiles():
-        over = folder / f"_quarto-{profile}.yml"
-        if over.is_file():
-            found = _merged(found, _read_yaml(over))
-    return found
-
-
-def active_profiles() -> list[str]:
-    """The profiles of this run (`QUARTO_PROFILE`)."""
-    return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
-
-
-def _read_yaml(file: Path) -> dict[str, Any]:
-    try:
-        found = parse_metadata(file.read_text(encoding="utf-8-sig"))  # not plain YAML: some hold R's `!expr`
-    except (OSError, ValueError) as error:
-        raise QuartoError(f"{file}: cannot be read: {error}") from None
-    if found.error:
-        raise QuartoError(f"{file}:{found.error_line + 1}: cannot be read: {' '.join(found.error.split())}")
-    if found.content is None:
-        raise QuartoError(f"{file}: should be a mapping")
-    return found.content
-
-
-def _merged(one: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """As Quarto merges: mappings by key, lists one after the other."""
-    made = dict(one)
-    for key, value in over.items():
-        old = made.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
-            made[key] = _merged(old, value)
-        elif isinstance(old, list) and isinstance(value, list):
-            made[key] = old + value
-        else:
-            made[key] = value
-    return made
 
 
 def with_quarto_rules(project: Project) -> Project:
@@ -299,7 +252,7 @@ def _check_extension(folder: Path) -> Finding:
     if found is None:
         return Finding("extension", False, "not in _extensions/: lmm quarto init copies it there")
     try:
-        version = str(_read_yaml(found / "_extension.yml").get("version"))
+        version = str(read_yaml(found / "_extension.yml").get("version"))
     except QuartoError as error:
         return Finding("extension", False, str(error))
     if version == __version__:
@@ -466,9 +419,22 @@ def init_project(folder: Path) -> list[Finding]:
     if not is_inside(folder / "_extensions", folder):
         raise QuartoError(f"{folder / '_extensions'}: a link out of the project; nothing was written: remove it")
     done = [_copy_extension(source, folder)]
-    done.append(_create(folder, PROJECT_FILES[0], _NEW_PROJECT, project_file(folder)))
+    text = _NEW_PROJECT.replace("{title}", json.dumps(_site_title(folder), ensure_ascii=False))
+    done.append(_create(folder, PROJECT_FILES[0], text, project_file(folder)))
     done.append(_create(folder, ".gitignore", "\n".join(_IGNORED) + "\n"))
     return done + [finding for finding in check_project(folder) if not finding.ok]
+
+
+def _site_title(folder: Path) -> str:
+    """The title of a new site: that of its first page, else the folder's name."""
+    first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
+    try:
+        blocks = parse_markdown_text(load_markdown(first).text) if first else []
+    except (OSError, MarkdownError):  # told where the file itself is looked at
+        blocks = []
+    header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+    heading = next((block.title for block in blocks if isinstance(block, HeadingBlock)), "")
+    return plain_title(str(header.get("title") or heading)) or folder.resolve().name
 
 
 def _copy_extension(source: Path, folder: Path) -> Finding:

@@ -31,7 +31,6 @@ from .quarto import (
     ASK_FOLDER,
     BY_HAND,
     OPTIONS,
-    QuartoError,
     ask_options,
     filter_problem,
     find_inputs,
@@ -39,10 +38,10 @@ from .quarto import (
     only_inside,
     option_problem,
     read_ask,
-    read_project,
     with_included,
 )
-from .scan.knit import project_rules
+from .quarto_settings import QuartoError, folder_files, page_rules, read_project, read_yaml, with_named
+from .scan.knit import KnitRules, project_rules
 from .store.vector_store import StoreError
 from .typos import read_blocks, typo_lines, with_types
 
@@ -132,8 +131,15 @@ def _prepare(environment: Mapping[str, str], project_dir: Path, logger: LoggerBa
 def _refuse_unfiltered(pages: Sequence[Page], project_dir: Path) -> None:
     """Raise RenderError where a page would not go through our filter."""
     problem = filter_problem(read_project(project_dir))
-    if problem and not all(page.included or has_filter(_header_of(page.blocks)) for page in pages):
+    if problem and not all(page.included or _is_filtered(page, project_dir) for page in pages):
         raise RenderError(f"_quarto.yml: {problem}, so that pages would show what is left out: see lmm quarto check")
+
+
+def _is_filtered(page: Page, project_dir: Path) -> bool:
+    """Return whether the page itself, or a `_metadata.yml` above it, names our filter."""
+    places = folder_files(page.file.path, project_dir)
+    said = [with_named(read_yaml(place), place.parent) for place in places]
+    return any(map(has_filter, [*said, with_named(_header_of(page.blocks), page.file.path.parent)]))
 
 
 def _header_of(blocks: Sequence[Block]) -> Mapping[str, Any]:
@@ -160,8 +166,13 @@ def read_options(found: Any, base: RenderOptions, where: str, known: Iterable[st
     return replace(base, **{names[key]: value for key, value in own.items() if key in names})
 
 
-def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptions, shown: str) -> RenderOptions:
-    return read_options(_header_of(blocks).get("lmm"), base, shown, (*OPTIONS, *_OF_FILTERS))
+def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptions, project_dir: Path) -> RenderOptions:
+    """The options with what a document's folders and its header say over them."""
+    for place in folder_files(file.path, project_dir):
+        where = _shown(place, project_dir)
+        base = read_options(with_named(read_yaml(place), place.parent).get("lmm"), base, where)
+    found = with_named(_header_of(blocks), file.path.parent).get("lmm")
+    return read_options(found, base, _shown(file.path, project_dir), (*OPTIONS, *_OF_FILTERS))
 
 
 # Files
@@ -217,7 +228,7 @@ def _pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     for path in with_included([path for path in paths if path.is_file()], project_dir):
         file = load_markdown(path)
         blocks = parse_markdown_text(file.text)
-        options = _page_options(file, blocks, base, _shown(path, project_dir))
+        options = _page_options(file, blocks, base, project_dir)
         pages.append(Page(file, blocks, options, path not in paths, not is_inside(path, project_dir)))
     return pages
 
@@ -390,6 +401,11 @@ def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Pro
     return replace(project, rules=rules, index=replace(project.index, collection=collection))
 
 
+def _indexed_rules(path: Path, project: Project) -> KnitRules:
+    """The rules of a file, with the classes that its folders add."""
+    return replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
+
+
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
     """Index files; with `prune`, those that are gone leave. Raises StoreError, ModelError and
     ConfigError."""
@@ -398,7 +414,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
     models = Models(warn=logger.warning)
     store = await asyncio.to_thread(client_from_config, project)
     try:
-        upload = Upload(project, store, models, logger=logger)
+        upload = Upload(project, store, models, logger=logger, rules_of=lambda path: _indexed_rules(path, project))
         counts = await upload.run(paths)
         counts.removed += upload.prune() if prune else 0
         return counts
@@ -460,11 +476,17 @@ def _look_for_leaks(
     outputs: Sequence[Path], pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
 ) -> None:
     """Report what is left out and stands in the output all the same."""
+    from .leak_causes import conclusion
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]
     shown = with_included(find_inputs(project_dir), project_dir)
-    for leak in look_for_leaks(outputs, rendered, project, logger, shown, read_ask(project_dir)).leaks:
+    leaks = look_for_leaks(outputs, rendered, project, logger, shown, read_ask(project_dir)).leaks
+    for leak in leaks:
         located = in_file(logger, _shown(leak.source, project_dir))
         file = PurePath(_shown(leak.file, project_dir))
         located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)
+    if leaks:
+        output = next((one for one in outputs if one.is_dir()), project_dir)
+        for line in conclusion([leak.file for leak in leaks], output, project_dir).split("\n"):
+            logger.error(line)

@@ -32,12 +32,14 @@ from .markdown.unfold import unfold_edits
 from .markdown_files import docid_of, project_of
 from .models.bm25 import NO_LANGUAGE, bm25_language, stop_words
 from .project import Project
-from .quarto import ASK_FOLDER, AskOptions, active_profiles, packaged_extension
+from .quarto import ASK_FOLDER, AskOptions, packaged_extension
+from .quarto_settings import active_profiles, page_rules, page_settings
 from .retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from .retrieve.outline import plain_title, reading_minutes
 from .retrieve.passages import Material, Passage, Section, build_material
-from .scan.knit import KnitRules, header_rules, strip_divs, verdicts
+from .scan.knit import KnitRules, strip_divs, verdicts
 from .shown import Shown
+from .site_words import page_words, with_words
 from .store.chunks import anchor_of
 from .store.vector_store import ScoredPoint
 
@@ -49,6 +51,9 @@ _MADE = re.compile(r'"made":"[^"]*"')
 _TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", re.I)
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
+_LINE = re.compile(r"^(?=[^\n])", re.M)
+_COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
+_GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
 _SOFT_BREAK = re.compile(r"(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
 # Rules and lines between parts, marks of captions, definitions of links, citations, shortcodes,
@@ -103,8 +108,9 @@ def write_box(
     shown = [page for page in pages if (output / page.page).is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
     material, sources = _read(shown, replace(project, rules=rules), settings, logger)
-    ids = {page: element_ids(_text(output / page)) for page in dict.fromkeys(sources.values())}
-    documents, rows = _rows(material, sources, ids)
+    texts = {page: _text(output / page) for page in dict.fromkeys(sources.values())}
+    ids = {page: element_ids(text) for page, text in texts.items()}
+    documents, rows = _rows(material, sources, ids, {page: page_words(text) for page, text in texts.items()})
     files = _files(documents, rows, material.kinds, str(settings.get("lang") or "en"))
     check_inside(output, output / ASK_FOLDER)
     for page in ids:
@@ -173,9 +179,9 @@ def _read(
         if own is None:
             continue
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
-        metadata = {**settings, **header}
+        metadata = page_settings(page.source, header, settings)
         shown = Shown(frozenset(active_profiles()), metadata, page.source.suffix in RUN)
-        kept = [_shown(block, shown) for block in public_blocks(blocks, header_rules(header, own.rules))]
+        kept = [_shown(block, shown) for block in public_blocks(blocks, page_rules(page.source, header, own.rules))]
         chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
         points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]
     return build_material(points, list(sources)), sources
@@ -189,20 +195,23 @@ def _shown(block: Block, shown: Shown) -> Block:
 
 
 def _rows(
-    material: Material, sources: Mapping[str, str], ids: Mapping[str, frozenset[str]]
+    material: Material,
+    sources: Mapping[str, str],
+    ids: Mapping[str, frozenset[str]],
+    words: Mapping[str, Mapping[str, str]],
 ) -> tuple[list[list[str]], list[list[Any]]]:
     """The documents (page and source) and the sections: number of the document, depth,
     title, identifier in the page, minutes of reading, summary, questions, passages."""
     documents = [[sources[document.source], document.source] for document in material.documents]
     rows = []
     for number, document in enumerate(material.documents):
-        known = ids[sources[document.source]]
+        known, own = ids[sources[document.source]], words[sources[document.source]]
         for section in document.walk():
             title = plain_title(section.titles[-1]) if section.titles else ""
             minutes = round(reading_minutes(section.passages), 1)
-            passages = [row for passage in section.passages if (row := _passage(passage))]
+            passages = [row for passage in section.passages if (row := _passage(passage, own))]
             rows.append([number, section.depth, title, _existing(section, known), minutes,
-                         plain_text(section.summary), section.questions, passages])  # fmt: skip
+                         plain_text(section.summary, own), section.questions, passages])  # fmt: skip
     return documents, rows
 
 
@@ -217,35 +226,54 @@ def _existing(section: Section, ids: frozenset[str]) -> str:
     return ""
 
 
-def _passage(passage: Passage) -> Any:
+def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
     """A passage: its text; with its type, and a definition with the term, where it has one."""
-    text, kind = plain_text(passage.text), kind_of(passage)
+    text, kind = plain_text(passage.text, words), kind_of(passage)
     if not kind or not text:
         return text
     return [text, kind, *([plain_title(lead_of(without_fences(passage.text)))] if kind == DEFINITION else [])]
 
 
-def plain_text(markdown: str) -> str:
-    """A markdown text as it is read: no fences, attributes, citations, link targets and
-    marks. Formulas and code stay."""
+def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
+    """A markdown text as it is read: no fences, attributes, citations, link targets and marks;
+    formulas in Unicode. Code stays, indented by four blanks, by which the box knows it. words:
+    what the page shows for the labels that the text refers to."""
     pieces = split_fences(without_fences(markdown))
     unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
     parts = []
     for is_code, piece in split_fences(unquoted):
         if is_code:
-            parts.append("" if _RAW.match(piece) else _FENCE.sub("", piece))
+            parts.append("" if _RAW.match(piece) else _LINE.sub("    ", _FENCE.sub("", piece)))
         else:
-            parts.append("\n".join(map(plain_title, _plain_lines(piece))) + "\n")
-    return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip()
+            parts.append("\n".join(map(plain_title, _plain_lines(piece, words or {}))) + "\n")
+    return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip("\n").rstrip()
 
 
-def _plain_lines(text: str) -> list[str]:
+def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
     """The lines of a text without code, those that belong together joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
+    text = "\n\n".join(map(_with_rows, text.split("\n\n")))
     text = _LINK.sub(lambda found: found[1] or found[2], _NOT_READ.sub("", text))
-    text = _AUTOLINK.sub(r"\1", text)
+    text = with_words(_AUTOLINK.sub(r"\1", text), words)
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
     return _SOFT_BREAK.sub(" ", text).split("\n")
+
+
+def _with_rows(paragraph: str) -> str:
+    """A paragraph that is a simple table with bars between its columns, as in a pipe table, and
+    its caption apart."""
+    lines = paragraph.split("\n")
+    if not any(map(_COLUMNS.fullmatch, lines)):
+        return paragraph
+    return "\n".join(map(_row, lines))
+
+
+def _row(line: str) -> str:
+    if not line.strip() or _COLUMNS.fullmatch(line):
+        return line
+    if line.lstrip().startswith((":", "Table:")):
+        return f"\n{line}\n"
+    return f"| {_GAP.sub(' | ', line.strip())} |"
 
 
 class _Ids(HTMLParser):

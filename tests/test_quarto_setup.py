@@ -43,8 +43,27 @@ def test_init_then_check(project):
 def test_init_in_a_new_folder():
     done = run("lmm quarto init 'a course/site'")
     assert done.returncode == 0, done.stderr
-    assert "written: a course/site/_quarto.yml" in done.stderr.decode()
+    assert "written: a course/site/_quarto.yml" in done.stdout.decode()
+    assert done.stderr == b""
     assert run("lmm quarto check 'a course/site'").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("files", "title"),
+    [
+        ({}, "my course"),
+        ({"a.md": "# Means\n"}, "my course"),
+        ({"index.md": '# The *mean*: "why?" {#why}\n'}, 'The mean: "why?"'),
+        ({"index.qmd": "---\ntitle: Statistics\n---\n\n# Means\n"}, "Statistics"),
+    ],
+)
+def test_a_new_site_has_a_title_pages_and_a_search(files, title):
+    for name, content in files.items():
+        write(f"my course/{name}", content)
+    done = run("lmm quarto init 'my course'")
+    assert done.returncode == 0, done.stderr
+    site = yaml.safe_load(text("my course/_quarto.yml"))["website"]
+    assert site == {"title": title, "search": True, "sidebar": {"contents": "auto"}}
 
 
 def test_init_overwrites_nothing():
@@ -56,7 +75,7 @@ def test_init_overwrites_nothing():
     assert text("_quarto.yml") == REMARKED
     assert text(".gitignore") == "*.log\n"
     assert text("_extensions/lmm/_extension.yml") == "version: 0.0.1\n"
-    assert done.stderr.decode().count("left alone") == 3
+    assert done.stdout.decode().count("left alone") == 3
     assert "        /.lmm/\n" in done.stdout.decode()
     assert f"version 0.0.1, but lmm is {__version__}" in done.stdout.decode()
 

@@ -359,7 +359,7 @@ def test_the_text_as_it_is_read():
         ": A caption\n\n```{.python}\nx = [1]\n```\n\n```{=html}\n<script>alert(1)</script>\n```\n"
     )
     assert plain_text(source) == (
-        "A soft break, code and $x_1$\n\n- one\n- two\n\n| a | b |\n| 1 | 2 |\n\nA caption\n\nx = [1]"
+        "A soft break, code and x₁\n\n- one\n- two\n\n| a | b |\n| 1 | 2 |\n\nA caption\n\n    x = [1]"
     )
 
 
@@ -369,14 +369,18 @@ def test_the_text_as_it_is_read():
         ("Words.\n\n***\n", "Words."),
         ("One.\n\n* * *\n\nTwo.\n", "One.\n\nTwo."),
         ("## Why *n*? {.unnumbered}\nSince\nit is.\n", "Why n?\n\nSince it is."),
-        ("> ## Tip\n>\n> Quoted\n> *words*.\n>\n> ```\n> x = 1 # one\n> ```\n", "Tip\n\nQuoted words.\n\nx = 1 # one"),
+        (
+            "> ## Tip\n>\n> Quoted\n> *words*.\n>\n> ```\n> x = 1 # one\n> ```\n",
+            "Tip\n\nQuoted words.\n\n    x = 1 # one",
+        ),
         ("![The data of @tukey1977, drawn.](a.svg){#fig-a}", "The data of @tukey1977, drawn."),
-        ("See [the book][b], `m[1][0]`, $m[1][0]$.\n\n[b]: https://a.org 'B'\n", "See the book, m[1][0], $m[1][0]$."),
+        ("See [the book][b], `m[1][0]`, $m[1][0]$.\n\n[b]: https://a.org 'B'\n", "See the book, m[1][0], m[1][0]."),
         ("[The `match` flow](a.md), [`b`](b.md#c)", "The match flow, b"),
         ("Is it[^1][^2] so?", "Is it so?"),
         ("See <https://a.org/b>.", "See https://a.org/b."),
-        ("$$\na_1 &= b \\\\\n- c &= *d*\n$$\n", "$$ a_1 &= b \\\\ - c &= *d* $$"),
+        ("$$\na_1 &= b \\\\\n- c &= *d*\n$$\n", "a₁ = b - c = *d*"),
         ("One\\\ntwo", "One\n\ntwo"),
+        ("Asked  Error\n-----  -----\n12     *small*\n: Caption\n", "| Asked | Error |\n| 12 | small |\n\nCaption"),
     ],
 )
 def test_marks_are_not_read(source, read):

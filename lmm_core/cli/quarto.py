@@ -74,7 +74,8 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
     """The project of a path, with the rules of its `_quarto.yml`."""
     from dataclasses import replace
 
-    from ..quarto import QuartoError, with_quarto_rules
+    from ..quarto import with_quarto_rules
+    from ..quarto_settings import QuartoError
 
     try:
         project: Project = with_quarto_rules(checked(lambda: load_project(path / "-" if path.is_dir() else path)))
@@ -84,7 +85,8 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
 
 
 def _ask(project: Project) -> AskOptions | None:
-    from ..quarto import QuartoError, read_ask
+    from ..quarto import read_ask
+    from ..quarto_settings import QuartoError
 
     try:
         return read_ask(project.root)
@@ -118,7 +120,8 @@ def quarto() -> None:
 @json_option
 def check(folder: Path, as_json: bool) -> None:
     """Show what is set up in a Quarto project, and what is missing, as lines to paste."""
-    from ..quarto import QuartoError, check_project
+    from ..quarto import check_project
+    from ..quarto_settings import QuartoError
 
     folder = project_root(folder / "-") if folder.is_dir() else folder
     try:
@@ -138,7 +141,8 @@ def init(folder: Path) -> None:
     """Set up a Quarto project: the extension, and a _quarto.yml where there is none.
 
     Asks nothing and overwrites nothing; what is left to do is told."""
-    from ..quarto import QuartoError, init_project
+    from ..quarto import init_project
+    from ..quarto_settings import QuartoError
 
     try:
         findings = init_project(folder)
@@ -148,7 +152,7 @@ def init(folder: Path) -> None:
         _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     for finding in findings:
         if finding.ok:
-            say(f"{finding.what}: {finding.found}", err=True)
+            say(f"{finding.what}: {finding.found}")
     _print([finding for finding in findings if not finding.ok])
 
 

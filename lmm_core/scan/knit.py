@@ -7,7 +7,7 @@ walks (`verdicts`, `div_verdict`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,12 +24,14 @@ from ..markdown.blocks import (
     ends_blank,
     serialize_blocks,
 )
-from ..markdown.divs import Part, cut, find_parts
+from ..markdown.divs import Part, find_parts
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
+from .boxes import cut_with_boxes
 from .lmm_options import options_in
+from .references import lost_in, without_lost
 
 RAG_ONLY = "rag-only"
 ALL = "all"  # in place of all types, in `keep`
@@ -161,9 +163,18 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
             gone.append(block.source)
         elif block is not None:
             kept.append(block)
-    for line, message in find_dangling(blocks, rules):
+    lost, labels = _find_lost(blocks, rules)
+    for line, message in lost:
         logger.warning(message, line)
+    if lost:
+        kept = [_readable(block, labels) for block in kept]
     return _join(blocks, [block for block in kept if block.source], "".join(gone))
+
+
+def _readable(block: Block, labels: Set[str]) -> Block:
+    if not isinstance(block, TextBlock | HeadingBlock):
+        return block
+    return replace(block, source=without_lost(block.source, labels))
 
 
 def _join(blocks: Sequence[Block], kept: list[Block], gone: str) -> list[Block]:
@@ -267,23 +278,32 @@ def _cuts(text: str, rules: KnitRules) -> Iterator[tuple[int, int]]:
             return properties_verdict(part.metadata, rules)
         return div_verdict(part.attributes, rules)
 
-    return cut(text, goes)
+    return cut_with_boxes(text, goes)
 
 
 # References to what is left out
 
 _BRACES = re.compile(r"\{([^{}\n]*)\}")
 _LABEL = re.compile(r"(?:^|[ \t])#(\S+)")
-_REFERENCE = re.compile(r"\]\(#(?P<link>[^)\s]+)\)|(?<![\w@\\])-?@(?P<cite>[A-Za-z][\w:.-]*\w)")
 
 
 def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, str]]:
     """References from what stays to what is left out: line and message of each."""
+    return _find_lost(blocks, rules)[0]
+
+
+def find_gone(blocks: Sequence[Block], rules: KnitRules) -> frozenset[str]:
+    """The labels of what is left out."""
+    return _find_lost(blocks, rules)[1]
+
+
+def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[int, str]], frozenset[str]]:
     tree = blocks_to_tree(unfold_edits(blocks).blocks)
     if tree is None:
-        return []
+        return [], frozenset()
     stays: list[tuple[int, str]] = []
     gone: set[str] = set()
+    there: set[str] = set()
     for node, is_out in verdicts(tree, rules):
         block = node_block(node)
         if block is None or isinstance(block, ErrorBlock):
@@ -295,12 +315,13 @@ def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, 
             if isinstance(block, TextBlock)
             else block.source
         )
-        gone |= _labels(block, block.source) - _labels(block, rest)
+        there |= _labels(block, rest)
+        gone |= _labels(block, block.source)
         lead = len(block.source) - len(block.source.lstrip(" \t\r\n\ufeff"))
         stays.append((block.line - block.source.count("\n", 0, lead), rest))
-    if not gone:
-        return []
-    return [found for line, text in stays for found in _dangling_in(text, line, gone)]
+    labels = frozenset(gone - there)
+    found = [lost for line, text in stays for lost in _dangling_in(text, line, labels)] if labels else []
+    return found, labels
 
 
 def _labels(block: Block, text: str) -> set[str]:
@@ -317,12 +338,14 @@ def slug(title: str) -> str:
     return re.sub(r"^[^a-zA-ZÀ-ɏ]+", "", re.sub(r"\s+", "-", text)) or "section"
 
 
-def _dangling_in(text: str, line: int, gone: set[str]) -> Iterator[tuple[int, str]]:
-    for match in _REFERENCE.finditer(text):
-        label = match["link"] or match["cite"]
-        if label in gone:
-            at = line + text.count("\n", 0, match.start())
-            yield at, f"a reference to `{label}`, which is left out of the notes"
+def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[int, str]]:
+    for at, label in lost_in(text, gone):
+        yield line + text.count("\n", 0, at), lost_message(label)
+
+
+def lost_message(label: str) -> str:
+    """What is said of a reference to what is gone."""
+    return f"a reference to `{label}`, which is left out of the notes: they show its words without a link, else […]"
 
 
 # A footnote or link definition: its line, the lines that go on with it, and (of a

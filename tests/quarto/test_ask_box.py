@@ -697,3 +697,34 @@ def test_a_server_that_goes_down(answering):
     page.locator(".lmm-ask-answer .lmm-ask-notice").wait_for()
     assert not page.get_by_role("button", name="Ask", exact=True).is_visible()
     assert search(page, "mean").count() > 0
+
+
+ROUGH = """# Spread
+
+```python
+from statistics import spread
+```
+
+| spread | words |
+|--------|-------|
+| much   | 1     |
+
+The spread says how far the values $x_i$ lie from $\\mu$.
+
+# Only in code
+
+Nothing of it is said here.
+
+```python
+zebra = 1
+```
+"""
+
+
+def test_a_snippet_begins_in_prose(tab):
+    make_site(ROUGH)
+    page = opened(tab(), Path("_site/notes.html").absolute().as_uri())
+    assert search(page, "spread").locator(".lmm-ask-snippet").first.inner_text() == (
+        "…The spread says how far the values xᵢ lie from μ."
+    )
+    assert "zebra = 1" in search(page, "zebra").locator(".lmm-ask-snippet").first.inner_text()

@@ -7,7 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
+from lmm_core.quarto import OPTIONS
 from tests.commands import BIN, run, text, write
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -57,6 +59,15 @@ def without_ours(node):
     return node
 
 
+def with_words(node, label):
+    """Some JSON with `[…]` in place of references to a label."""
+    if isinstance(node, list):
+        return [with_words(item, label) for item in node]
+    if isinstance(node, dict) and node.get("t") == "Cite" and node["c"][0][0]["citationId"] == label:
+        return {"t": "Str", "c": "[…]"}
+    return {key: with_words(value, label) for key, value in node.items()} if isinstance(node, dict) else node
+
+
 def expected(name):
     """A chapter as it came in, without our divs and without what they leave out."""
     ast = handed_over(name)
@@ -65,6 +76,7 @@ def expected(name):
         start = next(i for i, b in enumerate(blocks) if b["t"] == "Header" and b["c"][1][0] == "sec-practice")
         end = next(i for i, b in enumerate(blocks) if b["t"] == "Header" and b["c"][1][0] == "after")
         del blocks[start:end]
+        blocks = ast["blocks"] = with_words(blocks, "sec-practice")
     if name == "cells":
         del blocks[next(i for i, block in enumerate(blocks) if is_ours(block)) + 1]
     ast["blocks"] = without_ours(blocks)
@@ -124,8 +136,58 @@ def test_a_list_as_a_block_stops_the_page(project):
     assert "put this in its place:\ntype: exercise\n" in refused("part/chapter", project)
 
 
+def test_references_to_what_is_gone_on_another_page(project):
+    ast = handed_over("exercises")
+    ast["blocks"].append(
+        handed_over("part/chapter")["blocks"][0] | {"t": "Para", "c": [cite("sec-practice"), cite("sec-x")]}
+    )
+    write(project / "exercises.qmd", text(project / "exercises.qmd") + "\nSee @sec-practice and @sec-x.\n")
+    line = text(project / "exercises.qmd").count("\n")
+    out, said = knit("exercises", project, ast)
+    assert out["blocks"][-1]["c"] == [{"t": "Str", "c": "[…]"}, cite("sec-x")]
+    assert f"lmm-knit: exercises.qmd:{line}: warning: a reference to `sec-practice`" in said
+
+
+def cite(label):
+    citation = {"citationId": label, "citationPrefix": [], "citationSuffix": [], "citationMode": {"t": "AuthorInText"},
+                "citationNoteNum": 1, "citationHash": 0}  # fmt: skip
+    return {"t": "Cite", "c": [[citation], [{"t": "Str", "c": f"@{label}"}]]}
+
+
 def test_references_to_what_is_gone_are_told_with_file_and_line(project):
-    assert "chapter.qmd:104: warning: a reference to `sec-practice`" in knit("part/chapter", project)[1]
+    assert "lmm-knit: part/chapter.qmd:104: warning: a reference to `sec-practice`" in knit("part/chapter", project)[1]
+
+
+EVERY_OPTION = {"keep": ["solution"], "div-types": ["solution"], "annotate": False, "index": True, "collection": "notes",
+                "on-native": "error", "ask": {"server": "https://ask.example", "include": ["exercise"]}}  # fmt: skip
+
+
+def as_meta(value):
+    """A value as Pandoc's metadata."""
+    if isinstance(value, dict):
+        return {"t": "MetaMap", "c": {key: as_meta(item) for key, item in value.items()}}
+    if isinstance(value, list):
+        return {"t": "MetaList", "c": list(map(as_meta, value))}
+    if isinstance(value, bool):
+        return {"t": "MetaBool", "c": value}
+    return {"t": "MetaInlines", "c": [{"t": "Str", "c": value}]}
+
+
+def test_no_option_of_a_project_is_warned_of(project):
+    assert EVERY_OPTION.keys() == OPTIONS.keys()
+    settings = yaml.safe_load(text(project / "_quarto.yml")) | {"lmm": EVERY_OPTION}
+    write(project / "_quarto.yml", json.dumps(settings))
+    ast = handed_over("exercises")
+    ast["meta"]["lmm"] = as_meta(EVERY_OPTION)
+    assert knit("exercises", project, ast)[1] == ""
+
+
+def test_a_word_document_is_quartos_too(project):
+    """Its metadata has no version of Quarto's, as HTML's has."""
+    ast = handed_over("part/chapter")
+    ast["meta"].pop("quarto-version")
+    ast["meta"]["quarto_pandoc_reader_opts"] = as_meta({"columns": "72"})
+    assert "lmm-knit: part/chapter.qmd:104: warning: a reference" in knit("part/chapter", project, ast, "docx")[1]
 
 
 def test_the_instructors_version(project):

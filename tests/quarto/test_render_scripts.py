@@ -307,6 +307,30 @@ def test_a_leak_fails_the_render(project):
     assert done.returncode == 1
     assert "part/chapter.qmd:13: " in done.stderr
     assert "_book/part/chapter.html" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "LM markdown: 1 part that is left out of the notes stands in 1 file of the site: the render has failed, "
+        "and _book/ still holds what it has made: do not publish it"
+    )
+
+
+EMBEDDED = '<div id="quarto-embedded-source-code-modal"><p>Compute the median of these nine values by hand.</p></div>'
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "cause"),
+    [
+        ("part/chapter.html", EMBEDDED, "`code-tools`"),
+        ("part/chapter.qmd", DIVS, "`resources`"),
+        ("part/chapter.html.md", DIVS, "`keep-md`"),
+    ],
+)
+def test_the_setting_that_publishes_a_source_is_named(project, name, page, cause):
+    write(project / "part" / "chapter.qmd", DIVS)
+    write(project / "_book" / name, page)
+    done = script("post", project)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"LM markdown: _book/{name}: ")
+    assert cause in done.stderr.splitlines()[-1]
 
 
 def test_a_leak_leaves_the_index_as_it_is(project):

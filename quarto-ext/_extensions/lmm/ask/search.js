@@ -119,7 +119,8 @@
     }
     const sorted = [...hits.values()].sort((one, other) => other.best + other.about - one.best - one.about).slice(0, HITS);
     for (const hit of sorted) {
-      hit.passage ||= hit.section.passages.find((one) => fits(one, kind)) || null;
+      const fitting = hit.section.passages.filter((one) => fits(one, kind));
+      hit.passage ||= fitting.find((one) => firstProse(one.text) >= 0) || fitting[0] || null;
       hit.question = matching(hit.section.questions, hit.terms);
     }
     return sorted;
@@ -136,16 +137,29 @@
     return found;
   }
 
-  // The part of a text that has most of the words, as pieces: [text, whether it is marked].
+  // Lines of code (four blanks before them) and of tables.
+  const ROUGH = /^(?: {4}|\|).*$/gm;
+  const roughLines = (text) => [...text.matchAll(ROUGH)].map(({ 0: line, index: at }) => [at, at + line.length]);
+
+  // Where prose begins in a text; -1: it has none.
+  const firstProse = (text) => text.search(/^(?! {4}|\|)(?=.*\S)/m);
+
+  // The part of a text that has most of the words, as pieces: [text, whether it is marked]. It
+  // begins in prose where the words are in prose, or in nothing.
   function snippet(text, terms) {
     const marks = [...text.matchAll(WORD)].filter((word) => terms.has(fold(word[0])));
+    const rough = roughLines(text);
+    const isRough = (at) => rough.some(([start, end]) => at >= start && at < end);
     const inside = (from) => new Set(marks.filter(({ index: at }) => at >= from && at < from + SNIPPET).map((mark) => fold(mark[0]))).size;
-    let best = marks[0]?.index || 0;
-    for (const { index: at } of marks.slice(0, 60)) if (inside(at) > inside(best)) best = at;
+    const first = marks.slice(0, 200);
+    const inProse = first.filter(({ index: at }) => !isRough(at));
+    let best = (inProse[0] || marks[0])?.index ?? Math.max(0, firstProse(text));
+    for (const { index: at } of (inProse.length ? inProse : first).slice(0, 60)) if (inside(at) > inside(best)) best = at;
     let from = best > 60 ? text.indexOf(" ", best - 50) + 1 : 0;
     if (from > best) from = best;
-    const end = Math.min(text.length, from + SNIPPET);
-    return pieces(text, from, end, marks);
+    for (const [start, end] of rough) if (end <= best && end + 1 > from && !isRough(best)) from = Math.min(best, end + 1);
+    from += text.slice(from, best).search(/\S|$/);
+    return pieces(text, from, Math.min(text.length, from + SNIPPET), marks);
   }
 
   function pieces(text, from, end, marks) {

@@ -1,0 +1,77 @@
+"""References from the notes to what is left out of them: found, and made readable.
+
+A reference whose target is gone would show as `?@sec-…`, or lead nowhere. The words of a link
+stay, without the link; a cross-reference, which has no words of its own, becomes `[…]`: the
+sign for what is left out, in any language. The title of its target is left out, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+
+from ..markdown.regions import split_fences
+
+LEFT_OUT = "[…]"
+# Code, links to a place in the page, citations in brackets, and citations in the text.
+_REFERENCE = re.compile(
+    r"(?P<code>`[^`\n]+`)"
+    r"|(?:(?<!!)\[(?P<words>[^\[\]]*))?\]\(#(?P<link>[^()\[\]\s]+)\)(?:\{[^{}\n]*\})?"
+    r"|(?<!!)\[(?P<group>[^\[\]@]*@[^\[\]]*)\](?![(\[{:])"
+    r"|(?<![\w@\\])-?@(?:\{(?P<braced>[^{}\n]+)\}|(?P<key>[A-Za-z](?:[\w:.-]*\w)?))"
+)
+_CITED = re.compile(r"(?<![\w@\\])-?@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
+
+
+# https://quarto.org/docs/authoring/cross-references.html
+_ACROSS = re.compile(r"(?:sec|fig|tbl|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol|rem|alg|nte|tip|wrn|imp|cau)-.")
+
+
+def is_cross_reference(label: str) -> bool:
+    """Return whether a label that is cited is one of Quarto's, which may stand on another page."""
+    return _ACROSS.match(label) is not None
+
+
+def lost_in(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
+    """Yield where a text refers to what is gone, and to which label."""
+    for at, found in _references(text):
+        for label in _labels(found):
+            if label in gone:
+                yield at, label
+
+
+def without_lost(text: str, gone: Set[str]) -> str:
+    """Return a text with its references to what is gone made readable."""
+    made, at = [], 0
+    for start, found in _references(text):
+        if not gone.isdisjoint(_labels(found)):
+            made += [text[at:start], _readable(found, gone)]
+            at = start + len(found[0])
+    return "".join(made) + text[at:]
+
+
+def _references(text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    start = 0
+    for is_code, piece in split_fences(text):
+        for found in _REFERENCE.finditer(piece) if not is_code else ():
+            if not found["code"]:
+                yield start + found.start(), found
+        start += len(piece)
+
+
+def _labels(found: re.Match[str]) -> list[str]:
+    if found["group"] is not None:
+        return [braced or key for braced, key in _CITED.findall(found["group"])]
+    return [found["link"] or found["braced"] or found["key"]]
+
+
+def _readable(found: re.Match[str], gone: Set[str]) -> str:
+    if found["link"]:
+        return "]" if found["words"] is None else found["words"]  # of words with brackets in them
+    if found["group"] is None:
+        return LEFT_OUT
+    items = [(item, [braced or key for braced, key in _CITED.findall(item)]) for item in found["group"].split(";")]
+    stay = [item for item, labels in items if gone.isdisjoint(labels)]
+    if stay:
+        return f"[{';'.join(stay).strip()}]"
+    return "; ".join(_CITED.sub(LEFT_OUT, item).strip() for item, _ in items)

@@ -1,0 +1,80 @@
+"""Boxes of which nothing stays go with what was in them, in texts as in Pandoc's elements."""
+
+import json
+from time import perf_counter
+
+import pytest
+
+from lmm_core.markdown.blocks import BOM
+from lmm_core.scan import KnitRules
+from lmm_core.scan.knit import strip_divs
+from tests.commands import run, write
+from tests.strategies import knitted
+
+SECRET = "::: exercise\nSECRET\n:::\n"
+BLOCK = "::: lmm\n```yaml\ntype: exercise\n```\n:::\n\nSECRET\n"
+# What is written, and what stays of it.
+CASES = {
+    "a callout": (f":::: callout-note\n{SECRET}::::\n", ""),
+    "a callout with a title": (f":::: {{.callout-tip}}\n## Try it\n\n{SECRET}::::\n", ""),
+    "a callout with more": (f":::: callout-note\nMore.\n\n{SECRET}::::\n", ":::: callout-note\nMore.\n\n::::\n"),
+    "a margin note": (f":::: {{.column-margin}}\n{SECRET}::::\n", ""),
+    "all columns": (
+        f"::::: columns\n:::: column\n{SECRET}::::\n\n:::: column\n{SECRET}::::\n:::::\n",
+        "",
+    ),
+    "one column": (
+        f"::::: columns\n:::: column\nLeft.\n::::\n\n:::: column\n{SECRET}::::\n:::::\n",
+        "::::: columns\n:::: column\nLeft.\n::::\n\n:::::\n",
+    ),
+    "a tab": (
+        f":::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n{SECRET}\n## Three\n\nThird.\n::::\n",
+        ":::: panel-tabset\n## One\n\nFirst.\n\n## Three\n\nThird.\n::::\n",
+    ),
+    "the last tab": (
+        f":::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n{SECRET}::::\n",
+        ":::: panel-tabset\n## One\n\nFirst.\n\n::::\n",
+    ),
+    "all tabs": (f":::: panel-tabset\n## One\n\n{SECRET}\n## Two\n\n{SECRET}::::\n", ""),
+    "a tab with a callout": (
+        f"::::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n:::: callout-note\n{SECRET}::::\n:::::\n",
+        "::::: panel-tabset\n## One\n\nFirst.\n\n:::::\n",
+    ),
+    "a paragraph after its block": (f":::: callout-note\n{BLOCK}::::\n", ""),
+    "a callout in a margin note": (f"::::: column-margin\n:::: callout-note\n{SECRET}::::\n:::::\n", ""),
+    "what the writer left empty": (f"::: {{#refs}}\n:::\n\n{SECRET}", "::: {#refs}\n:::\n"),
+    "a heading in a div that is no callout": (
+        f":::: column-page\n## Practice\n\n{SECRET}::::\n",
+        ":::: column-page\n## Practice\n\n::::\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_in_a_text(case):
+    before, after = CASES[case]
+    assert knitted(f"Before.\n\n{before}\nAfter.\n") == f"Before.\n\n{after}{'' if not after else chr(10)}After.\n"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_among_elements(case, pandoc):
+    """What pandoc's filter leaves is what pandoc makes of the knitted text."""
+    before, after = CASES[case]
+    write("notes.md", f"Before.\n\n{before}\nAfter.\n")
+    write("after.md", f"Before.\n\n{after}\nAfter.\n")
+    made = json.loads(run("pandoc -F lmm-knit notes.md -t json", pandoc).stdout)["blocks"]
+    assert made == json.loads(run("pandoc after.md -t json", pandoc).stdout)["blocks"]
+
+
+def test_after_a_byte_order_mark():
+    assert strip_divs(f"{BOM}:::: callout-note\n{SECRET}::::\n", KnitRules()) == BOM
+
+
+def test_boxes_without_end_take_no_time():
+    deep = "".join(f"{':' * 3} a\n" for _ in range(2000)) + SECRET + ":::\n" * 2000
+    wide = ":::: columns\n" + f"::: callout-note\n{SECRET}:::\n" * 2000 + "::::\n"
+    tabs = ":::: panel-tabset\n" + f"## T\n\n{SECRET}\n" * 2000 + "::::\n"
+    start = perf_counter()
+    for text in (deep, wide, tabs):
+        strip_divs(text, KnitRules())
+    assert perf_counter() - start < 20

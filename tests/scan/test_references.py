@@ -1,0 +1,58 @@
+"""References to what is left out: words in their place, in texts as among Pandoc's elements."""
+
+import json
+from time import perf_counter
+
+import pytest
+
+from lmm_core.scan.references import lost_in, without_lost
+from tests.commands import run, write
+
+GONE = {"sec-x", "practice"}
+# What is written, and what the notes show.
+CASES = {
+    "See @sec-x.": "See […].",
+    "See [-@sec-x].": "See […].",
+    "See [the practice](#practice).": "See the practice.",
+    "See [the\npractice](#practice) now.": "See the\npractice now.",
+    "See [see @sec-x, p. 3].": "See see […], p. 3.",
+    "See [@sec-x; @knuth].": "See [@knuth].",
+    "See @sec-y, [@sec-y] and [here](#there).": "See @sec-y, [@sec-y] and [here](#there).",
+    "Code `@sec-x` stays.": "Code `@sec-x` stays.",
+    "A mail to a@sec-x.example.": "A mail to a@sec-x.example.",
+    "*See @sec-x*": "*See […]*",
+}
+
+
+@pytest.mark.parametrize("before", CASES)
+def test_in_a_text(before):
+    assert without_lost(before, GONE) == CASES[before]
+    assert bool(list(lost_in(before, GONE))) == (before != CASES[before])
+
+
+@pytest.mark.parametrize("before", CASES)
+def test_among_elements(before, pandoc):
+    left_out = "\n\n::: exercise\n## Task {#sec-x}\n\n## More {#practice}\n:::\n"
+    write("notes.md", f"{before}{left_out}")
+    write("after.md", f"{CASES[before]}\n")
+    html = run("pandoc -F lmm-knit notes.md -t plain --wrap=none", pandoc).stdout.decode()
+    assert html == run("pandoc after.md -t plain --wrap=none", pandoc).stdout.decode()
+
+
+def test_code_stays_as_it_is():
+    text = "```\n@sec-x\n```\n\n@sec-x\n"
+    assert without_lost(text, GONE) == "```\n@sec-x\n```\n\n[…]\n"
+
+
+def test_what_stays_elsewhere_is_not_lost(pandoc):
+    write("notes.md", "See @sec-x.\n\n## One {#sec-x}\n\n::: exercise\n## Two {#sec-x}\n:::\n")
+    done = run("pandoc -F lmm-knit notes.md -t json", pandoc)
+    assert b"reference" not in done.stderr
+    assert "sec-x" in json.dumps(json.loads(done.stdout)["blocks"][0])
+
+
+@pytest.mark.parametrize("text", ["[" * 50_000, "[@" * 50_000, "@" * 50_000, "[a](#" * 20_000, "@a." * 30_000 + "]"])
+def test_hostile_texts_take_no_time(text):
+    start = perf_counter()
+    list(lost_in(text, GONE))
+    assert perf_counter() - start < 5
