@@ -8,6 +8,7 @@ may stand in what was rendered, and the index is brought to its state.
 from __future__ import annotations
 
 import asyncio
+import glob
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,11 +16,11 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from .files.marked import FolderError, own_place
-from .files.walk import SUFFIXES, is_inside
+from .files.walk import RENDERED, is_document, is_inside
 from .logging import LoggerBase, Report, counted, in_file
 from .markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, MetadataBlock, TextBlock, serialize_blocks
 from .markdown.divs import find_parts
-from .markdown.files import MarkdownFile, load_markdown, save_markdown
+from .markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown, save_markdown
 from .markdown.metadata import parse_metadata
 from .markdown.parse import NATIVE_CLOSE, NATIVE_OPEN, parse_markdown_text
 from .markdown.spelling import convert
@@ -89,6 +90,11 @@ class Page:
     included: bool = False
     outside: bool = False  # of the project, links followed: looked at, but neither changed nor indexed
 
+    @property
+    def is_written(self) -> bool:
+        """Whether anything may be written into the file."""
+        return not self.outside and not is_notebook(self.file.path)
+
 
 def pre_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
     """Done before a render. Returns the exit status: 1 stops Quarto."""
@@ -112,14 +118,18 @@ def _reporting(work: Callable[[], bool], logger: LoggerBase) -> int:
 
 
 def _prepare(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
-    pages = _pages(input_files(environment, project_dir), project_dir)
+    pages = _pages(_known(input_files(environment, project_dir), project_dir, logger), project_dir)
     for page in pages:
-        if page.options.on_native == "convert" and native_lines(page.blocks) and not page.outside:
+        if page.options.on_native == "convert" and native_lines(page.blocks) and page.is_written:
             _convert(page)
             logger.info(f"{_shown(page.file.path, project_dir)}: native blocks written as divs")
     refuse_native(pages, project_dir)
-    todo = [page.file.path for page in pages if page.options.annotate and not page.included and not page.outside]
-    if todo:
+    refuse_broken(pages, project_dir)
+    wanted = [page for page in pages if page.options.annotate and not page.included]
+    for page in wanted:
+        if is_notebook(page.file.path):
+            in_file(logger, _shown(page.file.path, project_dir)).warning(NOT_ANNOTATED)
+    if todo := [page.file.path for page in wanted if page.is_written]:
         asyncio.run(_annotate(todo, project_dir, logger))
     return True
 
@@ -153,11 +163,20 @@ def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptio
 
 
 def input_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
-    """The markdown files that Quarto is about to render; all of the project where it
+    """The files that Quarto is about to render; all documents of the project where it
     names none."""
     names = _listed(environment, "INPUT", project_dir)
     paths = [project_dir / name for name in names] if names else find_inputs(project_dir)
-    return [path for path in paths if path.suffix in SUFFIXES and path.is_file()]
+    return [path for path in paths if path.is_file()]
+
+
+def _known(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> list[Path]:
+    """The documents among some files; the others are warned of."""
+    for path in paths:
+        if not is_document(path.name, RENDERED):
+            located = in_file(logger, _shown(path, project_dir))
+            located.warning("is rendered, but neither checked nor indexed: write its text in a .qmd or a notebook")
+    return [path for path in paths if is_document(path.name, RENDERED)]
 
 
 def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
@@ -192,7 +211,8 @@ def _sources_of(page: Path, output: Path, project_dir: Path) -> list[Path]:
     if base is None:
         return []
     inside = project_dir / page.relative_to(base)
-    return [path for suffix in SUFFIXES if (path := inside.with_suffix(suffix)).is_file()]
+    beside = sorted(inside.parent.glob(f"{glob.escape(inside.stem)}.*"))
+    return [path for path in beside if path.stem == inside.stem and is_document(path.name, RENDERED)]
 
 
 def _pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
@@ -278,7 +298,7 @@ def refuse_native(pages: Sequence[Page], project_dir: Path) -> None:
         problems += [
             f"{name}:{line}: a metadata block between `---` lines, whose place Quarto forgets" for line in lines
         ]
-        left = native_lines(convert(page.blocks, "div"))
+        left = lines if is_notebook(page.file.path) else native_lines(convert(page.blocks, "div"))
         by_hand = by_hand or bool(left)
         mended += [name] if len(left) < len(lines) else []
     if mended:
@@ -287,6 +307,32 @@ def refuse_native(pages: Sequence[Page], project_dir: Path) -> None:
         problems.append(BY_HAND)
     if problems:
         raise RenderError("\n".join(problems))
+
+
+def refuse_broken(pages: Sequence[Page], project_dir: Path) -> None:
+    """Raises RenderError where a metadata block cannot be read: what annotates, or leaves out,
+    would be lost. The page would be without it, and nobody would know."""
+    problems = [
+        f"{_shown(page.file.path, project_dir)}:{line}: {message}"
+        for page in pages
+        for line, message in broken_lines(page.blocks)
+    ]
+    if problems:
+        raise RenderError("\n".join([*problems, "mend the YAML, then render again"]))
+
+
+def broken_lines(blocks: Sequence[Block]) -> list[tuple[int, str]]:
+    """Where metadata blocks cannot be read, those inside divs included, and why."""
+    found: list[tuple[int, str]] = []
+    before = 0
+    for block in blocks:
+        if isinstance(block, ErrorBlock):
+            found.append((block.error_line, block.message))
+        elif isinstance(block, TextBlock) and ":::" in block.source:
+            parts = [part for part in find_parts(block.source) if part.error]
+            found += [(before + block.source.count("\n", 0, part.start) + 1, part.error) for part in parts]
+        before += block.source.count("\n")
+    return found
 
 
 # Annotations
@@ -356,7 +402,7 @@ def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_
     if not found:
         sources = {page.file.path.with_suffix("") for page in pages}
         beside = [path for folder in {source.parent for source in sources} for path in sorted(folder.iterdir())]
-        found = [path for path in beside if path.with_suffix("") in sources and path.suffix not in SUFFIXES]
+        found = [path for path in beside if path.with_suffix("") in sources and not is_document(path.name, RENDERED)]
     return [path for path in (*found, output / ASK_FOLDER) if path.exists()]
 
 

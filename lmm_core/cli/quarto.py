@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from ..files.walk import RENDERED
 from ..logging import counted, one_line, say
 from ..markdown.blocks import MarkdownError
 from ..markdown.files import project_root
@@ -37,7 +38,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
     logger = Told()
     project = _project(sources[0] if sources else output, keep)
-    files = find(sources, logger) if sources else _inputs(project, output)
+    files = find(sources, logger, RENDERED) if sources else _inputs(project, output)
     if not files:
         raise click.UsageError(
             f"{output}: no documents outside of it: name the folder of the rendered site, or the documents after it"
