@@ -110,7 +110,7 @@ def test_programs_that_are_rendered_are_said(project):
     write(project / "lesson.py", "# %% [markdown]\n# Text.\n")
     done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="index.qmd\nlesson.py")
     assert done.returncode == 0
-    assert "lesson.py: is rendered, but neither checked nor indexed" in done.stderr
+    assert "lesson.py: warning: is rendered, but neither checked nor indexed" in done.stderr
 
 
 def test_the_one_command_mends_all(project):
