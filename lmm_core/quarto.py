@@ -229,6 +229,11 @@ def included_in(path: Path, folder: Path) -> list[Path]:
         text = load_markdown(path).text
     except (OSError, MarkdownError):
         return []  # told where the file itself is read
+    return named_in(text, path, folder)
+
+
+def named_in(text: str, path: Path, folder: Path) -> list[Path]:
+    """The files that a text includes, which stands in the file `path`."""
     names = [found[1] or found[2] or found[3] for found in _INCLUDE.finditer(text)]
     return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
 

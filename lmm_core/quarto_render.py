@@ -492,4 +492,8 @@ def _look_for_leaks(
     for leak in look_for_leaks(outputs, rendered, project, logger, shown, read_ask(project_dir)).leaks:
         located = in_file(logger, _shown(leak.source, project_dir))
         file = PurePath(_shown(leak.file, project_dir))
+        if leak.is_figure:
+            leak.file.unlink(missing_ok=True)  # Quarto's own, which the next render makes again
+            located.info(f"{file} removed from the site: only a cell that is left out has made it", leak.line)
+            continue
         located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)

@@ -57,7 +57,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
 def _show(found: Findings) -> None:
     for leak in found.leaks:
-        say(one_line(f'{leak.file}: {leak.source}:{leak.line}: "{leak.text}…"'))
+        say(one_line(f'{leak.place}: {leak.source}:{leak.line}: "{leak.text}…"'))
     files, parts = counted(found.files, "file"), counted(found.parts, "part")
     are = "is" if found.passed_over == 1 else "are"
     over = f" ({found.passed_over} more {are} too short to tell, or in the notes as well)" if found.passed_over else ""
