@@ -492,7 +492,7 @@ def _look_for_leaks(
     for leak in look_for_leaks(outputs, rendered, project, logger, shown, read_ask(project_dir)).leaks:
         located = in_file(logger, _shown(leak.source, project_dir))
         file = PurePath(_shown(leak.file, project_dir))
-        if leak.is_figure:
+        if leak.is_figure and any(is_inside(leak.file, output) for output in outputs):
             leak.file.unlink(missing_ok=True)  # Quarto's own, which the next render makes again
             located.info(f"{file} removed from the site: only a cell that is left out has made it", leak.line)
             continue

@@ -142,15 +142,14 @@ def find_needles(secret: int, text: str) -> Iterator[Needle]:
     runs = joined_runs(text)
     apart = [words for run in runs for words in run]
     together = [[word for words in run for word in words] for run in runs]
-    as_it_stands = [words_of(text)]  # with the numbers of a list, as in a copy of the source
-    long = [letters for run in apart for letters in _windows(run)] or [
-        letters for run in (*together, *as_it_stands) for letters in _windows(run)
-    ]
-    if long:
-        yield from (Needle(letters, secret) for letters in dict.fromkeys(long))
-        return
-    for runs_found in (apart, together):
-        longest: list[str] = max(runs_found, key=len, default=[])
+    for found in (apart, together):
+        if long := dict.fromkeys(letters for run in found for letters in _windows(run)):
+            yield from (Needle(letters, secret) for letters in long)
+            return
+    # with the numbers of a list, as in a copy of the source
+    yield from (Needle(letters, secret) for letters in _windows(words_of(text)))
+    for found in (apart, together):
+        longest: list[str] = max(found, key=len, default=[])
         letters = "".join(longest)
         if len(longest) >= LEAST and len(letters) >= SHORT:
             yield Needle(letters, secret, whole=True)
