@@ -496,4 +496,5 @@ def _look_for_leaks(
             leak.file.unlink(missing_ok=True)  # Quarto's own, which the next render makes again
             located.info(f"{file} removed from the site: only a cell that is left out has made it", leak.line)
             continue
-        located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)
+        place = f"{file} ({leak.member})" if leak.member else str(file)
+        located.error(f'is left out of the notes, and stands in {place}: "{leak.text}…"', leak.line)

@@ -166,7 +166,9 @@ def test_what_is_not_looked_into_is_warned_of(name, data):
 # Short parts
 
 AROUND = "# A\n\nThe mean is the balance point of all values.\n\n{}\n\nThe median lies in the middle of them.\n\n## B\n\nEnd.\n"
-NOT_LEAKING = "<h1>1 A</h1><p>The mean is the balance point of all values.</p><p>The median lies in the middle of them.</p>{}"
+NOT_LEAKING = (
+    "<h1>1 A</h1><p>The mean is the balance point of all values.</p><p>The median lies in the middle of them.</p>{}"
+)
 
 
 @pytest.mark.parametrize(
