@@ -250,11 +250,13 @@ def test_figures_that_only_cells_left_out_have_made():
     for name in ("notes", "other"):
         for figure in ("cell-2", "cell-3"):
             write(f"site/part one/{name}_files/figure-html/{figure}.png", "PNG")
+    write("site/part one/other_files/figure-html/notes-cell-3.png", "PNG")  # of cells embedded in another page
     write("site/part one/notes.html", '<img src="notes_files/figure-html/cell-2.png">')
     write("site/index.html", '<img src="part%20one/other_files/figure-html/cell-2.png">')
     found = look_for_leaks(Path("site"), [*Path("part one").glob("*.qmd")], Project(Path())).leaks
     assert [(str(leak.file), leak.line, leak.is_figure) for leak in found] == [
-        ("site/part one/notes_files/figure-html/cell-3.png", 7, True)
+        ("site/part one/notes_files/figure-html/cell-3.png", 7, True),
+        ("site/part one/other_files/figure-html/notes-cell-3.png", 7, True),
     ]
 
 

@@ -33,19 +33,34 @@ def shown_figures(source: str) -> Iterator[str]:
 
 
 def unshown_figures(output: Path, secrets: Iterable[Secret], shown: set[str], project: Project) -> Iterator[Leak]:
-    """The figures of documents in which cells are left out, that nothing in a site names."""
+    """The figures of documents in which cells are left out, that nothing in a site names. A page in
+    which a notebook's cells are embedded has the figures of all of them, too."""
     cells: dict[Path, int] = {}
     for secret in secrets:
         if _CELL.search(secret.text):
             cells.setdefault(secret.source, secret.piece.line)
+    figures = _figures(output) if cells else []
     for source, line in cells.items():
-        path = source.resolve()
-        if not path.is_relative_to(project.root.resolve()):
-            continue
-        page = output / path.relative_to(project.root.resolve())
-        for folder in sorted(page.parent.glob("*_files/figure-*")):
-            if folder.parent.name != f"{page.stem}_files":
+        own = _own_folder(output, source, project)
+        for file in figures:
+            folder = file.relative_to(output).parts[:-2]
+            page = output.joinpath(*folder).parent
+            if file.relative_to(page).as_posix() in shown:
                 continue
-            for file in sorted(folder.rglob("*")):
-                if file.is_file() and file.relative_to(page.parent).as_posix() not in shown:
-                    yield Leak(file, source, line, "a figure that only cells left out have made", is_figure=True)
+            if output.joinpath(*folder) == own or file.name.startswith(f"{source.stem}-"):
+                yield Leak(file, source, line, "a figure that only cells left out have made", is_figure=True)
+
+
+def _own_folder(output: Path, source: Path, project: Project) -> Path | None:
+    """Where the figures of a document are in a site."""
+    path, root = source.resolve(), project.root.resolve()
+    return (
+        (output / path.relative_to(root)).with_suffix("").with_name(f"{path.stem}_files")
+        if path.is_relative_to(root)
+        else None
+    )
+
+
+def _figures(output: Path) -> list[Path]:
+    """The figures in a site that cells have made."""
+    return sorted(file for file in output.rglob("*_files/figure-*/*") if file.is_file())
