@@ -241,6 +241,14 @@ def test_what_is_only_included_in_parts_left_out_is_left_out():
     assert look_for_leaks(Path("site"), sources, Project(Path())).leaks == []
 
 
+def test_code_left_out_is_looked_for_by_itself():
+    """As in the preview of a notebook, where a cell stands without the div around it."""
+    write("a.ipynb", notebook(cell("::: exercise\nCompute the seven medians of the secret."), cell("plt.plot([9, 1])", "code"),
+                              cell(":::")))  # fmt: skip
+    write("site/a-preview.html", "<code>plt.plot([<span>9</span>, <span>1</span>])</code>")
+    assert [leak.file.name for leak in leaks("site", "a.ipynb")] == ["a-preview.html"]
+
+
 CELLS = "# A\n\n```{python}\nplot(1)\n```\n\n::: exercise\n```{python}\nplot(2)\n```\n:::\n"
 
 

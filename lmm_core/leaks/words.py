@@ -18,6 +18,7 @@ WORDS = 6  # of a run that is looked for
 LEAST = 3  # of a part that has no such run
 LONG, SHORT = 16, 8  # letters that a run, and such a part, have to have
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _MARKUP = re.compile(
     r"""(?P<gap>\$\$.*?\$\$ | (?<![\\$])\$(?=[^\s$])(?:[^$\\\n]|\\.|\n(?!\s*\n))*?(?<=\S)\$(?!\d)  # math
@@ -138,10 +139,14 @@ class Index:
 def find_needles(secret: int, text: str) -> Iterator[Needle]:
     """Each word of a part with those after it; where none of its runs is long enough, those of the
     runs that stand together (a list of short items), else the longest as it is. A part that is too
-    short has none."""
+    short has none. Code counts by itself."""
     runs = joined_runs(text)
     apart = [words for run in runs for words in run]
     together = [[word for words in run for word in words] for run in runs]
+    for code in _codes(text):
+        yield from (Needle(letters, secret) for letters in _windows(code))
+        if len(code) >= LEAST and len("".join(code)) >= SHORT:
+            yield Needle("".join(code), secret, whole=True)
     for found in (apart, together):
         if long := dict.fromkeys(letters for run in found for letters in _windows(run)):
             yield from (Needle(letters, secret) for letters in long)
@@ -154,6 +159,20 @@ def find_needles(secret: int, text: str) -> Iterator[Needle]:
         if len(longest) >= LEAST and len(letters) >= SHORT:
             yield Needle(letters, secret, whole=True)
             return
+
+
+def _codes(text: str) -> Iterator[list[str]]:
+    """The words of each code in fences: a cell may be shown without the prose around it."""
+    fence, lines = "", list[str]()
+    for line in text.split("\n") if "```" in text or "~~~" in text else ():
+        marks = _FENCE.match(line)
+        if marks and not fence:
+            fence, lines = marks[1], []
+        elif marks and marks[1].startswith(fence) and not line[marks.end() :].strip():
+            yield words_of("\n".join(lines))
+            fence = ""
+        elif fence:
+            lines.append(line)
 
 
 def _windows(run: list[str]) -> Iterable[str]:
