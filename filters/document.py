@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from lmm_core.files.outputs import MARKDOWN, OutputError, check_output, remember_output, write_output
 from lmm_core.files.outputs import is_ours as is_our_output
 from lmm_core.files.recovery import RecoveryError, put_aside
-from lmm_core.files.walk import SUFFIXES, TEXT_SUFFIXES
+from lmm_core.files.walk import TEXT_SUFFIXES, is_document
 from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase, say
 from lmm_core.markdown.blocks import (
     Block,
@@ -398,7 +398,7 @@ def _load_source(document: Document) -> Source | None:
         paths = [Path(os.environ.get("QUARTO_DOCUMENT_PATH", "."), os.environ["QUARTO_DOCUMENT_FILE"])]
     if paths is None or not all(path.is_file() for path in paths):
         return None
-    if document.in_quarto and not paths[0].name.endswith(SUFFIXES):
+    if document.in_quarto and not is_document(paths[0].name):
         return None  # a notebook
     return Source.load(paths)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .files.marked import FolderError, own_place
 from .logging import ConsoleLogger, LoggerBase, in_file
 from .markdown.blocks import Block, HeaderBlock, MarkdownError, Problem
-from .markdown.files import MarkdownFile, load_markdown, project_root
+from .markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown, project_root
 from .markdown.parse import parse_markdown_text
 from .markdown_files import RagWork, docid_of, project_of, save_as
 from .model_pool import Models
@@ -345,6 +345,9 @@ class Upload:
 
         work = RagWork(self.models)
         logger = in_file(self.logger, file.path)
+        if is_notebook(file.path):
+            logger.warning(NOT_ANNOTATED)
+            return file
         try:
             blocks = await work.finish(parse_markdown_text(file.text), file, logger)
             save_as(file, serialize_blocks(blocks), True)

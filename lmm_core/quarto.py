@@ -12,21 +12,22 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from . import __version__
 from .files.create import copy_files, create_file
 from .files.marked import FolderError, check_inside
-from .files.walk import is_inside
+from .files.walk import RENDERED, is_document, is_inside
 from .logging import LoggerBase
-from .markdown.blocks import HeaderBlock, HeadingBlock, MarkdownError
-from .markdown.files import find_markdown, load_markdown
+from .markdown.blocks import Block, HeaderBlock, HeadingBlock, MarkdownError
+from .markdown.files import find_markdown, is_notebook, load_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
 from .project import Project
 from .quarto_settings import PROJECT_FILES, QuartoError, project_file, read_project, read_yaml
 from .retrieve.outline import plain_title
+from .scan.header import find_errors
 from .scan.knit import project_rules, words_of
 
 EXTENSION = "lmm"
@@ -71,6 +72,8 @@ BY_HAND = (  # what no command mends
     "blocks that are not valid YAML, or stand inside a div, have to be mended by hand; below a rule (`---`) "
     "leave a line empty, or write it as `***`"
 )
+# What Quarto renders only where it is named (its source: projectHiddenIgnoreGlob).
+_IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
 _GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
 _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _FIRST_PAGES = ("index.qmd", "index.md", "index.Rmd")
@@ -106,7 +109,7 @@ def with_quarto_rules(project: Project) -> Project:
 
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """The markdown files that Quarto renders: a book's chapters, else those that
+    """The documents that Quarto renders, notebooks included: a book's chapters, else those that
     `project: render:` names, else all but README files, those whose names begin with `_`,
     and the output. What leads out of the project is left out, a warning of the logger's. Raises
     QuartoError."""
@@ -119,10 +122,8 @@ def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
     output = folder / str(_section(settings, "project").get("output-dir") or "_site")
     found = [
         path
-        for path in find_markdown([folder], logger)
-        if not path.is_relative_to(output)
-        and path.stem not in ("README", "AGENTS", "CLAUDE")
-        and not path.name.startswith("_")
+        for path in find_markdown([folder], logger, RENDERED)
+        if not path.is_relative_to(output) and not _IGNORED_NAMES.fullmatch(path.name)
     ]
     render = _section(settings, "project").get("render")
     patterns = render if isinstance(render, list) else [render]
@@ -179,9 +180,14 @@ def included_in(path: Path, folder: Path) -> list[Path]:
     """The files that a file includes; a name that begins with `/` is one in the project's
     folder."""
     try:
-        text = path.read_text("utf-8", "replace")
-    except OSError:
+        text = load_markdown(path).text
+    except (OSError, MarkdownError):
         return []  # told where the file itself is read
+    return named_in(text, path, folder)
+
+
+def named_in(text: str, path: Path, folder: Path) -> list[Path]:
+    """The files that a text includes, which stands in the file `path`."""
     names = [found[1] or found[2] or found[3] for found in _INCLUDE.finditer(text)]
     return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
 
@@ -193,7 +199,7 @@ def _chapters(book: Mapping[str, Any]) -> Iterator[str]:
         item = waiting.pop(0)
         if isinstance(item, dict):
             waiting = [item.get("part"), item.get("file"), item.get("href"), *_items(item.get("chapters")), *waiting]
-        elif isinstance(item, str) and item.endswith((".md", ".qmd", ".Rmd", ".markdown")):
+        elif isinstance(item, str) and is_document(PurePosixPath(item).name, RENDERED):
             yield item
 
 
@@ -392,7 +398,13 @@ def _native_lines(path: Path) -> tuple[list[int], int, str]:
         blocks = parse_markdown_text(load_markdown(path).text)
     except (OSError, MarkdownError) as error:
         return [], 0, str(error)
-    return native_lines(blocks), len(native_lines(convert(blocks, "div"))), ""
+    lines = native_lines(blocks)
+    left = lines if is_notebook(path) else native_lines(convert(blocks, "div"))
+    return lines, len(left), _first_broken(path, blocks)
+
+
+def _first_broken(path: Path, blocks: Sequence[Block]) -> str:
+    return next((f"{os.path.relpath(path)}:{problem.line}: {problem.message}" for problem in find_errors(blocks)), "")
 
 
 def _check_ignored(folder: Path) -> Finding:

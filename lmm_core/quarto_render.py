@@ -8,6 +8,7 @@ may stand in what was rendered, and the index is brought to its state.
 from __future__ import annotations
 
 import asyncio
+import glob
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,11 +16,11 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from .files.marked import FolderError, own_place
-from .files.walk import SUFFIXES, is_inside
+from .files.walk import RENDERED, is_document, is_inside
 from .logging import LoggerBase, Report, counted, in_file
 from .markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, MetadataBlock, TextBlock, serialize_blocks
 from .markdown.divs import find_parts
-from .markdown.files import MarkdownFile, load_markdown, save_markdown
+from .markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown, save_markdown
 from .markdown.metadata import parse_metadata
 from .markdown.parse import NATIVE_CLOSE, NATIVE_OPEN, parse_markdown_text
 from .markdown.spelling import convert
@@ -91,6 +92,11 @@ class Page:
     included: bool = False
     outside: bool = False  # of the project, links followed: looked at, but neither changed nor indexed
 
+    @property
+    def is_written(self) -> bool:
+        """Whether anything may be written into the file."""
+        return not self.outside and not is_notebook(self.file.path)
+
 
 def pre_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
     """Done before a render. Returns the exit status: 1 stops Quarto."""
@@ -114,16 +120,19 @@ def _reporting(work: Callable[[], bool], logger: LoggerBase) -> int:
 
 
 def _prepare(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
-    pages = _pages(input_files(environment, project_dir), project_dir)
+    pages = _pages(_known(input_files(environment, project_dir), project_dir, logger), project_dir)
     _refuse_unfiltered(pages, project_dir)
     for page in pages:
-        if page.options.on_native == "convert" and native_lines(page.blocks) and not page.outside:
+        if page.options.on_native == "convert" and native_lines(page.blocks) and page.is_written:
             _convert(page)
             logger.info(f"{_shown(page.file.path, project_dir)}: native blocks written as divs")
     if problems := [*find_problems(pages, project_dir), *find_native(pages, project_dir)]:
         raise RenderError("\n".join(problems))
-    todo = [page.file.path for page in pages if page.options.annotate and not page.included and not page.outside]
-    if todo:
+    wanted = [page for page in pages if page.options.annotate and not page.included]
+    for page in wanted:
+        if is_notebook(page.file.path):
+            in_file(logger, _shown(page.file.path, project_dir)).warning(NOT_ANNOTATED)
+    if todo := [page.file.path for page in wanted if page.is_written]:
         asyncio.run(_annotate(todo, project_dir, logger))
     return True
 
@@ -179,11 +188,20 @@ def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptio
 
 
 def input_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
-    """The markdown files that Quarto is about to render; all of the project where it
+    """The files that Quarto is about to render; all documents of the project where it
     names none."""
     names = _listed(environment, "INPUT", project_dir)
     paths = [project_dir / name for name in names] if names else find_inputs(project_dir)
-    return [path for path in paths if path.suffix in SUFFIXES and path.is_file()]
+    return [path for path in paths if path.is_file()]
+
+
+def _known(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> list[Path]:
+    """The documents among some files; the others are warned of."""
+    for path in paths:
+        if not is_document(path.name, RENDERED):
+            located = in_file(logger, _shown(path, project_dir))
+            located.warning("is rendered, but neither checked nor indexed: write its text in a .qmd or a notebook")
+    return [path for path in paths if is_document(path.name, RENDERED)]
 
 
 def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
@@ -218,7 +236,8 @@ def _sources_of(page: Path, output: Path, project_dir: Path) -> list[Path]:
     if base is None:
         return []
     inside = project_dir / page.relative_to(base)
-    return [path for suffix in SUFFIXES if (path := inside.with_suffix(suffix)).is_file()]
+    beside = sorted(inside.parent.glob(f"{glob.escape(inside.stem)}.*"))
+    return [path for path in beside if path.stem == inside.stem and is_document(path.name, RENDERED)]
 
 
 def _pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
@@ -303,7 +322,7 @@ def find_native(pages: Sequence[Page], project_dir: Path) -> list[str]:
         problems += [
             f"{name}:{line}: a metadata block between `---` lines, whose place Quarto forgets" for line in lines
         ]
-        left = native_lines(convert(page.blocks, "div"))
+        left = lines if is_notebook(page.file.path) else native_lines(convert(page.blocks, "div"))
         by_hand = by_hand or bool(left)
         mended += [name] if len(left) < len(lines) else []
     if mended:
@@ -389,7 +408,7 @@ def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_
     if not found:
         sources = {page.file.path.with_suffix("") for page in pages}
         beside = [path for folder in {source.parent for source in sources} for path in sorted(folder.iterdir())]
-        found = [path for path in beside if path.with_suffix("") in sources and path.suffix not in SUFFIXES]
+        found = [path for path in beside if path.with_suffix("") in sources and not is_document(path.name, RENDERED)]
     return [path for path in (*found, output / ASK_FOLDER) if path.exists()]
 
 
@@ -482,11 +501,18 @@ def _look_for_leaks(
     rendered = [page.file.path for page in pages]
     shown = with_included(find_inputs(project_dir), project_dir)
     leaks = look_for_leaks(outputs, rendered, project, logger, shown, read_ask(project_dir)).leaks
+    standing: list[Path] = []
     for leak in leaks:
         located = in_file(logger, _shown(leak.source, project_dir))
         file = PurePath(_shown(leak.file, project_dir))
-        located.error(f'is left out of the notes, and stands in {file}: "{leak.text}…"', leak.line)
-    if leaks:
+        if leak.is_figure and any(is_inside(leak.file, output) for output in outputs):
+            leak.file.unlink(missing_ok=True)  # Quarto's own, which the next render makes again
+            located.info(f"{file} removed from the site: only a cell that is left out has made it", leak.line)
+            continue
+        place = f"{file} ({leak.member})" if leak.member else str(file)
+        located.error(f'is left out of the notes, and stands in {place}: "{leak.text}…"', leak.line)
+        standing.append(leak.file)
+    if standing:
         output = next((one for one in outputs if one.is_dir()), project_dir)
-        for line in conclusion([leak.file for leak in leaks], output, project_dir).split("\n"):
+        for line in conclusion(standing, output, project_dir).split("\n"):
             logger.error(line)

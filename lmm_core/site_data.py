@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from .files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
+from .files.walk import NOTEBOOK
 from .index import blocklist_encode
 from .logging import LoggerBase, in_file
 from .markdown.blocks import Block, HeaderBlock, HeadingBlock, TextBlock
@@ -45,7 +46,7 @@ from .store.vector_store import ScoredPoint
 
 BOX = "ask-box"  # the kind of the folder
 PART = 300_000  # bytes of a part, at most; a section that is longer has one of its own
-RUN = (".qmd", ".Rmd")  # documents whose code is run
+RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents whose code is run
 FORMAT = 1  # of the data: ask.js reads no other
 _MADE = re.compile(r'"made":"[^"]*"')
 _TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", re.I)
@@ -180,7 +181,7 @@ def _read(
             continue
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
         metadata = page_settings(page.source, header, settings)
-        shown = Shown(frozenset(active_profiles()), metadata, page.source.suffix in RUN)
+        shown = Shown(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
         kept = [_shown(block, shown) for block in public_blocks(blocks, page_rules(page.source, header, own.rules))]
         chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
         points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]

@@ -38,9 +38,9 @@ def text(path):
 
 
 def write(path, content):
-    """Write a text, line ends as they are."""
+    """Write a text, line ends as they are, or bytes."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_bytes(content.encode("utf-8"))
+    Path(path).write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
     return Path(path)
 
 

@@ -1,9 +1,16 @@
 """What is left out of the notes is found wherever it stands in the output, and nothing else is."""
 
+import bz2
+import codecs
+import gzip
+import io
 import json
+import lzma
 import shutil
+import tarfile
 import time
 import zipfile
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -16,6 +23,7 @@ from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.project import Project
 from lmm_core.scan.knit import KnitRules, knit
 from tests.commands import run, text, write
+from tests.notebooks import cell, notebook
 from tests.strategies import markdown
 
 SECRET = "Twelve students forgot their umbrellas on the train to Basel; what is the median of their regret?"
@@ -43,6 +51,7 @@ The median has as many values below it as above it.
 {SECRET}
 :::
 """
+HIDDEN = b"<p>Twelve students forgot their umbrellas on the train</p>"
 LEAKING = {
     "page.html": "<p>Twelve students <em>forgot</em> their umbrellas on the train to Ba&shy;sel; what</p>",
     "attribute.html": '<meta name="description" content="Twelve students forgot their umbrellas on the train">',
@@ -57,6 +66,48 @@ LEAKING = {
     "notes.tex": "\\emph{Twelve} students \\textbf{forgot} their umbrellas on the train",
     "notes.ipynb": json.dumps({"cells": [{"source": ["Twelve students forgot\n", "their umbrellas on the train"]}]}),
     "shout.txt": "TWELVE STUDENTS FORGOT THEIR UMBRELLAS ON THE TRAIN",
+    "keys.json": json.dumps({"Twelve students forgot their umbrellas on the train": 1}),
+    "app.js.map": json.dumps({"sourcesContent": ["<p>Twelve students forgot\ntheir umbrellas on the train"]}),
+    "style.css": 'p::after {content: "Twelve students forgot their\\20 umbrellas on the train"}',
+    "mail.html": '<a href="mailto:a@b.c?body=Twelve%20students%20forgot%20their%20umbrellas%20on%20the%20train">',
+    "self.html": f'<iframe src="data:text/html;base64,{b64encode(HIDDEN).decode()}"></iframe>',
+    "wide.html": codecs.BOM_UTF16_LE + HIDDEN.decode().encode("utf-16-le"),
+    "wide-be.html": HIDDEN.decode().encode("utf-16-be"),
+    "nul.html": HIDDEN.replace(b"Twelve", b"Twe\0lve"),
+    "data.bin": b"\0\1\2" + HIDDEN,
+    "search.json.gz": gzip.compress(HIDDEN),
+    "notes.bz2": bz2.compress(HIDDEN),
+    "notes.xz": lzma.compress(HIDDEN),
+}
+
+
+def zipped(**members):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name.replace("_", "."), data)
+    return packed.getvalue()
+
+
+def tarred(mode="w", **members):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode=mode) as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name.replace("_", "."))
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+# Archives, each with the member that a leak is told of
+PACKED = {
+    "a.zip": (zipped(notes_qmd=HIDDEN), "notes.qmd"),
+    "a.tar": (tarred(notes_qmd=HIDDEN), "notes.qmd"),
+    "a.tgz": (tarred("w:gz", notes_qmd=HIDDEN), "notes.qmd"),
+    "a.tar.xz": (tarred("w:xz", notes_qmd=HIDDEN), "notes.qmd"),
+    "b.zip": (zipped(a_tgz=tarred("w:gz", notes_qmd=HIDDEN)), "a.tgz/notes.qmd"),
+    "c.zip": (zipped(notes_docx=zipped(document_xml=HIDDEN)), "notes.docx/document.xml"),
+    "whatever": (zipped(notes_qmd=HIDDEN), "notes.qmd"),
 }
 
 
@@ -75,6 +126,155 @@ def test_a_leak_is_found_in_every_kind_of_file(name):
     write(f"site/{name}", LEAKING[name])
     found = leaks("site")
     assert [(str(leak.file), str(leak.source), leak.line) for leak in found] == [(f"site/{name}", "notes.md", 21)]
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_leak_is_found_in_archives(name):
+    write("notes.md", NOTES)
+    data, member = PACKED[name]
+    write(f"site/{name}", data)
+    assert [(leak.file.name, leak.member) for leak in leaks("site")] == [(name, member)]
+
+
+def test_the_command_names_the_file_in_the_archive():
+    write("notes.md", NOTES)
+    write("site/sources.zip", zipped(notes_md=NOTES.encode()))
+    done = run("lmm leak-check site notes.md")
+    assert done.stdout.decode().startswith("site/sources.zip (notes.md): notes.md:")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("bomb.gz", gzip.compress(bytes(300_000_000), 1)),
+        ("bomb.zip", zipped(a=bytes(200_000_000), b=bytes(200_000_000))),
+        ("cut.tgz", tarred("w:gz", notes_qmd=HIDDEN * 99)[:60]),
+        ("odd.7z", b"7z\xbc\xaf\x27\x1c" + HIDDEN),
+        ("nul.html", b"<p>a\0b</p>"),
+    ],
+    ids=["gzip bomb", "zip bomb", "cut", "7z", "NUL"],
+)
+def test_what_is_not_looked_into_is_warned_of(name, data):
+    write("notes.md", NOTES)
+    write(f"site/{name}", data)
+    logger = ListLogger()
+    assert leaks("site", logger=logger) == []
+    [report] = logger.reports
+    assert (report.level, name in report.message) == ("warning", True)
+
+
+# Short parts
+
+AROUND = "# A\n\nThe mean is the balance point of all values.\n\n{}\n\nThe median lies in the middle of them.\n\n## B\n\nEnd.\n"
+NOT_LEAKING = (
+    "<h1>1 A</h1><p>The mean is the balance point of all values.</p><p>The median lies in the middle of them.</p>{}"
+)
+
+
+@pytest.mark.parametrize(
+    "part", ["Answer: 42.", "Yes.", "42", "- yes\n- no\n- maybe", "1. b\n2. a\n3. c", "## Hint\n\nTwo."]
+)
+def test_short_parts_are_looked_for_with_what_stands_beside_them(part, pandoc):
+    write("notes.md", AROUND.format(f"::: exercise\n{part}\n:::"))
+    for folder, option in (("good", "-F lmm-knit"), ("bad", "")):
+        Path(folder).mkdir()
+        for ending in ("html", "docx"):
+            assert (
+                run(f"pandoc notes.md {option} -o {folder}/a.{ending} -M pagetitle=x -N --toc", pandoc).returncode == 0
+            )
+    assert leaks("good") == []
+    assert {leak.file.suffix for leak in leaks("bad")} == {".html", ".docx"}
+
+
+@pytest.mark.parametrize(
+    "element", ["<p>Answer: <b>42</b>.</p>", "<li>Answer: 42</li>", "<ul><li>x</li><li><p>Answer: 42.</p></li></ul>",
+                "<table><tr><td>Answer: 42</td></tr></table>",
+                '<h2 class="x"><span class="header-section-number">1.2</span> Answer: 42</h2>'],
+)  # fmt: skip
+def test_a_short_part_is_looked_for_as_an_element(element):
+    write("notes.md", AROUND.format("::: exercise\nAnswer: 42.\n:::"))
+    write("site/other.html", f"<main><p>Something else.</p>{element}<p>And more.</p></main>")
+    assert [leak.line for leak in leaks("site")] == [5]
+
+
+@pytest.mark.parametrize(
+    ("part", "element"),
+    [
+        ("Answer: 42.", "<p>The answer: 42 of them came.</p>"),
+        ("B", "<h2>B</h2>"),
+        ("Yes", "<table><tr><td>Yes</td></tr></table><div class='cell-output'></div>"),
+        ("## References", '<h2 class="anchored quarto-appendix-heading">References</h2>'),
+        ("2", "<h2>2 B</h2><ol><li>2</li></ol>"),
+        ("End.", "<p>End.</p>"),
+    ],
+    ids=["in a sentence", "the notes' heading", "put out by code", "Quarto's heading", "a number", "the notes' words"],
+)
+def test_short_words_by_themselves_are_no_leak(part, element):
+    write("notes.md", AROUND.format(f"::: exercise\n{part}\n:::"))
+    write("site/a.html", NOT_LEAKING.format(element))
+    assert leaks("site") == []
+
+
+def test_a_heading_is_looked_for_by_its_name():
+    section = "::: {.lmm}\n``` yaml\ntype: exercise\n```\n:::\n\n## The umbrella problem\n\nText.\n"
+    write("notes.md", f"# A\n\nKept.\n\n{section}")
+    write("site/a.html", '<a href="a.html#the-umbrella-problem">1</a>')
+    write("site/search.json", '[{"objectID": "a.html", "href": "a.html#the-umbrella-problem"}]')
+    assert {(leak.file.name, leak.text, leak.line) for leak in leaks("site")} == {
+        ("a.html", "The umbrella problem", 11), ("search.json", "The umbrella problem", 11)
+    }  # fmt: skip
+    write("notes.md", f"# A\n\nSee [there](#the-umbrella-problem).\n\n{section}")
+    assert leaks("site") == []  # the notes name it themselves
+
+
+# What is included, and what cells make
+
+
+def test_what_is_only_included_in_parts_left_out_is_left_out():
+    write("_exercise.md", f"{SECRET}\n")
+    write("notes.md", "# A\n\n::: exercise\n{{< include _exercise.md >}}\n:::\n")
+    write("site/a.html", f"<p>{SECRET}</p>")
+    sources = [Path("notes.md"), Path("_exercise.md")]
+    [leak] = look_for_leaks(Path("site"), sources, Project(Path())).leaks
+    assert (leak.source, leak.line) == (Path("_exercise.md"), 1)
+    write("notes.md", text("notes.md") + "\n{{< include _exercise.md >}}\n")
+    assert look_for_leaks(Path("site"), sources, Project(Path())).leaks == []
+
+
+def test_code_left_out_is_looked_for_by_itself():
+    """As in the preview of a notebook, where a cell stands without the div around it."""
+    write("a.ipynb", notebook(cell("::: exercise\nCompute the seven medians of the secret."), cell("plt.plot([9, 1])", "code"),
+                              cell(":::")))  # fmt: skip
+    write("site/a-preview.html", "<code>plt.plot([<span>9</span>, <span>1</span>])</code>")
+    assert [leak.file.name for leak in leaks("site", "a.ipynb")] == ["a-preview.html"]
+
+
+CELLS = "# A\n\n```{python}\nplot(1)\n```\n\n::: exercise\n```{python}\nplot(2)\n```\n:::\n"
+
+
+def test_figures_that_only_cells_left_out_have_made():
+    write("part one/notes.qmd", CELLS)
+    write("part one/other.qmd", "# B\n\n```{python}\nplot(1)\n```\n")
+    for name in ("notes", "other"):
+        for figure in ("cell-2", "cell-3"):
+            write(f"site/part one/{name}_files/figure-html/{figure}.png", "PNG")
+    write("site/part one/other_files/figure-html/notes-cell-3.png", "PNG")  # of cells embedded in another page
+    write("site/part one/notes.html", '<img src="notes_files/figure-html/cell-2.png">')
+    write("site/index.html", '<img src="part%20one/other_files/figure-html/cell-2.png">')
+    found = look_for_leaks(Path("site"), [*Path("part one").glob("*.qmd")], Project(Path())).leaks
+    assert [(str(leak.file), leak.line, leak.is_figure) for leak in found] == [
+        ("site/part one/notes_files/figure-html/cell-3.png", 7, True),
+        ("site/part one/other_files/figure-html/notes-cell-3.png", 7, True),
+    ]
+
+
+def test_a_notebook_is_looked_for():
+    write("a.ipynb", notebook(cell("# A\n\n::: exercise"), cell(SECRET), cell(":::\n\nKept.")))
+    write("_quarto.yml", "project: {type: website}\n")
+    write("_site/a.html", f"<p>{SECRET}</p>")
+    done = run("lmm leak-check _site")
+    assert done.returncode == 1
+    assert "a.ipynb:" in done.stdout.decode()
 
 
 def test_metadata_is_looked_for():
@@ -150,8 +350,8 @@ def test_a_short_part_is_looked_for_as_it_is():
 
 
 def test_parts_too_short_to_tell_are_counted():
-    write("notes.md", "# A\n\n::: exercise\nYes.\n:::\n")
-    write("site/a.html", "Yes.")
+    write("notes.md", "# A\n\n::: exercise\nc.\n:::\n")
+    write("site/a.html", "<p>c.</p>")
     found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
     assert (found.leaks, found.parts, found.passed_over, found.files) == ([], 0, 1, 1)
 

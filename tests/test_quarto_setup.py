@@ -260,6 +260,32 @@ def test_inputs_that_are_named():
     assert sorted(str(path) for path in q.find_inputs(Path())) == ["a.qmd", "part/c.md"]
 
 
+def test_inputs_are_what_quarto_renders():
+    """As seen in Quarto 1.11: endings in whatever case, but not `.mdown`; what it has made itself is
+    none."""
+    write("_quarto.yml", "project: {type: website}\n")
+    rendered = ["A.MD", "b.QMD", "c.Qmd", "d.rmd", "e.RMD", "f.rmarkdown", "g.markdown", "h.ipynb", "README.markdown"]
+    made = ["b.html.md", "c.ipynb", "d.rmarkdown"]
+    for name in [*rendered, *made, "README.qmd", "CLAUDE.local.md", "x.llms.md", "y.mdown", "_z.qmd"]:
+        write(name, '{"cells": []}' if name.endswith("ipynb") else "# A\n")
+    assert sorted(path.name for path in q.find_inputs(Path())) == sorted(rendered)
+
+
+@pytest.mark.parametrize("name", ["a.rmd", "A.QMD", "nb.ipynb", "b.rmarkdown"])
+def test_chapters_are_what_quarto_renders(name):
+    write("_quarto.yml", f"book: {{chapters: [{name}]}}\n")
+    write(name, '{"cells": []}')
+    assert [path.name for path in q.find_inputs(Path())] == [name]
+
+
+def test_broken_yaml_is_shown():
+    assert run("lmm quarto init .").returncode == 0
+    write("a.qmd", "# A\n\n::: lmm\n``` yaml\ntype: [exercise\n```\n:::\n\nText.\n")
+    done = run("lmm quarto check")
+    assert done.returncode == 1
+    assert "a.qmd:6: " in done.stdout.decode()
+
+
 @pytest.mark.parametrize(
     ("render", "found"),
     [

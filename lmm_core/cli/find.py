@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..files.outputs import HTML, MARKDOWN, write_output
+from ..files.walk import INDEXED
 from ..logging import LoggerBase, counted, one_line, put, say
 from ..markdown.blocks import Block, HeaderBlock, MarkdownError, TextBlock, serialize_blocks
 from ..markdown.files import MarkdownFile
@@ -57,7 +58,7 @@ def index(
     from ..store.refresh import Counts
 
     began, logger = time.monotonic(), Told(quiet)
-    files = find(paths, logger)
+    files = find(paths, logger, INDEXED)
     skipped = [{"path": report.path, "reason": report.message} for report in logger.reports]
     project = project_at(files[0] if files else paths[0] / "-")
     models = Models(warn=warn)
@@ -230,7 +231,7 @@ def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
     from .chunk_page import chunk_page
 
     logger = Told()
-    files = find(paths, logger)
+    files = find(paths, logger, INDEXED)
     if html is not None:
         check_written(html, files, HTML)
     found = encode_files(files, project_at, logger)

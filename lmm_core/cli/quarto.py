@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from ..files.walk import RENDERED
 from ..logging import counted, one_line, say
 from ..markdown.blocks import MarkdownError
 from ..markdown.files import project_root
@@ -38,7 +39,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
     logger = Told()
     project = _project(sources[0] if sources else output, keep)
-    files = find(sources, logger) if sources else _inputs(project, output)
+    files = find(sources, logger, RENDERED) if sources else _inputs(project, output)
     if not files:
         raise click.UsageError(
             f"{output}: no documents outside of it: name the folder of the rendered site, or the documents after it"
@@ -58,7 +59,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
 def _show(found: Findings) -> None:
     for leak in found.leaks:
-        say(one_line(f'{leak.file}: {leak.source}:{leak.line}: "{leak.text}…"'))
+        say(one_line(f'{leak.place}: {leak.source}:{leak.line}: "{leak.text}…"'))
     files, parts = counted(found.files, "file"), counted(found.parts, "part")
     are = "is" if found.passed_over == 1 else "are"
     over = f" ({found.passed_over} more {are} too short to tell, or in the notes as well)" if found.passed_over else ""

@@ -6,7 +6,7 @@ import asyncio
 import difflib
 import sys
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..files.outputs import OutputError, check_output, check_replaced
+from ..files.walk import SUFFIXES
 from ..files.writing import STANDARD_OUTPUT, is_stream
 from ..logging import ListLogger, LoggerBase, Report, as_json, one_line, put, say, visible
 from ..markdown.blocks import MarkdownError, serialize_blocks
@@ -112,11 +113,11 @@ class Bar:
             self.bar.update(self.done)
 
 
-def find(paths: tuple[Path, ...], logger: LoggerBase | None) -> list[Path]:
+def find(paths: tuple[Path, ...], logger: LoggerBase | None, endings: Sequence[str] = SUFFIXES) -> list[Path]:
     """The documents that are named, or in folders that are named; what is left out of a folder is
-    a warning. (None: it has been told.)"""
+    a warning. (None: it has been told.) endings: of documents."""
     try:
-        return find_markdown(list(paths), logger)
+        return find_markdown(list(paths), logger, endings)
     except (FileNotFoundError, MarkdownError) as error:
         raise click.UsageError(str(error)) from None
 

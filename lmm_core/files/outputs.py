@@ -15,7 +15,7 @@ from .walk import SUFFIXES, TEXT_SUFFIXES, is_inside
 from .writing import is_stream, write_file
 
 # Endings by what is in a file; the first one is the one to advise.
-MARKDOWN = (*SUFFIXES[:-1], *sorted(TEXT_SUFFIXES - {suffix.lower() for suffix in SUFFIXES}))
+MARKDOWN = (*SUFFIXES, *sorted(TEXT_SUFFIXES - set(SUFFIXES)))
 HTML = (".html", ".htm")
 TABLE = (".csv",)
 PACKAGE = (".apkg",)

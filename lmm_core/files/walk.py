@@ -3,19 +3,35 @@ link in a folder, which may be somebody else's, leads out of it unseen."""
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from .gitignore import Ignored
 from .writing import is_leftover, remove_leftover
 
-SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".Rmd", ".rmd")  # of documents
+# The endings of documents, in whatever case (`Notes.MD`, `notes.Rmd`)
+SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".rmd", ".rmarkdown")
+NOTEBOOK = ".ipynb"  # whose text is read, and never written to
+# What Quarto renders; it takes them in whatever case, too.
+RENDERED = (*(suffix for suffix in SUFFIXES if suffix != ".mdown"), NOTEBOOK)
+INDEXED = (*SUFFIXES, NOTEBOOK)  # what may be in the index
+# Programs that Quarto renders where their remarks hold markdown.
+SCRIPTS = (".py", ".r", ".jl", ".q")
 # A file that is named may have one of these, too.
-TEXT_SUFFIXES = frozenset(suffix.lower() for suffix in SUFFIXES) | {".txt", ".text", ".mkd", ".mkdn", ".mdwn"}
+TEXT_SUFFIXES = frozenset(SUFFIXES) | {".txt", ".text", ".mkd", ".mkdn", ".mdwn"}
 UNMERGED = ".lmm-unmerged.md"  # how files end that hold what could not be merged into a document
+# What Quarto leaves beside `notes.qmd`: `notes.html.md` (keep-md), and of R `notes.rmarkdown`.
+_MADE = re.compile(
+    r"(.+?)(?:\.rmarkdown|\.(?:html|docx|odt|pdf|latex|beamer|typst|epub|revealjs|pptx|gfm|commonmark|markdown|ipynb)"
+    r"\.md)",
+    re.I,
+)
 _TOOLS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
@@ -85,31 +101,49 @@ def is_inside(path: str | Path, folder: str | Path) -> bool:
 # The documents of a folder
 
 
-def find_documents(folder: Path) -> tuple[list[Path], list[Skipped]]:
+def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[list[Path], list[Skipped]]:
     """The documents in a folder, those of each folder before those in its folders, and what is
     left out: links that lead out of the folder, or to what is no document. A document that a
     link in the folder leads to is found once. Folders whose names begin with `.` or `_` are not
-    entered, nor those that tools make, nor links to folders."""
+    entered, nor those that tools make, nor links to folders; files that Quarto has made of a
+    document are none. endings: of documents, in lower case."""
+    is_wanted = partial(is_document, endings=endings)
     found: list[Path] = []
     links: list[Link] = []
     left_out: list[Skipped] = []
-    for one in walk(folder, Choice(is_document, is_entered)):
+    for one in walk(folder, Choice(is_wanted, is_entered)):
         if isinstance(one, Entry):
             found.append(one.path)
         elif isinstance(one, Skipped):
             left_out.append(one)
-        elif reason := _why_not(one):
+        elif reason := _why_not(one, is_wanted):
             left_out.append(Skipped(one.name, reason))
         elif not one.target.is_dir():
             links.append(one)
     found += _only_linked(links, found)
-    return sorted(found, key=_files_first), left_out
+    return sorted((path for path in found if not is_made_by_quarto(path)), key=_files_first), left_out
 
 
-def is_document(name: str) -> bool:
+def is_document(name: str, endings: Sequence[str] = SUFFIXES) -> bool:
     """Whether a file in a folder is one of its documents; what could not be merged into
     one is none."""
-    return name.endswith(SUFFIXES) and not name.startswith(".") and not name.endswith(UNMERGED)
+    lower = name.lower()
+    return lower.endswith(tuple(endings)) and not name.startswith(".") and not lower.endswith(UNMERGED)
+
+
+def is_made_by_quarto(path: Path) -> bool:
+    """Whether Quarto has made a file of the document beside it: markdown that it keeps, or the
+    notebook of a document or a program."""
+    if path.suffix.lower() == NOTEBOOK:
+        return _has_beside(path, path.stem, (*SUFFIXES, *SCRIPTS))
+    made = _MADE.fullmatch(path.name)
+    return made is not None and _has_beside(path, made[1], (".qmd", ".rmd", NOTEBOOK, *SCRIPTS))
+
+
+def _has_beside(path: Path, stem: str, endings: Sequence[str]) -> bool:
+    """Whether a file of that name with one of some endings, in whatever case, is in its folder."""
+    begins = [other for other in path.parent.glob(f"{glob.escape(stem)}.*") if other.stem == stem]
+    return any(other.suffix.lower() in endings for other in begins)
 
 
 def is_entered(name: str) -> bool:
@@ -117,14 +151,14 @@ def is_entered(name: str) -> bool:
     return not name.startswith((".", "_")) and name not in _TOOLS
 
 
-def _why_not(link: Link) -> str:
+def _why_not(link: Link, is_wanted: Callable[[str], bool]) -> str:
     """Why a link is not followed; "" where it may be."""
     if link.leads_nowhere:
         return f"{link.where_to()}: left out"
     if link.leads_out:
         return f"{link.where_to()}: left out; name it by itself to use it"
     hidden = any(part.startswith(".") for part in link.target.relative_to(link.root).parts)
-    if link.target.is_dir() or (is_document(link.target.name) and not hidden):
+    if link.target.is_dir() or (is_wanted(link.target.name) and not hidden):
         return ""
     return f"{link.where_to()}, which is no document: left out; name it by itself to use it"
 

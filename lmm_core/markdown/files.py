@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..files.recovery import torn_problem
-from ..files.walk import SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
+from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
 from ..files.writing import write_file
 from ..logging import LoggerBase, in_file
 from .blocks import MarkdownError
+from .notebooks import read_notebook
 
+NOT_ANNOTATED = "a notebook, which is never written to: it is indexed as it is, and not annotated"
 # What marks a project's root; the first kind goes over the second.
 ROOT_MARKS = (("config.toml",), ("_quarto.yml", "_quarto.yaml", ".git"))
 
@@ -39,16 +42,27 @@ class TornError(MarkdownError):
 
 
 def load_markdown(path: Path) -> MarkdownFile:
-    """Read a UTF-8 file, or what comes through a pipe. Raises OSError, MarkdownError (with the
-    byte's offset) where it is not UTF-8, or is a device, and TornError where pandoc was ended
-    while it wrote the file."""
+    """Read a UTF-8 file, or what comes through a pipe; of a notebook, its text (see
+    `read_notebook`). Raises OSError, MarkdownError (with the byte's offset) where it is not UTF-8,
+    is a device, or no notebook by its content, and TornError where pandoc was ended while it wrote
+    the file."""
     place = _place(path)
     _refuse_device(path)
     data = path.read_bytes()
     if problem := torn_problem(path, data):
         raise TornError(f"{path}: {problem}")
+    text = _decode(path, data)
+    return MarkdownFile(path, read_notebook(text, str(path)) if is_notebook(path) else text, data, place)
+
+
+def is_notebook(path: Path) -> bool:
+    """Whether a file is a notebook, by its ending: its text is read, and never written to."""
+    return path.suffix.lower() == NOTEBOOK
+
+
+def _decode(path: Path, data: bytes) -> str:
     try:
-        return MarkdownFile(path, data.decode("utf-8"), data, place)
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise MarkdownError(
@@ -76,7 +90,9 @@ def _place(path: Path) -> Path:
 def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
     """Replace a file by a text; see `save_bytes`. With `read`, the file as it was read
     before, ChangedError is raised where it has changed on disk since, and nothing is
-    written. Raises OSError."""
+    written. Raises OSError, and MarkdownError for a notebook."""
+    if is_notebook(path):
+        raise MarkdownError(f"{path}: a notebook, which is read, and never written to: edit it in Jupyter")
     save_bytes(path, text.encode("utf-8"), read)
 
 
@@ -97,24 +113,30 @@ def check_unchanged(read: MarkdownFile) -> None:
         raise ChangedError(f"{read.path}: changed on disk while it was worked on; nothing was written: run again")
 
 
-def find_markdown(paths: list[Path], logger: LoggerBase | None = None) -> list[Path]:
+def find_markdown(paths: list[Path], logger: LoggerBase | None = None, endings: Sequence[str] = SUFFIXES) -> list[Path]:
     """The files named, and all markdown files in the folders named (see `find_documents`). What
-    is left out of a folder is a warning of the logger's. Raises FileNotFoundError, and
-    MarkdownError for a file whose ending is not that of markdown."""
+    is left out of a folder is a warning of the logger's. endings: of documents, in lower case.
+    Raises FileNotFoundError, and MarkdownError for a file whose ending is not that of markdown."""
     found: list[Path] = []
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"{path}: no such file or folder")
-        if path.is_file() and path.suffix.lower() not in TEXT_SUFFIXES:
-            raise MarkdownError(f"{path}: not a markdown file by its ending ({', '.join(SUFFIXES[:-1])}, .txt)")
+        if path.is_file() and path.suffix.lower() not in TEXT_SUFFIXES.union(endings):
+            raise MarkdownError(f"{path}: {_why_none(path, endings)}")
         if path.is_dir():
-            inside, left_out = find_documents(path)
+            inside, left_out = find_documents(path, endings)
             found += inside
             if logger is not None:
                 _tell(left_out, path, logger)
         else:
             found.append(path)
     return list(dict.fromkeys(found))
+
+
+def _why_none(path: Path, endings: Sequence[str]) -> str:
+    if is_notebook(path):
+        return "a notebook, which this command leaves alone: lmm index and lmm leak-check read it"
+    return f"not a markdown file by its ending ({', '.join(endings)}, .txt)"
 
 
 def _tell(left_out: list[Skipped], folder: Path, logger: LoggerBase) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import BIN, text, write
+from tests.notebooks import cell, notebook
 from tests.quarto_scripts import add_extension, command_of
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -85,6 +86,50 @@ def test_native_blocks_stop_the_render(project):
     assert "part/chapter.qmd:5: " in done.stderr
     assert done.stderr.endswith("lmm convert --to div part/chapter.qmd\n")
     assert text(project / "part" / "chapter.qmd") == NATIVE
+
+
+BROKEN = "::: {.lmm .content-hidden}\n``` yaml\ntype: [exercise\nquestions: Why?\n```\n:::\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [(f"# A\n\n{BROKEN}\n## Practice\n\nCompute.\n", 6), (f"# A\n\n::: note\n{BROKEN}\nCompute.\n:::\n", 4)],
+    ids=["block", "in a callout"],
+)
+def test_broken_yaml_stops_the_render(project, source, line):
+    """What it would have left out would be on the page."""
+    write(project / "part" / "chapter.qmd", source)
+    done = script("pre", project)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"part/chapter.qmd:{line}: ")
+    assert done.stderr.endswith("mend the YAML, then render again\n")
+
+
+def test_native_blocks_in_a_notebook_are_mended_by_hand(project):
+    write(project / "nb.ipynb", notebook(cell(NATIVE)))
+    done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="nb.ipynb")
+    assert done.returncode == 1
+    assert "nb.ipynb:11: a metadata block between `---` lines" in done.stderr
+    assert "lmm convert" not in done.stderr
+
+
+@pytest.mark.parametrize("option", ["annotate: true", "on-native: convert"])
+def test_a_notebook_is_left_alone(project, option):
+    options(project, f"lmm:\n  {option}\n")
+    source = notebook(cell(DIVS))
+    write(project / "nb.ipynb", source)
+    done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="nb.ipynb")
+    assert done.returncode == 0
+    assert ("not annotated" in done.stderr) == ("annotate" in option)
+    assert text(project / "nb.ipynb") == source
+
+
+def test_programs_that_are_rendered_are_said(project):
+    """Quarto renders those with remarks that hold markdown."""
+    write(project / "lesson.py", "# %% [markdown]\n# Text.\n")
+    done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="index.qmd\nlesson.py")
+    assert done.returncode == 0
+    assert "lesson.py: warning: is rendered, but neither checked nor indexed" in done.stderr
 
 
 def test_the_one_command_mends_all(project):

@@ -1,0 +1,107 @@
+"""Notebooks: the markdown text of a Jupyter notebook (`.ipynb`).
+
+Quarto joins the cells of a notebook to one document, so that a div may begin in one cell and end
+in another. So does this text; what the cells have put out is not in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from .blocks import MarkdownError
+
+_SOURCE = re.compile(r'[ \t]*"source":[ \t]*(\[?)[ \t]*("(?:[^"\\]|\\.)*")?')
+_RUN = re.compile(r"`{3,}")
+
+
+def read_notebook(data: str, name: str) -> str:
+    """Return the text of a notebook: its markdown, and its code in fences.
+
+    Each line has the number that it has in the file as Jupyter lays it out, where a line of text
+    is a line of JSON; in a file laid out otherwise, a number near to it. data: the JSON; name: of
+    the file, for messages. Raises MarkdownError where it is no notebook."""
+    cells, language = _cells(data, name)
+    lines: list[str] = []
+    for cell, at in zip(cells, _places(cells, data), strict=True):
+        source = _fenced(cell, language) if cell.kind != "markdown" else cell.lines
+        if not source:
+            continue
+        start = at - (source is not cell.lines)  # a fence stands on the line of `"source": [`
+        lines += [""] * max(start - len(lines), 1 if lines else 0)
+        lines += source
+    text = "".join(f"{line}\n" for line in lines)
+    return text.encode("utf-8", "replace").decode("utf-8")  # JSON may hold halves of characters
+
+
+class _Cell:
+    """A cell: its kind, its lines, and for raw ones their format, "" for markdown."""
+
+    def __init__(self, cell: dict[str, Any]) -> None:
+        self.kind = str(cell.get("cell_type"))
+        source = cell.get("source")
+        self.source = [str(one) for one in source] if isinstance(source, list) else [str(source or "")]
+        text = "".join(self.source).removesuffix("\n")
+        self.lines = text.split("\n") if text else []
+        metadata = cell.get("metadata")
+        self.format = str(metadata.get("raw_mimetype") or "") if isinstance(metadata, dict) else ""
+        if self.kind == "raw" and not self.format:
+            self.kind = "markdown"  # as Quarto takes it: it may be the header
+
+
+def _cells(data: str, name: str) -> tuple[list[_Cell], str]:
+    """The cells of a notebook, and the language of its code."""
+    try:
+        notebook = json.loads(data)
+    except json.JSONDecodeError as error:
+        raise MarkdownError(f"{name}:{error.lineno}: no notebook: {error.msg}") from None
+    except RecursionError:
+        raise MarkdownError(f"{name}: no notebook: nested too deeply") from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
+        raise MarkdownError(f"{name}: no notebook of Jupyter's format 4 (it has no `cells`): save it again in Jupyter")
+    return [_Cell(cell) for cell in cells], _language(notebook.get("metadata"))
+
+
+def _language(metadata: Any) -> str:
+    for key, name in (("kernelspec", "language"), ("language_info", "name")):
+        found = metadata.get(key) if isinstance(metadata, dict) else None
+        if isinstance(found, dict) and re.fullmatch(r"[\w+#-]+", str(found.get(name))):
+            return str(found[name]).lower()
+    return "python"
+
+
+def _fenced(cell: _Cell, language: str) -> list[str]:
+    """The lines of a code cell or a raw one, in a fence."""
+    if not cell.lines:
+        return []
+    runs = _RUN.findall("\n".join(cell.lines))
+    fence = max([*runs, "``"], key=len) + "`"
+    opening = language if cell.kind == "code" else f"={cell.format.rpartition('/')[2]}"
+    return [f"{fence}{{{opening}}}", *cell.lines, fence]
+
+
+def _places(cells: list[_Cell], data: str) -> Iterator[int]:
+    """For each cell, how many lines of the file stand before its first line; 0 where it is not
+    found."""
+    found = iter([*_starts(data.split("\n"))])
+    for cell in cells:
+        first = cell.source[0] if cell.source else ""
+        yield next((at for at, text in found if text == first), 0) if cell.lines else 0
+
+
+def _starts(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Where the source of a cell may begin: how many lines stand before it, and its first
+    line."""
+    for at, (line, after) in enumerate(pairwise([*lines, ""])):
+        opened = _SOURCE.match(line)
+        if opened is None:
+            continue
+        text, below = (opened[2], 0) if opened[2] else (after.strip().removesuffix(","), 1)
+        try:
+            yield at + below, str(json.loads(text))
+        except ValueError:
+            continue

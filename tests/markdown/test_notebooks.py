@@ -1,0 +1,104 @@
+"""Notebooks are read as the document that Quarto makes of them, and never written to."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lmm_core.markdown import HeaderBlock, HeadingBlock, MarkdownError, parse_markdown_text, save_markdown
+from lmm_core.markdown.files import load_markdown
+from lmm_core.markdown.notebooks import read_notebook
+from tests.commands import run, text, write
+from tests.notebooks import cell, notebook
+
+LESSON = (
+    cell("---\ntitle: Means\n---", "raw"),
+    cell("# Means\n\nThe mean “balances” the values.\n\n::: exercise"),
+    cell("#| label: one\nx = '''```'''", "code"),
+    cell(":::\n\n## After\n\nMore."),
+)
+
+
+def test_the_cells_are_one_document():
+    read = read_notebook(notebook(*LESSON), "a.ipynb")
+    assert [line for line in read.split("\n") if line] == [
+        "---", "title: Means", "---", "# Means", "The mean “balances” the values.", "::: exercise",
+        "````{python}", "#| label: one", "x = '''```'''", "````", ":::", "## After", "More.",
+    ]  # fmt: skip
+    blocks = parse_markdown_text(read)
+    assert isinstance(blocks[0], HeaderBlock)
+    assert [block.title for block in blocks if isinstance(block, HeadingBlock)] == ["Means", "After"]
+
+
+def test_a_line_has_the_number_that_it_has_in_the_file():
+    source = notebook(*LESSON)
+    for at, line in enumerate(read_notebook(source, "a.ipynb").split("\n")):
+        if line and not line.startswith("````"):
+            assert json.dumps(line, ensure_ascii=False)[1:-1] in source.split("\n")[at]
+
+
+@pytest.mark.parametrize("indent", [None, 0, 4])
+def test_whatever_its_layout_the_text_is_there(indent):
+    read = read_notebook(notebook(*LESSON, indent=indent), "a.ipynb")
+    assert [line for line in read.split("\n") if line] == [
+        line for line in read_notebook(notebook(*LESSON), "a.ipynb").split("\n") if line
+    ]
+
+
+def test_sources_that_are_one_string():
+    cells = [cell("") | {"source": "# A\n\nText."}, cell("") | {"source": ""}, cell("") | {"source": "End."}]
+    blocks = parse_markdown_text(read_notebook(notebook(*cells), "a.ipynb"))
+    assert [block.source.strip() for block in blocks] == ["# A", "Text.", "End."]
+
+
+def test_halves_of_characters():
+    write("a.ipynb", notebook(cell("A.")).replace("A.", r"A\ud800."))
+    assert load_markdown(Path("a.ipynb")).text.strip() == "A?."
+
+
+def test_raw_cells_of_a_format_are_raw():
+    cells = [cell("A."), cell("<b>x</b>", "raw", raw_mimetype="text/html")]
+    assert "```{=html}\n<b>x</b>\n```" in read_notebook(notebook(*cells), "a.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ('{\n "cells": [,]}', "a.ipynb:2: no notebook: "),
+        ("[]", "a.ipynb: no notebook of Jupyter's format 4"),
+        ('{"cells": [1]}', "a.ipynb: no notebook of Jupyter's format 4"),
+        ('{"worksheets": []}', "save it again in Jupyter"),
+        ("[" * 100_000, "no notebook"),
+    ],
+    ids=["no JSON", "list", "cells", "format 3", "deep"],
+)
+def test_what_is_no_notebook_is_an_error(source, said):
+    write("a.ipynb", source)
+    with pytest.raises(MarkdownError, match=said.replace("(", r"\(")):
+        load_markdown(Path("a.ipynb"))
+
+
+def test_a_notebook_is_never_written_to():
+    write("a.ipynb", notebook(*LESSON))
+    with pytest.raises(MarkdownError, match="never written to"):
+        save_markdown(Path("a.ipynb"), "# A\n")
+    for command in ("scan", "rag", "convert --to div", "knit"):
+        done = run(f"lmm {command} a.ipynb")
+        assert done.returncode == 2
+        assert "a.ipynb: a notebook, which this command leaves alone" in done.stderr.decode()
+    assert text("a.ipynb") == notebook(*LESSON)
+
+
+def test_a_notebook_is_indexed():
+    write("a.ipynb", notebook(*LESSON))
+    write("b.md", "# B\n\nOther.\n")
+    write("b.ipynb", notebook(cell("# Made of b.md")))
+    before = text("a.ipynb")
+    done = run("lmm index . --annotate")
+    assert done.returncode == 0, done.stderr
+    assert "a.ipynb: " in done.stderr.decode()
+    assert "is indexed as it is, and not annotated" in done.stderr.decode()
+    [found] = json.loads(run("lmm search balances --json -k 1").stdout)
+    assert (found["docid"], found["source"]) == ("a.ipynb", "a.ipynb")
+    assert before.split("\n")[found["line_start"] - 1].strip().startswith('"')
+    assert text("a.ipynb") == before
