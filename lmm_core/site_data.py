@@ -37,6 +37,7 @@ from .retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from .retrieve.outline import plain_title, reading_minutes
 from .retrieve.passages import Material, Passage, Section, build_material
 from .scan.knit import KnitRules, header_rules, strip_divs, verdicts
+from .scan.parts import unfold_parts
 from .shown import Shown
 from .store.chunks import anchor_of
 from .store.vector_store import ScoredPoint
@@ -137,7 +138,7 @@ def remove_box(output: Path) -> None:
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     """The blocks of what stays in the notes, with the metadata of it. Headings have the
     identifier that Pandoc gives them: it counts those that are left out, too."""
-    blocks = unfold_edits(blocks).blocks
+    blocks = unfold_parts(unfold_edits(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
@@ -175,7 +176,8 @@ def _read(
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
         metadata = {**settings, **header}
         shown = Shown(frozenset(active_profiles()), metadata, page.source.suffix in RUN)
-        kept = [_shown(block, shown) for block in public_blocks(blocks, header_rules(header, own.rules))]
+        on_page = [_shown(block, shown) for block in unfold_edits(blocks).blocks]
+        kept = public_blocks(on_page, header_rules(header, own.rules))
         chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
         points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]
     return build_material(points, list(sources)), sources
