@@ -21,7 +21,9 @@ from .regions import DIV_CLOSE, DIV_OPEN, div_attributes
 from .tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from .views import Tag, View
 
-DEEPEST = 24  # containers in each other are looked into so far; deeper ones go whole where something in them goes
+# So many times its own length is read of a text, and so many characters more, for what is in containers in
+# containers. Where that is not enough, a container goes whole where something in it may go.
+TIMES, MORE = 10, 4_000_000
 
 _MARK = re.compile(r":::|---|<(?:div|section)\b", re.I)
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
@@ -102,6 +104,7 @@ class _Explorer:
     def __init__(self, text: str, goes: Goes) -> None:
         self.text = text
         self.goes = goes
+        self.budget = TIMES * len(text) + MORE
         self.parts: list[Part] = []
         self.cuts: list[Cut] = []
         self.todo: list[View] = []
@@ -121,7 +124,8 @@ class _Explorer:
     def _look_into(self, view: View) -> None:
         if not _MARK.search(view.text):
             return
-        if view.depth <= DEEPEST:
+        self.budget -= len(view.text)
+        if self.budget >= 0:
             self.todo.append(view)
         elif found := next(self._marks(view.text.split("\n")), None):
             self._take(view, 0, len(view.text), found)

@@ -300,6 +300,16 @@ def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     return list(blocks)
 
 
+def find_open(blocks: Sequence[Block], rules: KnitRules) -> int | None:
+    """The line of the first RAG-only div that is not closed, at any depth."""
+    for block in blocks:
+        if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
+            opened = [one.line for one in find_cuts(block.source, leaves_out(rules)) if one.rest]
+            if opened:
+                return block.line - count_lead(block.source) + min(opened)
+    return None
+
+
 # References to what is left out
 
 _BRACES = re.compile(r"\{([^{}\n]*)\}")
