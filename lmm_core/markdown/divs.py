@@ -9,7 +9,8 @@ are the parser's, and what a metadata block in it is about is told as it is at t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,6 +99,16 @@ def cut(text: str, goes: Goes) -> Iterator[tuple[int, int]]:
         yield one.start, one.end
 
 
+def without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:
+    """A text without some ranges of it; with `lines`, empty lines stand for what goes,
+    so that lines keep their numbers."""
+    kept, at = [], 0
+    for start, end in cuts:
+        kept += [text[at:start], "\n" * text.count("\n", start, end) if lines else ""]
+        at = end
+    return "".join(kept) + text[at:]
+
+
 class _Explorer:
     """Goes through the containers of a text, the outer ones first."""
 
@@ -108,12 +119,14 @@ class _Explorer:
         self.parts: list[Part] = []
         self.cuts: list[Cut] = []
         self.todo: list[View] = []
+        self.starts: list[int] = []
 
     def explore(self, container: bool = False) -> None:
         """Find all parts, and all that goes."""
         if not _MARK.search(self.text):
             return
         whole = View.whole(self.text)
+        self.starts = [line.at for line in whole.lines]
         if container:
             self._blocks(whole)
         else:
@@ -364,7 +377,7 @@ class _Explorer:
         else:
             stop = view.outer_end(_skip_blank(view.text, start, after))
         low, high = inside or (start, end)
-        line, inside = view.first + view.number(start), (low - start, high - start)
+        line, inside = bisect_right(self.starts, outer) - 1, (low - start, high - start)
         self.cuts.append(Cut(outer, stop, line, part, own, inside, rest, table, view.depth))
 
 
@@ -391,7 +404,7 @@ def _html_attributes(text: str) -> Attributes:
     """The attributes of an HTML tag, as Pandoc takes them for a div."""
     found = Attributes()
     for name, double, single, bare in _PAIR.findall(text):
-        value, key = double or single or bare, name.lower().removeprefix("data-")
+        value, key = double or single or bare, name.lower()
         if key == "class":
             found.classes = value.split()
         elif key == "id":

@@ -20,6 +20,7 @@ from .regions import CONTAINERS, Regions, split_fences, without_code
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _TAB = 4  # columns
+GAP = "\n"  # a line that a view has and the whole text has not
 _QUOTE = re.compile(r"[ ]{0,3}>[ ]?")
 _ROMAN = "[ivxlcdm]+|[IVXLCDM]+"
 _ITEM = re.compile(
@@ -36,11 +37,12 @@ _TAG = re.compile(rf"<(?P<close>/?)(?P<name>{'|'.join(sorted(CONTAINERS))})(?=[\
 
 class Line(NamedTuple):
     """A line of a view: its text, where that stands in the whole text (`at`), and from where on it
-    goes when it goes whole (`whole`): behind the mark of a list item, which stays."""
+    goes when it goes whole (`whole`): behind the mark of a list item, which stays. A gap stands in the view alone."""
 
     text: str
     at: int
     whole: int
+    is_gap: bool = False
 
 
 class Tag(NamedTuple):
@@ -57,11 +59,9 @@ class Tag(NamedTuple):
 
 @dataclass
 class View:
-    """The lines of a container; `depth` containers are around it, and `first` is the number of its
-    first line in the whole text, from 0."""
+    """The lines of a container; `depth` containers are around it."""
 
     lines: list[Line]
-    first: int = 0
     depth: int = 0
     text: str = field(init=False)
     starts: list[int] = field(init=False)
@@ -97,6 +97,8 @@ class View:
     def outer_end(self, pos: int) -> int:
         """The same for where something ends: the end of the line before, not the start of the
         next one, which has marks of its own."""
+        while pos and self.lines[self.number(pos - 1)].is_gap:
+            pos -= len(GAP)
         return self.outer(pos - 1) + 1 if pos else self.outer(0)
 
     def part(self, start: int, end: int) -> View:
@@ -107,7 +109,7 @@ class View:
             line, low = self.lines[at], max(start - self.starts[at], 0)
             text = line.text[low : end - self.starts[at]]
             lines.append(Line(text, line.at + low, line.whole if not low else line.at + low))
-        return View([line for line in lines if line.text], self.first + first, self.depth + 1)
+        return View([line for line in lines if line.text], self.depth + 1)
 
     # Containers that are made of lines
 
@@ -116,12 +118,14 @@ class View:
         the number of the line after it; None where none starts there."""
         line = _expand(self.lines[at])
         if _QUOTE.match(line.text):
-            return self._made(at, list(self._quoted(at)))
+            lines = list(self._quoted(at))
+            return View(lines, self.depth + 1), at + len(lines)
         if (found := _ITEM.match(line.text)) and not _RULE.match(line.text):
             return self._item(at, line, found)
         for mark in (_NOTE, _DEFINITION):
             if (found := mark.match(line.text)) and (at or mark is _NOTE):
-                return self._made(at, list(self._indented(at, _cut(line, found.end(), marked=True), _TAB, mark)))
+                lines = list(self._indented(at, _cut(line, found.end(), marked=True), _TAB, mark))
+                return View(lines, self.depth + 1), at + len(lines)
         return None
 
     def _item(self, at: int, line: Line, found: re.Match[str]) -> tuple[View, int]:
@@ -129,10 +133,8 @@ class View:
         marked = len(found[0].rstrip(" "))
         width = len(found[0]) if 0 < len(found[0]) - marked <= _TAB else marked + 1
         width = min(width, len(line.text.rstrip("\r\n")))
-        return self._made(at, list(self._indented(at, _cut(line, width, marked=True), max(width, marked + 1), _ITEM)))
-
-    def _made(self, at: int, lines: list[Line]) -> tuple[View, int]:
-        return View(lines, self.first + at, self.depth + 1), at + len(lines)
+        lines = list(self._indented(at, _cut(line, width, marked=True), max(width, marked + 1), _ITEM))
+        return View(list(_set_lists_apart(lines)), self.depth + 1), at + len(lines)
 
     def _quoted(self, at: int) -> Iterator[Line]:
         """The lines of a quote, lazy ones too."""
@@ -188,6 +190,21 @@ class View:
                 stack.append(Tag(name, match["inside"], match.start(), match.end()))
                 found[match.start()] = stack[-1]
         return found
+
+
+def _set_lists_apart(lines: list[Line]) -> Iterator[Line]:
+    """The lines of an item, a gap before lists in it: they need no blank line before them there."""
+    before, fence = "", ""
+    for line in lines:
+        bare = line.text.strip()
+        if fence:
+            fence = "" if bare.startswith(fence) else fence
+        elif bare.startswith(("```", "~~~")):
+            fence = bare[:3]
+        elif before and _ITEM.match(line.text) and not _ITEM.match(before) and not _RULE.match(line.text):
+            yield Line(GAP, line.at, line.whole, True)
+        before = line.text if bare else ""
+        yield line
 
 
 def _fence_to_margin(line: Line) -> Line:

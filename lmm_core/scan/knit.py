@@ -25,7 +25,7 @@ from ..markdown.blocks import (
     ends_blank,
     serialize_blocks,
 )
-from ..markdown.divs import Cut, Goes, Part, cut, find_cuts, find_parts
+from ..markdown.divs import Cut, Goes, Part, cut, find_cuts, find_parts, without
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
@@ -260,16 +260,6 @@ def strip_divs(text: str, rules: KnitRules) -> str:
 def strip_metadata(text: str) -> str:
     """A text without the metadata blocks in it, at any depth."""
     return without(text, cut(text, lambda part: None))
-
-
-def without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:
-    """A text without some ranges of it; with `lines`, empty lines stand for what goes,
-    so that lines keep their numbers."""
-    kept, at = [], 0
-    for start, end in cuts:
-        kept += [text[at:start], "\n" * text.count("\n", start, end) if lines else ""]
-        at = end
-    return "".join(kept) + text[at:]
 
 
 def leaves_out(rules: KnitRules) -> Goes:

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..markdown.blocks import BOM, Attributes, Block, MetadataBlock, TextBlock, count_lead, ends_blank
-from ..markdown.divs import Cut, Part, find_cuts
+from ..markdown.blocks import BOM, Attributes, Block, MetadataBlock, TextBlock, blank, count_lead, ends_blank
+from ..markdown.divs import Cut, Part, find_cuts, without
 from ..markdown.metadata import MESSAGE_KEYS
 from ..markdown.spelling import make_block
-from .knit import RAG_ONLY, KnitRules, close_parts, types_of, without
+from .knit import RAG_ONLY, KnitRules, close_parts, types_of
 
 NESTED = 24  # parts in parts are set apart so far
 
@@ -57,17 +57,21 @@ def _unfold(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock])
     def apart(part: Part) -> bool | None:
         return _is_apart(part, rules)
 
-    cuts = [one for one in find_cuts(block.source, apart) if one.part is not None]
+    cuts = find_cuts(block.source, apart)
     first = block.line - count_lead(block.source)
-    if not cuts:
+    found = [made for one in cuts for made in _texts(one, first, rules, NESTED)]
+    if not found:
         yield block
         return
-    found = [made for one in cuts for made in _texts(one, first, rules, NESTED)]
     if _is_whole(block, cuts, found):
         yield block
         return
-    yield _excerpt(block.source, cuts, first)
+    rest = _excerpt(block.source, cuts, first)
     inherited = _inherited(around)
+    if blank(rest.source):  # the part has what annotates the text
+        yield found.pop(0)[1]
+    else:
+        yield rest
     for metadata, text in found:
         yield from [*inherited, *metadata, text]
 
@@ -88,8 +92,8 @@ def _excerpt(source: str, cuts: Sequence[Cut], line: int, kind: str | None = Non
 
 
 def _is_whole(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> bool:
-    """Whether a text is nothing but one div with a type, as the rest of indexing expects it."""
-    return len(found) == 1 and found[0][1].kind is not None and found[0][1].content == block.content
+    """Whether a text is nothing but one fenced div with a type."""
+    return not cuts[0].rest and block.content.startswith(":::") and len(found) == 1 and found[0][1].kind is not None and found[0][1].content == block.content
 
 
 def _is_apart(part: Part, rules: KnitRules) -> bool | None:
@@ -106,15 +110,12 @@ def _is_apart(part: Part, rules: KnitRules) -> bool | None:
 
 
 def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple[list[MetadataBlock], Excerpt]]:
-    """A part as a text, and the parts inside it, each with its metadata."""
-    assert one.part is not None
+    """A part as a text, and the parts inside it, each with its metadata; a metadata block is none."""
+    if one.part is None:
+        return
     line = first + one.line
     low, high = one.inside
-    inner = [
-        inside
-        for inside in (find_cuts(one.own[low:high], lambda part: _is_apart(part, rules), True) if depth else [])
-        if inside.part is not None
-    ]
+    inner = find_cuts(one.own[low:high], lambda part: _is_apart(part, rules), True) if depth else []
     for inside in inner:
         inside.start, inside.end = inside.start + low, inside.end + low
     metadata = []
