@@ -117,7 +117,9 @@ def check(name, text, ast, pandoc):
     chunks = by_index(name)
     titles = chunks.pop("titles", set())
     for kind, words in typed.items():
-        assert chunks.pop(kind, set()) - kinds["beside"] - kinds["kept"] == words - (titles & words), f"chunks of {kind}"
+        assert chunks.pop(kind, set()) - kinds["beside"] - kinds["kept"] == words - (titles & words), (
+            f"chunks of {kind}"
+        )
     plain = chunks.pop(None, set())
     assert plain - kinds["beside"] == (kinds["stays"] | kinds["hidden"]) - (titles - plain), "chunks without a type"
     assert not chunks, "no other types"

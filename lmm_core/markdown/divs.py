@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .blocks import BOM, Attributes, Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock
-from .blocks import parse_attributes
+from .blocks import BOM, Attributes, Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_attributes
 from .ownership import find_key
 from .parse import parse_markdown_text
 from .regions import DIV_CLOSE, DIV_OPEN, div_attributes
@@ -155,18 +154,18 @@ class _Explorer:
         decided: dict[int, Part | None] = {}
         whole = len(view.lines)
         for node in traverse(blocks_to_tree(blocks)):
-            found = [self._metadata(view, block, starts[id(block)]) for block in node.metadata]
+            found = [self._metadata(view, one, starts[id(one)]) for one in node.metadata]
             decided[id(node)] = self._decide(node, found, decided)
-            block = node.heading if isinstance(node, HeadingNode) else node.block if isinstance(node, TextNode) else None
-            if block is None:
+            stands = _block_of(node)
+            if stands is None:
                 continue
-            start = starts[id(block)]
-            if isinstance(block, ErrorBlock):
-                self._part(view, start, start + len(block.source), error=block.message)
-                self._take(view, start, start + len(block.source), None)
+            start, end = starts[id(stands)], starts[id(stands)] + len(stands.source)
+            if isinstance(stands, ErrorBlock):
+                self._part(view, start, end, error=stands.message)
+                self._take(view, start, end, None)
             elif part := decided[id(node)]:
-                self._take(view, start, start + len(block.source), part)
-            elif isinstance(block, TextBlock) and self._scan_block(view, start, start + len(block.source)) == whole:
+                self._take(view, start, end, part)
+            elif isinstance(stands, TextBlock) and self._scan_block(view, start, end) == whole:
                 return
 
     def _metadata(self, view: View, block: MetadataBlock, start: int) -> Part:
@@ -228,20 +227,20 @@ class _Explorer:
             return at + 1, True  # indented code
         if (end := self._region(view, text, pos)) is not None:
             return view.number(end - 1) + 1, True
-        if "<" in text and (found := self._html(view, at, text, pos)):
-            return found
         if free and _CELLS.match(text):
             return self._grid(view, at), True
         if (free or text.lstrip(" ")[:1] in (":", "~")) and (made := view.container(at)):
             self._look_into(made[0])
             return made[1], True
+        if "<" in text and (found := self._html(view, at, text, pos)):
+            return found
         return at + 1, bool(_HEADING.match(text))
 
     def _region(self, view: View, text: str, pos: int) -> int | None:
         """End of the code, comment or environment that the line opens."""
-        if text.lstrip(" ").startswith(("`", "~", "<", "\\")) and not pos + len(text) - len(text.lstrip()) in view.tags():
-            return view.regions.end(pos)
-        return None
+        bare = text.lstrip(" ")
+        opens = bare.startswith(("`", "~", "<", "\\")) and pos + len(text) - len(bare) not in view.tags()
+        return view.regions.end(pos) if opens else None
 
     def _fenced(self, view: View, at: int, text: str, pos: int, free: bool) -> tuple[int, bool]:
         opened = DIV_OPEN.match(text)
@@ -379,6 +378,13 @@ class _Explorer:
         low, high = inside or (start, end)
         line, inside = bisect_right(self.starts, outer) - 1, (low - start, high - start)
         self.cuts.append(Cut(outer, stop, line, part, own, inside, rest, table, view.depth))
+
+
+def _block_of(node: Node) -> Block | None:
+    """The heading or text of a node."""
+    if isinstance(node, HeadingNode):
+        return node.heading
+    return node.block if isinstance(node, TextNode) else None
 
 
 def _inner(block: Block) -> Block:

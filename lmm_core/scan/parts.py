@@ -68,10 +68,10 @@ def _unfold(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock])
         return
     rest = _excerpt(block.source, cuts, first)
     inherited = _inherited(around)
-    if blank(rest.source):  # the part has what annotates the text
+    if not blank(rest.source) or (around and found[0][0]):
+        yield rest  # also where it is empty: what annotates the text is not the part's
+    elif around:
         yield found.pop(0)[1]
-    else:
-        yield rest
     for metadata, text in found:
         yield from [*inherited, *metadata, text]
 
@@ -93,7 +93,9 @@ def _excerpt(source: str, cuts: Sequence[Cut], line: int, kind: str | None = Non
 
 def _is_whole(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> bool:
     """Whether a text is nothing but one fenced div with a type."""
-    return not cuts[0].rest and block.content.startswith(":::") and len(found) == 1 and found[0][1].kind is not None and found[0][1].content == block.content
+    if len(found) != 1 or cuts[0].rest or not block.content.startswith(":::"):
+        return False
+    return found[0][1].kind is not None and found[0][1].content == block.content
 
 
 def _is_apart(part: Part, rules: KnitRules) -> bool | None:
