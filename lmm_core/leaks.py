@@ -31,7 +31,7 @@ from .markdown.tree import blocks_to_tree
 from .markdown.unfold import unfold_edits
 from .project import Project
 from .quarto import ASK_FOLDER, AskOptions
-from .scan.knit import KnitRules, div_verdict, header_rules, knit, node_block, properties_verdict, verdicts
+from .scan.knit import KnitRules, close_parts, div_verdict, header_rules, knit, node_block, properties_verdict, verdicts
 from .site_text import find_files, read_text, strings
 
 WORDS = 6  # of a run that is looked for
@@ -214,7 +214,7 @@ def left_out(blocks: Sequence[Block], rules: KnitRules) -> Iterator[tuple[int, s
             yield block.line, block.source  # the new text; the old one is what stays in
         elif isinstance(block, MetadataBlock):
             yield from ((block.line, text) for text in _values(block))
-    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    tree = blocks_to_tree(close_parts(unfold_edits(blocks).blocks, rules))
     for node, is_out in verdicts(tree, rules) if tree is not None else ():
         text = node_block(node)
         if isinstance(text, ErrorBlock) or (text is not None and is_out and not isinstance(text, TextBlock)):

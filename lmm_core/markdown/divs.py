@@ -23,7 +23,7 @@ from .views import Tag, View
 
 # So many times its own length is read of a text, and so many characters more, for what is in containers in
 # containers. Where that is not enough, a container goes whole where something in it may go.
-TIMES, MORE = 10, 4_000_000
+TIMES, MORE = 10, 1_500_000
 
 _MARK = re.compile(r":::|---|<(?:div|section)\b", re.I)
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
