@@ -193,7 +193,9 @@ class _Explorer:
         metadata: dict[str, Any] | None = None,
         error: str = "",
     ) -> Part:
-        end = start + len(view.text[start:end].rstrip(" \t\r\n"))
+        text = view.text[start:end]
+        end = start + len(text.rstrip(" \t\r\n"))
+        start += text.rfind("\n", 0, len(text) - len(text.lstrip(" \t\r\n"))) + 1  # a container's first block
         part = Part(view.outer(start), view.outer_end(end), attributes or Attributes(), metadata, error)
         self.parts.append(part)
         return part
