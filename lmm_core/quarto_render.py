@@ -222,10 +222,10 @@ def native_lines(blocks: Sequence[Block]) -> list[int]:
     for at, block in enumerate(blocks):
         if _is_rule_over_text(blocks, at):
             lines.append(block.line)
-        elif isinstance(block, TextBlock) and "---" in block.source:
-            lines += [before + block.source.count("\n", 0, start) + 1 for start in _native_inside(block.source)]
         elif _is_native(block):
             lines.append(block.line)
+        elif isinstance(block, TextBlock) and "---" in block.source:
+            lines += [before + block.source.count("\n", 0, start) + 1 for start in _native_inside(block.source)]
         before += block.source.count("\n")
     return lines
 
