@@ -716,8 +716,8 @@ def as_divs(document: Document) -> dict[str, Any] | None:
 
 
 def _holds_native(block: Block) -> bool:
-    """Whether a native block stands inside a div."""
-    if not isinstance(block, TextBlock) or ":::" not in block.source or "---" not in block.source:
+    """Whether a native block stands inside a div, a quote, a list item or the like."""
+    if not isinstance(block, TextBlock) or "---" not in block.source:
         return False
     return any(part.metadata is not None and not part.attributes.classes for part in find_parts(block.source))
 

@@ -11,7 +11,7 @@ from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.header import report_broken, report_errors
-from lmm_core.scan.knit import find_dangling, knit, lost_message
+from lmm_core.scan.knit import NOT_CLOSED, find_dangling, find_open, knit, lost_message
 from lmm_core.scan.near_misses import find_near_misses, kept_by_none, types_in
 from lmm_core.scan.references import lost_in
 from lmm_core.typos import read_blocks, typo_lines, with_types
@@ -110,6 +110,9 @@ def _report(document: Document, blocks: list[Block]) -> None:
     assert document.known is not None
     logger = LocatedLogger(document.logger, document.known.locate)
     report_errors(blocks, logger)
+    if (line := find_open(blocks, document.rules)) is not None:
+        file, line = document.known.locate(line)
+        raise FilterError(f"{file}:{line}: {NOT_CLOSED}")
     for line, message in find_dangling(blocks, document.rules):
         logger.warning(message, line)
 

@@ -265,12 +265,10 @@ def native_lines(blocks: Sequence[Block]) -> list[int]:
     lines: list[int] = []
     before = 0
     for at, block in enumerate(blocks):
-        if _is_rule_over_text(blocks, at):
+        if _is_rule_over_text(blocks, at) or _is_native(block):
             lines.append(block.line)
-        elif isinstance(block, TextBlock) and ":::" in block.source and "---" in block.source:
+        elif isinstance(block, TextBlock) and "---" in block.source:
             lines += [before + block.source.count("\n", 0, start) + 1 for start in _native_inside(block.source)]
-        elif _is_native(block):
-            lines.append(block.line)
         before += block.source.count("\n")
     return lines
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .markdown.blocks import Attributes, parse_attributes
-from .markdown.divs import Part, cut
+from .markdown.divs import Part, find_cuts, without
 from .markdown.metadata import parse_metadata
 from .markdown.regions import split_fences
 
@@ -41,11 +41,8 @@ class Shown:
         return "".join(pieces)
 
     def _without_divs(self, source: str) -> str:
-        kept, at = [], 0
-        for start, end in cut(source, self._goes):
-            kept.append(source[at:start])
-            at = end
-        return "".join(kept) + source[at:]
+        hidden = [(one.start, one.end) for one in find_cuts(source, self._goes) if one.part is not None]
+        return without(source, hidden)  # metadata is read later
 
     def _goes(self, part: Part) -> bool | None:
         return None if part.metadata is not None else self.hides(part.attributes)

@@ -39,6 +39,7 @@ from .retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from .retrieve.outline import plain_title, reading_minutes
 from .retrieve.passages import Material, Passage, Section, build_material
 from .scan.knit import KnitRules, strip_divs, verdicts
+from .scan.parts import unfold_parts
 from .shown import Shown
 from .site_words import page_words, with_words
 from .store.chunks import anchor_of
@@ -144,7 +145,7 @@ def remove_box(output: Path) -> None:
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     """The blocks of what stays in the notes, with the metadata of it. Headings have the
     identifier that Pandoc gives them: it counts those that are left out, too."""
-    blocks = unfold_edits(blocks).blocks
+    blocks = unfold_parts(unfold_edits(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
@@ -182,7 +183,8 @@ def _read(
         header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
         metadata = page_settings(page.source, header, settings)
         shown = Shown(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
-        kept = [_shown(block, shown) for block in public_blocks(blocks, page_rules(page.source, header, own.rules))]
+        on_page = [_shown(block, shown) for block in unfold_edits(blocks).blocks]
+        kept = public_blocks(on_page, page_rules(page.source, header, own.rules))
         chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
         points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]
     return build_material(points, list(sources)), sources

@@ -11,6 +11,8 @@ import pytest
 from tests.commands import BIN, pandocs
 from tests.indexing import lmm
 
+pytest.register_assert_rewrite("tests.routes")  # what it asserts is said in full
+
 SHARED = Path(__file__).parents[2] / "shared"
 
 

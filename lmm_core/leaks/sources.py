@@ -28,7 +28,7 @@ from ..markdown.unfold import unfold_edits
 from ..project import Project
 from ..quarto import named_in
 from ..quarto_settings import page_rules
-from ..scan.knit import KnitRules, div_verdict, knit, node_block, properties_verdict, slug, verdicts
+from ..scan.knit import KnitRules, close_parts, div_verdict, knit, node_block, properties_verdict, slug, verdicts
 from .site_text import strings
 
 # Values that are said in every page's navigation, or are no prose.
@@ -143,7 +143,7 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Piece]:
             yield Piece(block.line, block.source, True, True)  # the new text; the old one is what stays in
         elif isinstance(block, MetadataBlock):
             yield from (Piece(block.line, text, True, True) for text in _values(block))
-    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    tree = blocks_to_tree(close_parts(unfold_edits(blocks).blocks, rules))
     for node, is_out in verdicts(tree, rules) if tree is not None else ():
         text = node_block(node)
         if isinstance(text, ErrorBlock):

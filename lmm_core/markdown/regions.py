@@ -28,11 +28,11 @@ _HTML = re.compile(
 )
 _BEGIN = re.compile(r"[ ]{0,3}\\begin\{(?P<name>[A-Za-z]+\*?)\}")
 _MARK_ENDS = {"!--": "-->", "?": "?>", "![CDATA[": "]]>"}
-_CONTAINERS = frozenset(
+CONTAINERS = frozenset(
     """address article aside blockquote center details dialog div dl fieldset figure footer form header iframe main
     menu nav ol section table ul""".split()
 )
-_HTML_LINE = re.compile(r"^[ \t]*<[^\n]*", re.M)
+_HTML_LINE = re.compile(rf"^{_PREFIX}<[^\n]*", re.M)
 _TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])[^<>\n]*?(/?)>")
 _ENVIRONMENT = re.compile(r"^[ \t]*\\(begin|end)\{([A-Za-z]+\*?)\}", re.M)
 _TICKS = re.compile("`+")
@@ -54,7 +54,7 @@ def _fence_close(fence: str, indented: bool) -> re.Pattern[str]:
     return re.compile(rf"\n{indent}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*\r?(?=\n|\Z)")
 
 
-def _without_code(text: str) -> str:
+def without_code(text: str) -> str:
     """The text with blanks in place of its code spans."""
     runs = [found.span() for found in _TICKS.finditer(text)]
     closing: dict[int, int] = {}
@@ -207,7 +207,7 @@ class Regions:
             return self._find(_MARK_ENDS.get(mark, ">"), pos, what, found.end())
         if found["verbatim"]:
             return self._verbatim_end(pos, found)
-        if found["tag"].lower() in _CONTAINERS:
+        if found["tag"].lower() in CONTAINERS:
             return self._html_ends().get(pos)
         return None
 
@@ -260,7 +260,7 @@ class Regions:
         behind it: to Pandoc, such a comment may hold blank lines."""
         if self.text.find("<!--", pos, stop) < 0 or self._is_dead("-->", stop):
             return None
-        prose = _without_code(self.text[pos:stop])
+        prose = without_code(self.text[pos:stop])
         at = prose.rfind("<!--")
         if at < 0 or prose.find("-->", at) >= 0:
             return None

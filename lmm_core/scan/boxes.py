@@ -67,7 +67,7 @@ class _Boxes:
         self.emptied: set[int] = set()
         self.tabs: Cuts = []
         for part in reversed(find_parts(text)):  # those inside others first
-            if not part.is_metadata and text.startswith(":::", part.start):
+            if part.metadata is None and not part.error and text.startswith(":::", part.start):
                 self._look(part)
 
     def _look(self, part: Part) -> None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from ..markdown.blocks import ErrorBlock, trim_blank_lines
 from ..markdown.tree import HeadingNode, Node, TextNode, traverse
-from .knit import KnitRules, strip_divs
+from .knit import strip_metadata
 
 Count = Callable[[str], int]
-_NO_RULES = KnitRules(frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +72,5 @@ def _units(node: Node) -> Iterator[_Unit]:
             units[id(part)] = _Unit(part.title, heading, [], summary if isinstance(summary, str) else "")
         elif isinstance(part, TextNode) and not isinstance(part.block, ErrorBlock):
             unit = units.setdefault(id(part) if part is node else id(part.parent), _Unit("", ""))
-            unit.texts.append(strip_divs(part.content, _NO_RULES).strip("\n"))
+            unit.texts.append(strip_metadata(part.content).strip("\n"))
     yield from units.values()

@@ -21,10 +21,11 @@ from ..markdown.blocks import (
     MetadataBlock,
     TextBlock,
     blank,
+    count_lead,
     ends_blank,
     serialize_blocks,
 )
-from ..markdown.divs import Part, find_parts
+from ..markdown.divs import Cut, Goes, Part, cut, find_cuts, find_parts, without
 from ..markdown.metadata import DELETED, MESSAGE_KEYS
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
@@ -42,6 +43,7 @@ DOCUMENT_KEYS = frozenset(
     subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()
 )
 DIV_TYPES = frozenset({"exercise", "topic", RAG_ONLY})
+NOT_CLOSED = "a RAG-only div starts here and is not closed (add a line `:::`, or `</div>`)"
 OUT = "-"  # before a class in the configuration's `div_types`: it is no type
 
 
@@ -146,7 +148,7 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     Footnotes and link definitions that stand in a part left out stay where the
     rest refers to them. Of an edit that is not decided, the old text counts."""
     rules, logger = rules or KnitRules(), logger or ConsoleLogger()
-    blocks = unfold_edits(blocks).blocks
+    blocks = close_parts(unfold_edits(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
@@ -241,16 +243,28 @@ def _own_header(tree: HeadingNode) -> Block:
 
 def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: LoggerBase) -> TextBlock:
     """The block without what has to go of it, which is added to `gone`."""
-    if ":::" not in block.source and "<" not in block.source:
+    cuts = find_cuts(block.source, leaves_out(rules))
+    if not cuts:
         return block
-    cuts = list(_cuts(block.source, rules))
-    gone += [block.source[start:end] for start, end in cuts]
+    first = block.line - count_lead(block.source)
+    ranges = list(cut_with_boxes(block.source, leaves_out(rules)))
+    gone += [block.source[start:end] for start, end in ranges]
     for part in find_parts(block.source):
         if part.error:
-            line = block.line + block.content.count("\n", 0, block.content.find(block.source[part.start : part.end]))
+            line = first + block.source.count("\n", 0, part.start)
             logger.warning("a metadata block that cannot be read is left out", line)
-    source = _without(block.source, cuts)
+    for one in cuts:
+        _report_more(one, first, logger)
+    source = without(block.source, ranges)
     return replace(block, source="" if blank(source) else source)
+
+
+def _report_more(one: Cut, first: int, logger: LoggerBase) -> None:
+    """Report where more is left out than a RAG-only part."""
+    if one.rest:
+        logger.error(f"{NOT_CLOSED}: what follows is left out of the notes with it", first + one.line)
+    elif one.table:
+        logger.warning("a table with a RAG-only part in a cell is left out of the notes whole", first + one.line)
 
 
 # Divs inside texts
@@ -259,26 +273,50 @@ def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: Logg
 def strip_divs(text: str, rules: KnitRules) -> str:
     """A text without metadata and RAG-only divs, at any depth. What a metadata block
     inside a div says of the part after it counts, too."""
-    return _without(text, _cuts(text, rules))
+    return without(text, cut_with_boxes(text, leaves_out(rules)))
 
 
-def _without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:
-    """A text without some ranges of it; with `lines`, empty lines stand for what goes,
-    so that lines keep their numbers."""
-    kept, at = [], 0
-    for start, end in cuts:
-        kept += [text[at:start], "\n" * text.count("\n", start, end) if lines else ""]
-        at = end
-    return "".join(kept) + text[at:]
+def strip_metadata(text: str) -> str:
+    """A text without the metadata blocks in it, at any depth."""
+    return without(text, cut(text, lambda part: None))
 
 
-def _cuts(text: str, rules: KnitRules) -> Iterator[tuple[int, int]]:
+def leaves_out(rules: KnitRules) -> Goes:
+    """What tells whether a div, or what a metadata block is about, is left out."""
+
     def goes(part: Part) -> bool | None:
         if part.metadata is not None:
             return properties_verdict(part.metadata, rules)
         return div_verdict(part.attributes, rules)
 
-    return cut_with_boxes(text, goes)
+    return goes
+
+
+def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
+    """The blocks, all from a RAG-only div on that is not closed as one text: it is left out to the
+    end, as Pandoc closes it there."""
+    for at, block in enumerate(blocks):
+        if type(block) is not TextBlock or (":::" not in block.source and "<" not in block.source):
+            continue
+        cuts = find_cuts(block.source, leaves_out(rules))
+        opened = next((one for one in cuts if one.rest and not one.depth), None)
+        if opened is None:
+            continue
+        rest = block.source[opened.start :] + serialize_blocks(blocks[at + 1 :])
+        line = block.line - count_lead(block.source) + block.source.count("\n", 0, opened.start)
+        before = [replace(block, source=block.source[: opened.start])] if opened.start else []
+        return [*blocks[:at], *before, TextBlock(rest, line)]
+    return list(blocks)
+
+
+def find_open(blocks: Sequence[Block], rules: KnitRules) -> int | None:
+    """The line of the first RAG-only div that is not closed, at any depth."""
+    for block in blocks:
+        if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
+            opened = [one.line for one in find_cuts(block.source, leaves_out(rules)) if one.rest]
+            if opened:
+                return block.line - count_lead(block.source) + min(opened)
+    return None
 
 
 # References to what is left out
@@ -298,7 +336,7 @@ def find_gone(blocks: Sequence[Block], rules: KnitRules) -> frozenset[str]:
 
 
 def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[int, str]], frozenset[str]]:
-    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    tree = blocks_to_tree(close_parts(unfold_edits(blocks).blocks, rules))
     if tree is None:
         return [], frozenset()
     stays: list[tuple[int, str]] = []
@@ -311,7 +349,7 @@ def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[in
         rest = (
             ""
             if is_out
-            else _without(block.source, _cuts(block.source, rules), lines=True)
+            else without(block.source, cut_with_boxes(block.source, leaves_out(rules)), lines=True)
             if isinstance(block, TextBlock)
             else block.source
         )

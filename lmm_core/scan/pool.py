@@ -21,8 +21,9 @@ from ..markdown.blocks import (
 )
 from ..markdown.divs import find_parts
 from ..markdown.regions import DIV_OPEN, Regions
-from .knit import RAG_ONLY, KnitRules, types_of
+from .knit import KnitRules
 from .options import SplitOpts
+from .parts import Excerpt, div_kind
 
 _LABEL = r"[ \t]*(?:\{[^{}\n]*\}|\([^()\n]{1,40}\))?[ \t]*[.,;]?"
 _EQUATION = re.compile(
@@ -47,7 +48,7 @@ class Run:
 
 def runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | Run]:
     """The blocks in their order, with runs in place of texts. A text with metadata of
-    its own and a RAG-only div are runs by themselves. Texts without content, and
+    its own, a RAG-only div and an excerpt are runs by themselves. Texts without content, and
     metadata that cannot be read, are handed on as blocks."""
     run: Run | None = None
     metadata: list[MetadataBlock] = []
@@ -58,7 +59,7 @@ def runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | Run]:
             continue
         if run:
             yield run
-        run = Run([text], metadata, bool(metadata) or div_type(text, rules) is not None) if text else None
+        run = Run([text], metadata, bool(metadata) or _is_alone(text, rules)) if text else None
         if not text:
             yield block
         is_own = isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock)
@@ -77,7 +78,11 @@ def _joins(run: Run, block: TextBlock, rules: KnitRules) -> bool:
     """Whether a text that comes after a run may be joined with it."""
     last = run.texts[-1]
     follows = first_line(last) + last.source.count("\n") == block.line
-    return follows and not run.alone and div_type(block, rules) is None
+    return follows and not run.alone and not _is_alone(block, rules)
+
+
+def _is_alone(block: TextBlock, rules: KnitRules) -> bool:
+    return isinstance(block, Excerpt) or div_type(block, rules) is not None
 
 
 def first_line(block: Block) -> int:
@@ -87,16 +92,15 @@ def first_line(block: Block) -> int:
 
 
 def div_type(block: TextBlock, rules: KnitRules) -> str | None:
-    """The type of the RAG-only div that a text block is: its class, or the attribute
-    `type` of `.rag-only`. None where it is no such div, or more than one."""
+    """The type of the RAG-only div that a text block is. None where it is no such div, or
+    more than one."""
+    if isinstance(block, Excerpt):
+        return block.kind
     if not block.source.lstrip(BOM + " \t\r\n").startswith((":", "<")):
         return None  # as most texts
     attributes = _first_attributes(block.content)
-    types = [name for name in attributes.classes if name in rules.div_types]
-    if not types or not _is_one_div(block.content):
-        return None
-    named = types_of(attributes.pairs.get("type")) if RAG_ONLY in types else []
-    return [*named, *(name for name in types if name != RAG_ONLY), RAG_ONLY][0]
+    kind = div_kind(attributes, rules)
+    return kind if kind and _is_one_div(block.content) else None
 
 
 def _first_attributes(text: str) -> Attributes:

@@ -36,6 +36,7 @@ from ..models.tokens import estimate_tokens
 from .knit import header_rules, properties_verdict
 from .options import SplitOpts
 from .pack import Piece, cut_text, shown
+from .parts import Excerpt, unfold_parts
 from .pool import Run, div_type, first_line, pool_blocks, runs
 from .seams import NO_FRAME, Limits
 
@@ -48,11 +49,13 @@ class ChunkBlock(TextBlock):
     """A chunk. `line` and `line_end` are the first and the last line of its own text in
     the file (from 1, inclusive). `repeated` characters at the start of the source are not
     its own (an overlap, the header of a table, the opening line of a fence), `closing`
-    characters at the end (the closing line of a fence)."""
+    characters at the end (the closing line of a fence). `kind` is the type of the RAG-only
+    div that it is, or is a part of."""
 
     line_end: int = 1
     repeated: int = 0
     closing: int = 0
+    kind: str | None = None
 
     @property
     def content(self) -> str:
@@ -123,7 +126,7 @@ def transform(
     logger = logger or ConsoleLogger()
     header = next((block.content for block in blocks[:1] if isinstance(block, HeaderBlock)), {})
     opts = replace(opts, rules=header_rules(header, opts.rules))
-    pooled = strategy.pool(unfold_edits(blocks).blocks, opts)
+    pooled = strategy.pool(unfold_parts(unfold_edits(blocks).blocks, opts.rules), opts)
     documents = strategy.documents(pooled, opts)
     chunks = strategy.chunks(pooled, opts, _counter(opts, count))
     for block in chunks:
@@ -154,7 +157,8 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
         for texts in _cut_at(part.texts, seams):
             source = Source(texts)
             pieces = cut_text(source.text, source.starts, limits, opts.overlap)
-            chunks += _with_metadata([source.chunk(piece) for piece in pieces], part.metadata)
+            kind = div_type(part.texts[0], opts.rules) if part.alone else None
+            chunks += _with_metadata([replace(source.chunk(piece), kind=kind) for piece in pieces], part.metadata)
     return chunks
 
 
@@ -170,7 +174,8 @@ def fit_window(blocks: Sequence[Block], opts: SplitOpts, count: Count, tokens: i
         metadata: list[Block] = []
         while fitted and type(fitted[-1]) is MetadataBlock:
             metadata.insert(0, fitted.pop())
-        fitted += split_chunks([*metadata, TextBlock(block.source, block.line)], small, count)
+        text = Excerpt(block.source, block.line, block.kind) if block.kind else TextBlock(block.source, block.line)
+        fitted += split_chunks([*metadata, text], small, count)
     return fitted
 
 
@@ -181,7 +186,8 @@ def whole_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
         for block in part.texts if isinstance(part, Run) else [part]:
             if isinstance(part, Run) and isinstance(block, TextBlock):
                 source = Source([block])
-                block = source.chunk(Piece(0, len(source.text), NO_FRAME, 0))
+                kind = div_type(block, opts.rules)
+                block = replace(source.chunk(Piece(0, len(source.text), NO_FRAME, 0)), kind=kind)
             chunks.append(block)
     return chunks
 
@@ -205,6 +211,11 @@ class Source:
         self.text = "".join(sources)
         self.starts = list(accumulate(map(len, sources[:-1]), initial=0))
         self._lines = [text.line for text in texts]
+        self._gaps = [
+            (start + at, count)
+            for start, text in zip(self.starts, texts, strict=True)
+            for at, count in (text.gaps if isinstance(text, Excerpt) else ())
+        ]
         self._last = (-1, 0, 0)  # a block, a position in it, and its line
 
     def line(self, pos: int) -> int:
@@ -215,7 +226,7 @@ class Source:
             last, line = self.starts[block], self._lines[block]
         line += self.text.count("\n", last, pos) if last <= pos else -self.text.count("\n", pos, last)
         self._last = block, pos, line
-        return line
+        return line + sum(count for at, count in self._gaps if self.starts[block] <= at <= pos)
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """The first and the last line of a part, without the blank lines around it."""

@@ -20,7 +20,8 @@ from ..markdown.metadata import MESSAGE_KEYS
 from ..markdown.ownership import find_key
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
-from ..scan.knit import KnitRules, slug, strip_divs, types_of
+from ..scan.knit import KnitRules, slug, strip_metadata, types_of
+from ..scan.parts import unfold_parts
 from ..scan.pool import div_type
 from ..scan.split import ChunkBlock, Document
 from .encoding import CHUNKER, EncodingModel, Texts, texts_to_encode
@@ -96,7 +97,7 @@ def blocks_to_chunks(
     encodes nothing else, is reported."""
     logger = logger or ConsoleLogger()
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else _both(annotation_model)
-    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    tree = blocks_to_tree(unfold_parts(unfold_edits(blocks).blocks, rules or KnitRules()))
     if tree is None:
         return []
     base = {"docid": str(tree.get("docid") or docid), "source": source}
@@ -138,8 +139,8 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
         if isinstance(summary, str) and summary.strip():
             yield summary.strip(), {"type": SUMMARY}
     elif isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
-        content = strip_divs(node.content, KnitRules(frozenset())).strip("\n")
-        kind = div_type(node.block, rules)
+        content = strip_metadata(node.content).strip("\n")
+        kind = node.block.kind if isinstance(node.block, ChunkBlock) else div_type(node.block, rules)
         if _WORD.search(_MARKS.sub("", content)):
             yield content, {"type": kind} if kind else {}
 
@@ -168,6 +169,8 @@ def _properties(node: Node) -> dict[str, Any]:
                 continue
             if name != SUMMARY or part is node or isinstance(node, TextNode):
                 found[name] = properties[find_key(properties, name) or key]
+        if part.get("knit") is True:
+            found.setdefault("type", None)  # in the notes, and of no type that is said around it
     types = types_of(found.pop("type", None))
     if types:
         found["type"] = types[0] if len(types) == 1 else types

@@ -45,11 +45,13 @@ def test_a_file_saved_meanwhile_is_kept_with_defaults_too(pandoc):
     assert text("notes.md") == NATIVE + "saved\n"
 
 
-def test_an_unclosed_exercise_swallows_nothing(pandoc):
+def test_an_unclosed_exercise_goes_with_what_follows_and_is_an_error(pandoc):
     write("notes.md", "# A\n\nBefore.\n\n::: exercise\n\nText.\n\n## B\n\nAfter.\n")
     done = ok("pandoc -F lmm-knit notes.md -t html", pandoc)
-    assert b"After." in done.stdout
-    assert b"not closed" in done.stderr
+    assert b"Before." in done.stdout
+    assert b"Text." not in done.stdout + run("lmm knit notes.md").stdout
+    assert b"notes.md:5: a RAG-only div starts here and is not closed" in done.stderr
+    assert run("lmm knit notes.md").returncode == 1
 
 
 def test_code_that_pandoc_takes_for_text(pandoc):

@@ -240,16 +240,36 @@ def test_what_is_no_div_stays(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "::: exercise\nx\n",
-        "::: exercise\nx\n\nmore\n\n# A\n\nend\n",
-        "- ::: exercise\n  x\n\n- more\n\nend\n",
-        "- item\n\n  ::: exercise\n  x\n\n- more\n",
+        "::: note\nx\n",
+        "::: note\nx\n\nmore\n\n# A\n\nend\n",
+        "- ::: note\n  x\n\n- more\n\nend\n",
+        "- item\n\n  ::: note\n  x\n\n- more\n",
         "# A\n\n::: {.lmm .content-hidden}\n\nend\n",
+        "<div class='note'>\nx\n\nend\n",
     ],
 )
 def test_what_is_not_closed_swallows_nothing(text):
     made = knitted(text)
     assert [word for word in ("more", "end", "x") if (word in text) != (word in made)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("Before.\n\n::: exercise\nx\n", "Before.\n"),
+        ("Before.\n\n::: exercise\nx\n\nx\n\n# x\n\nx\n", "Before.\n"),
+        ("- ::: exercise\n  x\n\n- more\n\nend\n", "- \n- more\n\nend\n"),
+        ("- item\n\n  ::: exercise\n  x\n\n- more\n", "- item\n\n- more\n"),
+        ("::: note\nBefore.\n\n> ::: exercise\n> x\n\nend\n:::\n", "::: note\nBefore.\n\nend\n:::\n"),
+        ("Before.\n\n<div class=exercise>\nx\n\nx\n", "Before.\n"),
+    ],
+)
+def test_an_exercise_that_is_not_closed_goes_with_the_rest_and_is_an_error(text, stays):
+    """As Pandoc closes it: with what it stands in, which may be the document."""
+    logger = ListLogger()
+    assert squeezed(knitted(text, None, logger)) == squeezed(stays)
+    line = 1 + text[: min(at for word in ("::: ex", "<div") if (at := text.find(word)) >= 0)].count("\n")
+    assert [(report.level, report.line) for report in logger.reports if "closed" in report.message] == [("error", line)]
 
 
 # References

@@ -15,6 +15,7 @@ from lmm_core.markdown.unfold import unfold_edits
 from lmm_core.models.tokens import estimate_tokens
 from lmm_core.scan import KnitRules
 from lmm_core.scan.options import SplitOpts
+from lmm_core.scan.parts import Excerpt, unfold_parts
 from lmm_core.scan.pool import div_type, is_equation, pool_blocks
 from lmm_core.scan.split import (
     DEFAULT_STRATEGY,
@@ -456,8 +457,12 @@ def test_titles_of_documents():
 
 def own_texts(text):
     """What has to be in chunks."""
-    blocks = unfold_edits(parse_markdown_text(text)).blocks
-    return [b.content for b in blocks if isinstance(b, TextBlock) and not isinstance(b, ErrorBlock)]
+    return [b.content for b in unfolded(text) if isinstance(b, TextBlock) and not isinstance(b, ErrorBlock)]
+
+
+def unfolded(text):
+    """The blocks of a text, RAG-only parts of texts set apart."""
+    return unfold_parts(unfold_edits(parse_markdown_text(text)).blocks, KnitRules())
 
 
 def check(text, opts):
@@ -465,13 +470,14 @@ def check(text, opts):
     found = chunks(text, opts)
     assert squeeze("".join(chunk.own for chunk in found)) == squeeze("".join(own_texts(text)))
     lines = text.split("\n")
+    is_set_apart = any(isinstance(block, Excerpt) for block in unfolded(text))
     for chunk in found:
         count = len if opts.unit == "characters" else estimate_tokens
         assert count(chunk.content) <= opts.max_size
         first, *_, last = [line for line in chunk.own.split("\n") if line.strip(" \t\r")] * 2
         assert first.strip(" \t\r") in lines[chunk.line - 1]
         assert last.strip(" \t\r") in lines[chunk.line_end - 1]
-        assert chunk.closing or chunk.repeated or chunk.source in text
+        assert chunk.closing or chunk.repeated or is_set_apart or chunk.source in text
     return found
 
 

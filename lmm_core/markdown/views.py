@@ -1,0 +1,233 @@
+"""Views: the text in a container (a div, quote, list item, footnote, definition, HTML element) as
+it is by itself, without the marks and the indentation of what it stands in, and where each line of
+it stands in the whole text.
+
+The rules are those of Pandoc's reader: what it takes for a container's lines, and how far it
+takes their indentation off.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import NamedTuple
+
+from .blocks import BOM
+from .regions import CONTAINERS, Regions, split_fences, without_code
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_TAB = 4  # columns
+GAP = "\n"  # a line that a view has and the whole text has not
+_QUOTE = re.compile(r"[ ]{0,3}>[ ]?")
+_ROMAN = "[ivxlcdm]+|[IVXLCDM]+"
+_ITEM = re.compile(
+    rf"[ ]{{0,3}}(?:[-*+]|(?:\d{{1,9}}|#|@[\w-]*|[a-zA-Z]|{_ROMAN})[.)]|\((?:\d{{1,9}}|#|@[\w-]*|[a-zA-Z]|{_ROMAN})\))"
+    r"(?:[ ]+|(?=\r?\n|\Z))"
+)
+_FENCE_IN = re.compile(r"[ ]{1,3}(?=:::)")
+_RULE = re.compile(r"[ ]{0,3}([-*_])(?:[ ]*\1){2,}[ ]*\r?(?:\n|\Z)")
+_NOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:[ ]*")
+_DEFINITION = re.compile(r"[ ]{0,2}[:~][ ]+")
+_STOP = re.compile(r":{3,}[ \t]*\r?(?:\n|\Z)|[ ]{0,3}(?:```|~~~|</)")
+_TAG = re.compile(rf"<(?P<close>/?)(?P<name>{'|'.join(sorted(CONTAINERS))})(?=[\s/>])(?P<inside>[^<>]*)>", re.I)
+
+
+class Line(NamedTuple):
+    """A line of a view: its text, where that stands in the whole text (`at`), and from where on it
+    goes when it goes whole (`whole`): behind the mark of a list item, which stays. A gap stands in the view alone."""
+
+    text: str
+    at: int
+    whole: int
+    is_gap: bool = False
+
+
+class Tag(NamedTuple):
+    """An HTML element of a view: its name and attributes as written; where it starts, its opening
+    tag ends, its closing tag starts and ends. The last two are None where it is not closed."""
+
+    name: str
+    attributes: str
+    start: int
+    inside: int
+    close: int | None = None
+    end: int | None = None
+
+
+@dataclass
+class View:
+    """The lines of a container; `depth` containers are around it."""
+
+    lines: list[Line]
+    depth: int = 0
+    text: str = field(init=False)
+    starts: list[int] = field(init=False)
+    regions: Regions = field(init=False)
+    _tags: dict[int, Tag] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.text = "".join(line.text for line in self.lines)
+        self.starts = list(accumulate((len(line.text) for line in self.lines), initial=0))
+        self.regions = Regions(self.text)
+
+    @classmethod
+    def whole(cls, text: str) -> View:
+        """The view of a whole text, without its byte-order mark."""
+        lead = len(BOM) if text.startswith(BOM) else 0
+        return cls([Line(line[0], line.start(), line.start()) for line in _LINE.finditer(text, lead)])
+
+    def number(self, pos: int) -> int:
+        """The number of the line that a position is in, from 0."""
+        return min(bisect_right(self.starts, pos), len(self.lines)) - 1
+
+    def outer(self, pos: int) -> int:
+        """Where a position of the view is in the whole text."""
+        at = self.number(pos)
+        return self.lines[at].at + pos - self.starts[at]
+
+    def outer_start(self, pos: int) -> int:
+        """The same for where something starts that goes: with the line, where it starts one."""
+        at = self.number(pos)
+        line = self.lines[at]
+        return line.whole if not line.text[: pos - self.starts[at]].strip() else self.outer(pos)
+
+    def outer_end(self, pos: int) -> int:
+        """The same for where something ends: the end of the line before, not the start of the
+        next one, which has marks of its own."""
+        while pos and self.lines[self.number(pos - 1)].is_gap:
+            pos -= len(GAP)
+        return self.outer(pos - 1) + 1 if pos else self.outer(0)
+
+    def part(self, start: int, end: int) -> View:
+        """The view of what stands between two positions, such as the inside of a div."""
+        lines = []
+        first = self.number(start)
+        for at in range(first, self.number(max(end - 1, start)) + 1):
+            line, low = self.lines[at], max(start - self.starts[at], 0)
+            text = line.text[low : end - self.starts[at]]
+            lines.append(Line(text, line.at + low, line.whole if not low else line.at + low))
+        return View([line for line in lines if line.text], self.depth + 1)
+
+    # Containers that are made of lines
+
+    def container(self, at: int) -> tuple[View, int] | None:
+        """The view of the quote, list item, footnote or definition that starts with a line, and
+        the number of the line after it; None where none starts there."""
+        line = _expand(self.lines[at])
+        if _QUOTE.match(line.text):
+            lines = list(self._quoted(at))
+            return View(lines, self.depth + 1), at + len(lines)
+        if (found := _ITEM.match(line.text)) and not _RULE.match(line.text):
+            return self._item(at, line, found)
+        for mark in (_NOTE, _DEFINITION):
+            if (found := mark.match(line.text)) and (at or mark is _NOTE):
+                lines = list(self._indented(at, _cut(line, found.end(), marked=True), _TAB, mark))
+                return View(lines, self.depth + 1), at + len(lines)
+        return None
+
+    def _item(self, at: int, line: Line, found: re.Match[str]) -> tuple[View, int]:
+        """A list item; behind a mark with more than four blanks its text starts after one."""
+        marked = len(found[0].rstrip(" "))
+        width = len(found[0]) if 0 < len(found[0]) - marked <= _TAB else marked + 1
+        width = min(width, len(line.text.rstrip("\r\n")))
+        lines = list(self._indented(at, _cut(line, width, marked=True), max(width, marked + 1), _ITEM))
+        return View(list(_set_lists_apart(lines)), self.depth + 1), at + len(lines)
+
+    def _quoted(self, at: int) -> Iterator[Line]:
+        """The lines of a quote, lazy ones too."""
+        first = at
+        while at < len(self.lines):
+            line = _expand(self.lines[at])
+            found = _QUOTE.match(line.text)
+            if not found and (not line.text.strip() or _STOP.match(line.text) or at == first):
+                return
+            yield _cut(line, found.end()) if found else line
+            at += 1
+
+    def _indented(self, at: int, first: Line, width: int, mark: re.Pattern[str]) -> Iterator[Line]:
+        """The lines of an item whose text is `width` columns in: the first one, those that follow
+        without a blank line up to the next `mark`, and those behind blank lines that stand so far in."""
+        yield first
+        blanks: list[Line] = []
+        starts = bool(first.text.strip())
+        for line in map(_expand, self.lines[at + 1 :]):
+            indent = len(line.text) - len(line.text.lstrip(" "))
+            if not line.text.strip():
+                blanks.append(line)
+                continue
+            inside = indent >= width
+            lazy = starts and not blanks and not (_STOP.match(line.text) or mark.match(line.text))
+            if not inside and not lazy:
+                return  # blank lines after it are nobody's
+            yield from (_cut(blank, min(width, len(blank.text.rstrip("\r\n")))) for blank in blanks)
+            blanks = []
+            starts = True
+            yield _fence_to_margin(_cut(line, width)) if inside else line
+
+    # HTML
+
+    def tags(self) -> dict[int, Tag]:
+        """The elements that are containers, by where they start; those in code are none."""
+        if self._tags is None:
+            self._tags = self._pair_tags() if "<" in self.text else {}
+        return self._tags
+
+    def _pair_tags(self) -> dict[int, Tag]:
+        text = "".join(" " * len(part) if code else without_code(part) for code, part in split_fences(self.text))
+        found: dict[int, Tag] = {}
+        stacks: dict[str, list[Tag]] = {}
+        for match in _TAG.finditer(text):
+            name = match["name"].lower()
+            stack = stacks.setdefault(name, [])
+            if match["close"]:
+                if stack:
+                    opened = stack.pop()
+                    found[opened.start] = opened._replace(close=match.start(), end=match.end())
+            elif not match["inside"].endswith("/"):
+                stack.append(Tag(name, match["inside"], match.start(), match.end()))
+                found[match.start()] = stack[-1]
+        return found
+
+
+def _set_lists_apart(lines: list[Line]) -> Iterator[Line]:
+    """The lines of an item, a gap before lists in it: they need no blank line before them there."""
+    before, fence = "", ""
+    for line in lines:
+        bare = line.text.strip()
+        if fence:
+            fence = "" if bare.startswith(fence) else fence
+        elif bare.startswith(("```", "~~~")):
+            fence = bare[:3]
+        elif before and _ITEM.match(line.text) and not _ITEM.match(before) and not _RULE.match(line.text):
+            yield Line(GAP, line.at, line.whole, True)
+        before = line.text if bare else ""
+        yield line
+
+
+def _fence_to_margin(line: Line) -> Line:
+    """A line in an item without the few blanks before `:::`. To Pandoc that is no fence; what was
+    meant to be left out is, all the same."""
+    found = _FENCE_IN.match(line.text)
+    return _cut(line, found.end()) if found else line
+
+
+def _expand(line: Line) -> Line:
+    """The line with blanks for the tabs that it starts with, and for those behind its mark."""
+    if "\t" not in line.text:
+        return line
+    made, size = "", 0
+    for char in line.text:
+        if char not in " \t>-*+:~()[]^#@.0123456789" or char == "\n":
+            break
+        size += 1
+        made += " " * (_TAB - len(made) % _TAB) if char == "\t" else char
+    return Line(made + line.text[size:], line.at + size - len(made), line.whole)
+
+
+def _cut(line: Line, width: int, marked: bool = False) -> Line:
+    """The line without its first columns; `marked` where these hold the mark of an item."""
+    at = max(line.at + width, line.whole)
+    return Line(line.text[width:], line.at + width, at if marked else line.whole)
