@@ -162,7 +162,7 @@ class _Look:
             if part.metadata is not None:
                 shown = part.metadata.get("knit") is True
                 yield from self.block(part.metadata, source, first + line, shown)
-                shown_from = line + source.count("\n") if shown else shown_from
+                shown_from = line + len(source.splitlines()) if shown else shown_from
             elif not part.error:
                 shown = shown_from <= line and not "".join(lines[shown_from:line]).strip("> \t\r\ufeff")
                 yield from (Problem(first + line, message) for message in self._div(part, source, shown))
