@@ -91,7 +91,7 @@ def _knit_as_text(document: Document) -> None:
 def _knit_elements(document: Document) -> None:
     require_places(document)
     if document.in_quarto and document.known is not None:
-        _refuse_typos(document)
+        _refuse_faults(document)
         _report(document, parse_markdown_text(document.known.text))
     if not document.to_markdown:
         _knit_ast(document)
@@ -117,16 +117,19 @@ def _report(document: Document, blocks: list[Block]) -> None:
         logger.warning(message, line)
 
 
-def _refuse_typos(document: Document) -> None:
-    """Raise FilterError, which stops the render, where a block cannot be read or a word is nearly one
-    of ours, in what the file includes, too: without a project nobody has looked before."""
+def _refuse_faults(document: Document) -> None:
+    """Raise FilterError, which stops the render, where a block cannot be read, has lost its place, or
+    a word is nearly one of ours, in what the file includes, too: without a project nobody has looked
+    before."""
     from lmm_core.quarto import with_included
+    from lmm_core.quarto_native import find_native
 
     assert document.path is not None
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)
-    documents = [*read_blocks(with_included([document.path], folder))]
-    rules = with_types(document.rules, [blocks for _, blocks in documents])
-    if problems := typo_lines([(os.path.relpath(path, folder), blocks) for path, blocks in documents], rules):
+    read = [*read_blocks(with_included([document.path], folder))]
+    rules = with_types(document.rules, [blocks for _, blocks in read])
+    documents = [(os.path.relpath(path, folder), blocks) for path, blocks in read]
+    if problems := [*typo_lines(documents, rules), *find_native(documents)]:
         raise FilterError("\n".join(problems))
 
 

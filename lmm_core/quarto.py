@@ -25,6 +25,7 @@ from .markdown.files import find_markdown, is_notebook, load_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
 from .project import Project
+from .quarto_native import BY_HAND, native_lines
 from .quarto_settings import PROJECT_FILES, QuartoError, project_file, read_project, read_yaml
 from .retrieve.outline import plain_title
 from .scan.header import find_errors
@@ -68,10 +69,6 @@ lmm:
   # ask: true       # a box on every page in which students search, and practise cards
 """
 _INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
-BY_HAND = (  # what no command mends
-    "blocks that are not valid YAML, or stand inside a div, have to be mended by hand; below a rule (`---`) "
-    "leave a line empty, or write it as `***`"
-)
 # What Quarto renders only where it is named (its source: projectHiddenIgnoreGlob).
 _IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
 _GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
@@ -392,8 +389,6 @@ def _check_spelling(folder: Path) -> Iterator[Finding]:
 def _native_lines(path: Path) -> tuple[list[int], int, str]:
     """Lines of the native blocks in a file, the header not counted; how many of them
     converting leaves; and why it cannot be read."""
-    from .quarto_render import native_lines
-
     try:
         blocks = parse_markdown_text(load_markdown(path).text)
     except (OSError, MarkdownError) as error:

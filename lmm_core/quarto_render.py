@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import glob
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePath
@@ -18,11 +17,9 @@ from typing import TYPE_CHECKING, Any
 from .files.marked import FolderError, own_place
 from .files.walk import RENDERED, is_document, is_inside
 from .logging import LoggerBase, Report, counted, in_file
-from .markdown.blocks import Block, ErrorBlock, HeaderBlock, MarkdownError, MetadataBlock, TextBlock, serialize_blocks
-from .markdown.divs import find_parts
+from .markdown.blocks import Block, HeaderBlock, MarkdownError, serialize_blocks
 from .markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown, save_markdown
-from .markdown.metadata import parse_metadata
-from .markdown.parse import NATIVE_CLOSE, NATIVE_OPEN, parse_markdown_text
+from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
 from .markdown_files import RagWork, work_on
 from .model_pool import Models
@@ -30,7 +27,6 @@ from .models.sources import ModelError
 from .project import ConfigError, Project, load_project
 from .quarto import (
     ASK_FOLDER,
-    BY_HAND,
     OPTIONS,
     ask_options,
     filter_problem,
@@ -41,6 +37,7 @@ from .quarto import (
     read_ask,
     with_included,
 )
+from .quarto_native import find_native, native_lines
 from .quarto_settings import QuartoError, folder_files, page_rules, read_project, read_yaml, with_named
 from .scan.knit import KnitRules, project_rules
 from .store.vector_store import StoreError
@@ -126,7 +123,8 @@ def _prepare(environment: Mapping[str, str], project_dir: Path, logger: LoggerBa
         if page.options.on_native == "convert" and native_lines(page.blocks) and page.is_written:
             _convert(page)
             logger.info(f"{_shown(page.file.path, project_dir)}: native blocks written as divs")
-    if problems := [*find_problems(pages, project_dir), *find_native(pages, project_dir)]:
+    native = find_native((_shown(page.file.path, project_dir), page.blocks) for page in pages)
+    if problems := [*find_problems(pages, project_dir), *native]:
         raise RenderError("\n".join(problems))
     wanted = [page for page in pages if page.options.annotate and not page.included]
     for page in wanted:
@@ -256,78 +254,12 @@ def _shown(path: Path, project_dir: Path) -> str:
     return str(path.relative_to(project_dir)) if path.is_relative_to(project_dir) else str(path)
 
 
-# Native blocks
-
-
-def native_lines(blocks: Sequence[Block]) -> list[int]:
-    """Lines of the native blocks beside the header, those inside divs included, and what
-    Quarto takes for one."""
-    lines: list[int] = []
-    before = 0
-    for at, block in enumerate(blocks):
-        if _is_rule_over_text(blocks, at) or _is_native(block):
-            lines.append(block.line)
-        elif isinstance(block, TextBlock) and "---" in block.source:
-            lines += [before + block.source.count("\n", 0, start) + 1 for start in _native_inside(block.source)]
-        before += block.source.count("\n")
-    return lines
-
-
-def _is_native(block: Block) -> bool:
-    if isinstance(block, ErrorBlock):
-        return block.source.lstrip().startswith("-")
-    return isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock) and block.spelling == "native"
-
-
-def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
-    """Whether a rule has text right below it, up to the next rule. Quarto reads that as
-    YAML, and stops on a list, and on words together with a header."""
-    block = blocks[at]
-    if not isinstance(block, TextBlock) or not NATIVE_OPEN.match(block.content):
-        return False
-    text = serialize_blocks(blocks[at:]).lstrip("\ufeff \t\r\n")
-    close = NATIVE_CLOSE.search(text, 3)
-    first, *lines = text[: close.start()].split("\n") if close else [""]
-    if first.strip() != "---":
-        return False
-    is_mapping = parse_metadata("\n".join(lines)).content is not None
-    return not is_mapping and (lines[0].startswith("- ") or isinstance(blocks[0], HeaderBlock))
-
-
-def _native_inside(text: str) -> Iterator[int]:
-    """Where native blocks start inside the divs of a text."""
-    for part in find_parts(text):
-        if part.metadata is not None and not part.attributes.classes:
-            yield part.start
-
-
 def _convert(page: Page) -> None:
     blocks = convert(page.blocks, "div")
     text = serialize_blocks(blocks)
     if text != page.file.text:
         save_markdown(page.file.path, text, page.file)
         page.file, page.blocks = load_markdown(page.file.path), parse_markdown_text(text)
-
-
-def find_native(pages: Sequence[Page], project_dir: Path) -> list[str]:
-    """Return where native blocks are left, a line each, and what mends them."""
-    problems: list[str] = []
-    mended: list[str] = []
-    by_hand = False
-    for page in pages:
-        name = _shown(page.file.path, project_dir)
-        lines = native_lines(page.blocks)
-        problems += [
-            f"{name}:{line}: a metadata block between `---` lines, whose place Quarto forgets" for line in lines
-        ]
-        left = lines if is_notebook(page.file.path) else native_lines(convert(page.blocks, "div"))
-        by_hand = by_hand or bool(left)
-        mended += [name] if len(left) < len(lines) else []
-    if mended:
-        problems.append(f"write them as divs: lmm convert --to div {shlex.join(mended)}")
-    if by_hand:
-        problems.append(BY_HAND)
-    return problems
 
 
 def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:

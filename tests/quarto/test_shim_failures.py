@@ -62,6 +62,22 @@ def test_a_block_whose_place_is_lost(pandoc, tmp_path):
     assert b"lmm convert --to div" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("---\nnote: GONE\n---\n\nText.\n", "notes.md:27: a metadata block between `---` lines"),
+        ("::: excercise\nGONE\n:::\n", "notes.md:27: unknown class 'excercise': did you mean 'exercise'?"),
+        (BLOCK.replace("type", "typ") + "\nGONE\n", "notes.md:29: unknown key 'typ': did you mean 'type'?"),
+        (BLOCK.replace("type: exercise", "- type: exercise") + "\nGONE\n", "notes.md:29: "),
+    ],
+)
+def test_what_shows_an_exercise_in_silence(more, said, pandoc, tmp_path):
+    """Nobody has looked at a file without a project before."""
+    done, page = render(pandoc, tmp_path, {}, f"{NOTES}\n{more}")
+    assert (done.returncode, page) == (83, None)
+    assert said in done.stderr.decode()
+
+
 def test_settings_that_cannot_be_read(pandoc, tmp_path):
     write(tmp_path / "page" / "config.toml", "[knit]\nkep = []\n")
     done, page = render(pandoc, tmp_path, {})
