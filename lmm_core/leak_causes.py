@@ -9,7 +9,7 @@ from pathlib import Path
 from .files.walk import SUFFIXES
 from .logging import counted
 
-_EMBEDDED = b"quarto-embedded-source-code"  # where Quarto puts a page's source
+_EMBEDDED = b'id="quarto-embedded-source-code'  # where Quarto puts a page's source
 CODE_TOOLS = (
     "the page holds its whole source, since `code-tools` (its `source`) or `keep-source` asks for that: set it to false"
 )

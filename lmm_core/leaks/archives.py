@@ -68,7 +68,7 @@ def unpack(name: str, data: bytes, budget: Budget, depth: int = 0) -> Iterator[t
             raise ArchiveError("; ".join(problems[:3]))
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
         raise ArchiveError(str(error)) from error
-    except (NotImplementedError, RuntimeError, ValueError) as error:  # encrypted, or packed in a rare way
+    except (NotImplementedError, RuntimeError, ValueError, LookupError) as error:  # encrypted, rare, or damaged
         raise ArchiveError(str(error)) from error
 
 

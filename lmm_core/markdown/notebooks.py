@@ -58,6 +58,8 @@ def _cells(data: str, name: str) -> tuple[list[_Cell], str]:
         notebook = json.loads(data)
     except json.JSONDecodeError as error:
         raise MarkdownError(f"{name}:{error.lineno}: no notebook: {error.msg}") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise MarkdownError(f"{name}: no notebook: {error}") from None
     except RecursionError:
         raise MarkdownError(f"{name}: no notebook: nested too deeply") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None

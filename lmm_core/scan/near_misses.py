@@ -20,8 +20,9 @@ from ..markdown.ownership import find_key
 from ..markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
 from ..markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
 from ..markdown.unfold import unfold_edits
-from .knit import ALL, RAG_ONLY, KnitRules, div_verdict, header_rules, types_of
+from .knit import ALL, RAG_ONLY, KnitRules, div_verdict, header_rules, properties_verdict, types_of
 from .lmm_options import OPTIONS, options_in
+from .stray_marks import find_aimless, find_stray_marks
 
 LMM = "lmm"
 _SWITCHES = ("knit", "skip", "frozen")
@@ -55,7 +56,10 @@ def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Problem]
             found += look.block(block.content, block.source, block.line, node.get("knit") is True)
         if isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
             found += look.text(node.block, node.get("knit") is True)
-    return found
+            if node.metadata and properties_verdict(node, rules) and (why := find_aimless(node.block.content)):
+                found.append(Problem(node.metadata[-1].line, why))
+    found += find_stray_marks(blocks, look.types)
+    return sorted(found, key=lambda problem: problem.line)
 
 
 def types_in(blocks: Iterable[Block]) -> frozenset[str]:
@@ -106,6 +110,8 @@ class _Look:
             at = line + _line_of(key, source)
             if key == "knit" and not isinstance(value, bool):
                 yield Problem(at, _no_switch(value))
+            elif key in self.types and value is True:
+                yield Problem(at, f"unknown key {key!r}: did you mean `type: {key}`?")
             elif meant := self._key(key, value):
                 yield Problem(at, f"unknown key {key!r}: did you mean {meant!r}?")
 
@@ -136,7 +142,9 @@ class _Look:
             return _unknown(key, "knit")
         if isinstance(value, Mapping) and _is_nearly_lmm(key) and not OPTIONS.isdisjoint(options_in({LMM: value})):
             return _unknown(key, LMM)
-        return _no_switch(value) if key == "knit" and isinstance(value, str) and nearest(value, _TRUTH) else ""
+        # R Markdown has a key of that name, too: a function's
+        is_slip = isinstance(value, int | float) or (isinstance(value, str) and value.isalpha() and len(value) < 8)
+        return _no_switch(value) if key == "knit" and not isinstance(value, bool) and is_slip else ""
 
     def _header_type(self, key: str, value: Any, node: HeaderNode) -> str:
         if isinstance(node.get("knit"), bool) or not (key == "type" or nearest(key, ("type",))):

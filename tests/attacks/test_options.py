@@ -183,5 +183,5 @@ def test_in_quarto_the_project_alone_keeps(where, pandoc):
     env = {"QUARTO_DOCUMENT_FILE": "notes.qmd", "QUARTO_DOCUMENT_PATH": str(Path.cwd()), "QUARTO_PROFILE": "instructor",
            "QUARTO_PROJECT_DIR": str(Path.cwd())}  # fmt: skip
     done = run("lmm-knit html", stdin=tree, env=env)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == (where == "block"), done.stderr  # whose place Quarto forgets: no page is made
     assert (b"SECRET" in done.stdout) == where.startswith("_quarto")

@@ -1,0 +1,108 @@
+"""What looks like a mark of ours and is none is told, since it would show an exercise."""
+
+import pytest
+
+from lmm_core.markdown import parse_markdown_text
+from lmm_core.scan.knit import KnitRules
+from lmm_core.scan.near_misses import find_near_misses
+
+BLOCK = "::: {.lmm .content-hidden}\n``` yaml\ntype: exercise\n```\n:::\n"
+
+
+def told(text, **rules):
+    """Lines and first words of what is told."""
+    problems = find_near_misses(parse_markdown_text(text), KnitRules(**rules))
+    return [(problem.line, problem.message.split(",")[0].split(":")[0]) for problem in problems]
+
+
+STRAY = "colons that open or close no div"
+NO_DIVS = {
+    "below a paragraph": ("Some practice:\n::: exercise\nwalnut\n:::\n", [2, 4]),
+    "below a paragraph, in a div": ("::: exercise\npara\n::: hint\nmore\n:::\nSECRET\n:::\n\nText.\n", [3, 7]),
+    "below an item": ("- one\n::: exercise\nwalnut\n:::\n", [2, 4]),
+    "below an item's text": ("1.  one\n    ::: exercise\n    walnut\n    :::\n", None),
+    "indented": ("Text.\n\n  ::: exercise\n  walnut\n  :::\n", [3, 5]),
+    "two far in an item": ("1. one\n\n    ::: exercise\n    walnut\n    :::\n", [3]),
+    "one that is not opened": ("::: exercise\nq\n:::\n\nSECRET\n\n:::\n", [7]),
+    "braces not closed": ("::: {.exercise\nwalnut\n:::\n", [1, 3]),
+    "a brace too many": ("::: .exercise}\nwalnut\n:::\n", [1, 3]),
+    "two words": ("::: exercise one\nwalnut\n:::\n", [1, 3]),
+    "a word and attributes": ("::: exercise {#one}\nwalnut\n:::\n", [1, 3]),
+    "two colons": (":: exercise\nwalnut\n::\n", [1]),
+    "a hard blank": (":::\u00a0exercise\nwalnut\n:::\n", [1, 3]),
+    "wide colons": ("\uff1a\uff1a\uff1a exercise\nwalnut\n\uff1a\uff1a\uff1a\n", [1, 3]),
+    "a block": ("::: lmm content-hidden\n``` yaml\ntype: exercise\n```\n:::\n\nwalnut\n", [1, 5]),
+}
+
+
+@pytest.mark.parametrize("case", NO_DIVS)
+def test_colons_that_are_no_div(case):
+    text, lines = NO_DIVS[case]
+    found = told(text)
+    assert found
+    assert {message for _, message in found} == {STRAY}
+    if lines:
+        assert [line for line, _ in found] == lines
+
+
+@pytest.mark.parametrize(
+    "between", ["<!-- todo -->", "{{< pagebreak >}}", "***", "\\newpage", "[]{#anchor}", "::: {.x}\n:::"]
+)
+def test_a_block_that_is_about_nothing(between):
+    assert told(f"# A\n\n{BLOCK}\n{between}\n\n## Q\n\nText.\n") == [
+        (3, "this metadata is about what follows it alone")
+    ]
+
+
+def test_a_block_before_an_underlined_heading():
+    assert told(f"# A\n\n{BLOCK}\nHeading\n-------\n\nSECRET\n") == [(3, "an underlined heading starts no section")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Ex {.exercise}\n\nText.\n",
+        "## Ex {.rag-only type=exercise}\n\nText.\n",
+        "## Ex {type=exercise}\n\nText.\n",
+        "A [x]{.exercise} word.\n",
+        "::: {.panel-tabset}\n## One {.topic}\nText.\n:::\n",
+    ],
+)
+def test_a_type_on_something_else(text):
+    ((_, message),) = told(text)
+    assert message.endswith("leaves nothing out")
+
+
+@pytest.mark.parametrize("key", ["exercise: true", "rag-only: true"])
+def test_a_type_as_a_key(key):
+    assert told(BLOCK.replace("type: exercise", key) + "\nText.\n") == [(3, f"unknown key '{key[:-6]}'")]
+
+
+@pytest.mark.parametrize("line", ["knit: nein", "knit: 0"])
+def test_a_header_that_is_no_switch(line):
+    assert told(f"---\n{line}\n---\n\nText.\n") == [(2, "'knit' should be true or false")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "::: exercise\nText.\n:::\n",
+        "1. one\n\n   ::: exercise\n   Text.\n   :::\n",
+        "- one\n\n  ::: {.exercise .hard}\n  Text.\n  :::\n",
+        "> ::: exercise\n> Text.\n> :::\n",
+        ":::: {.callout-note}\n## T\n\n::: exercise\nText.\n:::\n::::\n",
+        "::::: exercise :::::\nText.\n:::::\n",
+        "Like this:\n\n    ::: exercise\n    Text.\n    :::\n",
+        "``` markdown\n::: exercise\n```\n",
+        "<!--\n::: exercise one\n-->\n\nText.\n",
+        "<pre>\n::: exercise one\n</pre>\n",
+        "Write `## Ex {.exercise}` or `::: exercise`.\n",
+        "Term\n:   Definition: `a::b`.\n",
+        "Use std::vector and `::`.\n\n:: a line of reST\n",
+        "---\nknit: (function(input, ...) rmarkdown::render(input))\n---\n\nText.\n",
+        "{{< include _a.qmd >}}\n\n$$\na_{ij}\n$$ {#eq-one}\n",
+        f"{BLOCK}\n<!-- todo -->\nText right below.\n",
+    ],
+)
+def test_what_is_no_slip(text):
+    assert told(text) == []
