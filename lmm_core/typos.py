@@ -6,18 +6,24 @@ out. The types of all documents of a project count, in each.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from .logging import LoggerBase
-from .markdown.blocks import Block, MarkdownError
+from .markdown.blocks import Block, HeaderBlock, MarkdownError
 from .markdown.files import load_markdown
 from .markdown.parse import parse_markdown_text
 from .scan.header import find_errors
-from .scan.knit import KnitRules
+from .scan.knit import KnitRules, header_rules
 from .scan.near_misses import find_near_misses, types_in
 
+PUBLISHED_CODE = (
+    "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
+    "(```js), or move it into a file that is not rendered"
+)
+_OJS = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{ojs\b", re.M)
 MEANT = (
     "a word that is meant as it stands: name it under [knit] allowed_words in config.toml, or write knit: true "
     "in a block before the part"
@@ -36,9 +42,22 @@ def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRule
     errors: list[str] = []
     near: list[str] = []
     for name, blocks in documents:
+        errors += [f"{name}:{line}: {PUBLISHED_CODE}" for line in published_code(blocks, rules)]
         errors += [f"{name}:{problem.line}: {problem.message}" for problem in find_errors(blocks)]
         near += [f"{name}:{problem.line}: {problem.message}" for problem in find_near_misses(blocks, rules)]
     return [*errors, *near, *([MEANT] if near else [])]
+
+
+def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
+    """Return the lines of cells that stand in what is left out, and whose code Quarto puts into the
+    page before any filter: those of Observable, which the browser runs."""
+    if not any("{ojs" in block.source for block in blocks):
+        return []
+    from .leaks.sources import find_pieces
+
+    header = blocks[0].content if isinstance(blocks[0], HeaderBlock) else {}
+    pieces = [piece for piece in find_pieces(blocks, header_rules(header, rules)) if piece.is_out]
+    return [piece.line + piece.text.count("\n", 0, at.start()) for piece in pieces for at in _OJS.finditer(piece.text)]
 
 
 def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:

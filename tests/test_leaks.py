@@ -1,5 +1,6 @@
 """What is left out of the notes is found wherever it stands in the output, and nothing else is."""
 
+import base64
 import bz2
 import codecs
 import gzip
@@ -568,3 +569,33 @@ def test_the_project_keeps(monkeypatch):
     assert run("lmm leak-check _site").returncode == 1
     assert run("lmm leak-check _site", env={"QUARTO_PROFILE": "instructor"}).returncode == 0
     assert run("lmm leak-check _site --keep exercise").returncode == 0
+
+
+def test_cells_that_the_browser_runs():
+    """Quarto puts their code into the page before any filter."""
+    cell = "``` {ojs}\nsolution = 'the giraffe has eleven vertebrae more than it needs'\n```\n"
+    write("notes.md", f"# A\n\nKept.\n\n::: exercise\n{cell}:::\n")
+    data = base64.b64encode(json.dumps({"contents": [{"source": cell.split("\n")[1]}]}).encode()).decode()
+    write("site/a.html", f'<p>Kept.</p><script type="ojs-module-contents">\n{data}\n</script>')
+    assert [leak.line for leak in leaks("site")] == [5]
+    done = run("lmm leak-check site notes.md")
+    assert b"notes.md:6: an {ojs} cell in a part that is left out" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>&#" + "9" * 5000 + ";</p>",
+        '<a ="' + " " * 40_000 + ">",
+        '<a x="' + "a " * 20_000 + ">",
+        "<script>" * 40_000,
+        "<!--" * 100_000,
+    ],
+    ids=["number", "blanks", "value", "scripts", "comments"],
+)
+def test_hostile_pages_are_read_in_a_moment(page):
+    write("notes.md", "# A\n\nKept.\n\n::: exercise\nAnswer: 42.\n:::\n")
+    write("site/a.html", page)
+    began = time.monotonic()
+    assert leaks("site") == []
+    assert time.monotonic() - began < 10

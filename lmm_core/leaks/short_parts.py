@@ -6,13 +6,12 @@ whole text of an element (a paragraph, an item, a heading); and a heading by its
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .site_text import Text, strings
+from .site_text import Text, characters, strings
 from .sources import Piece, Secret, Sources
 from .words import LONG, SHORT, Needle, joined_runs, words_of, words_of_markdown
 
@@ -25,7 +24,8 @@ _BLOCKS = re.compile(
     re.I,
 )
 # What Quarto puts in itself: the numbers of headings, headings of its own.
-_NUMBER = re.compile(r"<span class=\"header-section-number\">[^<>]*</span>|<!--.*?-->", re.S)
+_NUMBER = re.compile(r"<span class=\"header-section-number\">[^<>]*</span>")
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
 _OWN = ("quarto-appendix-heading", "toc-title")
 _TAG = re.compile(r"<[^<>]*>")
 _NAMED = re.compile(r"(?:\b(?:id|name)=[\"']|#)([\w.:-]*\w)")
@@ -137,11 +137,12 @@ def _elements_of(text: Text) -> Iterator[list[str]]:
     if text.suffix == ".json":
         yield from (words_of(value) for value in _values_of(text))
     elif text.suffix in (".html", ".htm", ".xhtml"):
-        source = _NUMBER.sub("", text.source)
+        end = text.source.rfind("-->") + 3  # no search for an end goes to that of the text
+        source = _NUMBER.sub("", _COMMENT.sub("", text.source[:end]) + text.source[end:])
         shown = "cell-output" in source  # tables that code makes hold whatever the data hold
         for kind, content in _whole(source):
             if not (shown and kind in ("td", "th")):
-                yield words_of(html.unescape(_TAG.sub("", content)))
+                yield words_of(characters(_TAG.sub("", content)))
 
 
 def _values_of(text: Text) -> Iterator[str]:

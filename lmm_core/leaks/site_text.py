@@ -30,14 +30,16 @@ _TEXTS = _PAGES | {".xml", ".svg", ".json", ".js", ".mjs", ".md", ".txt", ".css"
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
          (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # fmt: skip
 _TAG = re.compile(r"<[!/?a-zA-Z][^<>]*>")
-_VALUE = re.compile(r"=\s*(?:\"([^\"]*\s[^\"]*)\"|'([^']*\s[^']*)')")
-_SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script\s*>", re.S | re.I)
+_VALUE = re.compile(r"=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_SCRIPT = re.compile(r"<(?P<end>/)?script\b[^<>]*>", re.I)
+_LONG_CODE = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")  # of no character
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{2})|(.))", re.S)
 _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
 _COMMAND = re.compile(r"\\[a-zA-Z]+\*?")
 _BETWEEN = re.compile(r"[\s\"'<>()]+")
 _EMBEDDED = re.compile(r"data:(text/[\w.+-]+|application/(?:json|javascript|xml|xhtml\+xml))(?:;[\w=-]+)*;base64,")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=]*")
+_CELLS = re.compile(r"<script[^<>]*\bojs-module-contents\b[^<>]*>\s*")  # the code of Observable's cells, as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def text_of(source: str, suffix: str) -> str:
         return plain(_CSS_ESCAPE.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), source))
     if suffix == ".tex":
         return _COMMAND.sub(" ", source)
-    scripts = " ".join(_SCRIPT.findall(source)) if "<script" in source else ""
+    scripts = " ".join(_scripts(source))
     return " ".join([plain(source), plain(unescape(scripts)), *_encoded(source)])
 
 
@@ -104,8 +106,24 @@ def plain(source: str) -> str:
     for _ in range(2):  # a feed holds pages in which the tags are entities
         source = re.sub(r"<!--|-->|<!\[CDATA\[|\]\]>", " ", source)
         values = (one or other for tag in _TAG.findall(source) for one, other in _VALUE.findall(tag))
-        source = html.unescape("\n".join([_TAG.sub(" ", source), *values]))
+        source = characters("\n".join([_TAG.sub(" ", source), *(value for value in values if len(value.split()) > 1)]))
     return source
+
+
+def characters(source: str) -> str:
+    """Return a text with the characters that HTML's references stand for."""
+    return html.unescape(_LONG_CODE.sub("\ufffd", source))
+
+
+def _scripts(source: str) -> Iterator[str]:
+    """What stands between the tags of scripts."""
+    start: int | None = None
+    for tag in _SCRIPT.finditer(source):
+        if tag["end"] and start is not None:
+            yield source[start : tag.start()]
+            start = None
+        elif not tag["end"] and start is None:
+            start = tag.end()
 
 
 def unescape(source: str) -> str:
@@ -146,16 +164,24 @@ def _json(source: str) -> str:
 
 
 def _encoded(source: str) -> Iterator[str]:
-    """What stands in addresses: a link to a mail with a text, a page inside a page."""
+    """What stands in addresses (a link to a mail with a text, a page inside a page) and in cells that the
+    browser runs."""
     if "%20" in source:
         yield from (plain(unquote(piece)) for piece in _BETWEEN.split(source) if "%20" in piece)
     for found in _EMBEDDED.finditer(source) if ";base64," in source else ():
-        code = _BASE64.match(source, found.end())
-        try:
-            data = base64.b64decode(code[0]) if code else b""
-        except binascii.Error:
-            continue
-        yield text_of(data.decode("utf-8", "replace"), f".{found[1].rpartition('/')[2].replace('javascript', 'js')}")
+        yield _decoded(source, found.end(), f".{found[1].rpartition('/')[2].replace('javascript', 'js')}")
+    for found in _CELLS.finditer(source) if "ojs-module-contents" in source else ():
+        yield _decoded(source, found.end(), ".json")
+
+
+def _decoded(source: str, at: int, suffix: str) -> str:
+    """The words of a file that stands in a text as base64."""
+    code = _BASE64.match(source, at)
+    try:
+        data = base64.b64decode(code[0]) if code else b""
+    except binascii.Error:
+        return ""
+    return text_of(data.decode("utf-8", "replace"), suffix)
 
 
 # Bytes
