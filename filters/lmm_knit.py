@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from lmm_core.logging import ListLogger, LocatedLogger
 from lmm_core.markdown.blocks import Block, serialize_blocks
@@ -49,13 +50,18 @@ def knit_document(document: Document) -> None:
     if document.to_markdown:
         document.blocks = knit(document.blocks, document.rules, document.logger)
         write_text(document, serialize_blocks(document.blocks))
-    elif (ast := as_divs(document)) is not None:
+    elif (ast := _elements_of_all(document)) is not None:
         for line, message in find_dangling(document.blocks, document.rules):
             document.logger.warning(message, line)
         document.ast = {**document.ast, "blocks": ast["blocks"], "meta": dict(ast["meta"])}
         _knit_ast(document)
     else:
         _knit_as_text(document)
+
+
+def _elements_of_all(document: Document) -> dict[str, Any] | None:
+    """Return what `as_divs` does, and None where a RAG-only div is not closed: old pandocs take it for text."""
+    return as_divs(document) if find_open(document.blocks, document.rules) is None else None
 
 
 def _report_near_misses(document: Document) -> None:

@@ -108,7 +108,12 @@ def check(name, text, ast, pandoc):
     out = set().union(*typed.values(), kinds["hidden"])
     notes = kinds["stays"] | kinds["skipped"] | kinds["kept"]
     assert by_text(name) == notes, "the text route"
-    for route, source in (("the filter from the text", text), ("the filter from elements", None)):
+    # pandoc 2 takes a div that is not closed for text: nothing shows it among the elements
+    unseen = "not closed" in name and b'"t":"Div"' not in json.dumps(ast, separators=(",", ":")).encode()
+    for route, source in (
+        ("the filter from the text", text),
+        *([] if unseen else [("the filter from elements", None)]),
+    ):
         made = by_filter(ast, pandoc, source)
         if made is None or "(strict)" in name:
             assert source is None or made is not None, route
