@@ -167,7 +167,10 @@ def tools(folder, *names):
 @pytest.mark.parametrize(
     ("there", "said"),
     [
-        (["lmm"], "LM markdown: lmm-knit, which leaves RAG-only material out, is not found: pip install lmm-markdown"),
+        (
+            ["lmm"],
+            "LM markdown: the page is not made: lmm-knit, which leaves RAG-only material out, is not found. pip install",
+        ),
         ([], "LM markdown: the command lmm is not found: pip install lmm-markdown"),
     ],
     ids=["lmm-knit", "lmm"],
