@@ -30,6 +30,7 @@ from lmm_core.markdown.blocks import (
     MetadataBlock,
     Problem,
     TextBlock,
+    header_content,
     serialize_blocks,
 )
 from lmm_core.markdown.divs import find_parts
@@ -298,7 +299,7 @@ def _kept_by_document(document: Document) -> set[str]:
     if document.known is None:
         return set()
     blocks = parse_markdown_text(document.known.text)
-    header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+    header = header_content(blocks)
     named = with_named(header, document.known.files[0].path.parent)
     return {word for one in (*said_by(blocks), options_in(named)) for word in words_of(one.get("keep"))}
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .files.marked import FolderError, own_place
 from .logging import ConsoleLogger, LoggerBase, in_file
-from .markdown.blocks import Block, HeaderBlock, MarkdownError, Problem
+from .markdown.blocks import Block, HeaderBlock, MarkdownError, Problem, header_content
 from .markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown, project_root
 from .markdown.parse import parse_markdown_text
 from .markdown_files import RagWork, docid_of, project_of, save_as
@@ -174,7 +174,7 @@ def blocklist_encode(
     has more tokens than it sees, where it can count them, and it counts for sizes in
     tokens. Raises ConfigError for what its header says under `split`."""
     project, logger = project_from(config), logger or ConsoleLogger()
-    header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+    header = header_content(blocks)
     opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
     annotations = AnnotationModel(project.index.annotations, project.index.annotations)
     count: Callable[[str], int] | None = getattr(getattr(embedder, "embedder", embedder), "count", None)

@@ -20,7 +20,7 @@ from .files.create import copy_files, create_file
 from .files.marked import FolderError, check_inside
 from .files.walk import RENDERED, is_document, is_inside
 from .logging import LoggerBase
-from .markdown.blocks import Block, HeaderBlock, HeadingBlock, MarkdownError
+from .markdown.blocks import Block, HeadingBlock, MarkdownError, header_content
 from .markdown.files import find_markdown, is_notebook, load_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
@@ -439,7 +439,7 @@ def _site_title(folder: Path) -> str:
         blocks = parse_markdown_text(load_markdown(first).text) if first else []
     except (OSError, MarkdownError):  # told where the file itself is looked at
         blocks = []
-    header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+    header = header_content(blocks)
     heading = next((block.title for block in blocks if isinstance(block, HeadingBlock)), "")
     return plain_title(str(header.get("title") or heading)) or folder.resolve().name
 

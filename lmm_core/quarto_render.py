@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .files.marked import FolderError, own_place
 from .files.walk import RENDERED, is_document, is_inside
 from .logging import LoggerBase, Report, counted, in_file
-from .markdown.blocks import Block, HeaderBlock, MarkdownError, serialize_blocks
+from .markdown.blocks import Block, MarkdownError, header_content, serialize_blocks
 from .markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown, save_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.spelling import convert
@@ -146,12 +146,7 @@ def _is_filtered(page: Page, project_dir: Path) -> bool:
     """Return whether the page itself, or a `_metadata.yml` above it, names our filter."""
     places = folder_files(page.file.path, project_dir)
     said = [with_named(read_yaml(place), place.parent) for place in places]
-    return any(map(has_filter, [*said, with_named(_header_of(page.blocks), page.file.path.parent)]))
-
-
-def _header_of(blocks: Sequence[Block]) -> Mapping[str, Any]:
-    """Return the content of a document's header."""
-    return blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+    return any(map(has_filter, [*said, with_named(header_content(page.blocks), page.file.path.parent)]))
 
 
 # Options
@@ -178,7 +173,7 @@ def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptio
     for place in folder_files(file.path, project_dir):
         where = _shown(place, project_dir)
         base = read_options(with_named(read_yaml(place), place.parent).get("lmm"), base, where)
-    found = with_named(_header_of(blocks), file.path.parent).get("lmm")
+    found = with_named(header_content(blocks), file.path.parent).get("lmm")
     return read_options(found, base, _shown(file.path, project_dir), (*OPTIONS, *_OF_FILTERS))
 
 
@@ -418,7 +413,7 @@ def _listed_drafts(project_dir: Path) -> set[Path]:
 
 
 def _is_draft(page: Page, drafts: set[Path]) -> bool:
-    return _header_of(page.blocks).get("draft") is True or page.file.path.resolve() in drafts
+    return header_content(page.blocks).get("draft") is True or page.file.path.resolve() in drafts
 
 
 def _look_for_leaks(

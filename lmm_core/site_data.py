@@ -24,7 +24,7 @@ from .files.marked import check_inside, is_link, is_ours, make_marked, remove_ma
 from .files.walk import NOTEBOOK
 from .index import blocklist_encode
 from .logging import LoggerBase, in_file
-from .markdown.blocks import Block, HeaderBlock, HeadingBlock, TextBlock
+from .markdown.blocks import Block, HeadingBlock, TextBlock, header_content
 from .markdown.files import load_markdown
 from .markdown.parse import parse_markdown_text
 from .markdown.regions import split_fences
@@ -180,7 +180,7 @@ def _read(
         own = project_of(blocks, project, located)
         if own is None:
             continue
-        header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+        header = header_content(blocks)
         metadata = page_settings(page.source, header, settings)
         shown = Shown(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
         on_page = [_shown(block, shown) for block in unfold_edits(blocks).blocks]

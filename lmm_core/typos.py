@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .logging import LoggerBase
-from .markdown.blocks import Block, HeaderBlock, MarkdownError
+from .markdown.blocks import Block, MarkdownError, header_content
 from .markdown.files import load_markdown
 from .markdown.parse import parse_markdown_text
 from .scan.header import find_errors
@@ -55,8 +55,7 @@ def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
         return []
     from .leaks.sources import find_pieces
 
-    header = blocks[0].content if isinstance(blocks[0], HeaderBlock) else {}
-    pieces = [piece for piece in find_pieces(blocks, header_rules(header, rules)) if piece.is_out]
+    pieces = [piece for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)) if piece.is_out]
     return [piece.line + piece.text.count("\n", 0, at.start()) for piece in pieces for at in _OJS.finditer(piece.text)]
 
 

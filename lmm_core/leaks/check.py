@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, HeaderBlock, MarkdownError
+from ..markdown.blocks import Block, MarkdownError, header_content
 from ..markdown.files import load_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import blocks_to_tree
@@ -146,7 +146,7 @@ def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str])
             blocks = parse_markdown_text(load_markdown(path).text)
         except (OSError, MarkdownError):
             continue
-        header = blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
+        header = header_content(blocks)
         rules = page_rules(path, header, project.rules)
         rules = replace(rules, keep=rules.keep | include)
         yield [*stays_in(blocks, rules)]

@@ -17,6 +17,7 @@ from ..markdown.blocks import (
     MetadataBlock,
     TextBlock,
     count_lead,
+    header_content,
 )
 from ..markdown.divs import Part, cut, find_parts
 from ..markdown.edits import read_edit
@@ -80,7 +81,7 @@ def read_sources(sources: Sequence[Path], also_shown: Sequence[Path], project: P
     loaded = [(path, blocks) for path in dict.fromkeys([*sources, *also_shown]) if (blocks := _load(path, logger))]
     hidden = _included_out(loaded, project)
     for path, blocks in loaded:
-        rules = page_rules(path, _header(blocks), project.rules)
+        rules = page_rules(path, header_content(blocks), project.rules)
         pieces = [*find_pieces(blocks, rules)]
         if path.resolve() in hidden:
             pieces = [Piece(one.line, one.text, True, one.is_metadata, one.slug) for one in pieces]
@@ -103,10 +104,6 @@ def _load(path: Path, logger: LoggerBase) -> list[Block]:
     return []
 
 
-def _header(blocks: Sequence[Block]) -> dict[str, object]:
-    return blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
-
-
 def _included_out(loaded: Sequence[tuple[Path, list[Block]]], project: Project) -> set[Path]:
     """The files that are included in parts that are left out, and nowhere else."""
     shown: set[Path] = set()
@@ -114,7 +111,7 @@ def _included_out(loaded: Sequence[tuple[Path, list[Block]]], project: Project) 
     for path, blocks in loaded:
         if not any("{{<" in block.source for block in blocks):
             continue
-        rules = page_rules(path, _header(blocks), project.rules)
+        rules = page_rules(path, header_content(blocks), project.rules)
         for piece in find_pieces(blocks, rules):
             found = {inner.resolve() for inner in named_in(piece.text, path, project.root)}
             hidden |= found if piece.is_out else set()

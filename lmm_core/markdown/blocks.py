@@ -7,7 +7,7 @@ the text again, byte for byte.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -150,6 +150,11 @@ def prefix_block(block: Block, lead: str) -> Block:
         start, end = block.start + len(lead), block.end + len(lead)
         return replace(block, source=lead + block.source, start=start, end=end)
     return replace(block, source=lead + block.source)
+
+
+def header_content(blocks: Sequence[Block]) -> dict[str, Any]:
+    """Return what the header of a document says; an empty mapping where it has none."""
+    return blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
 
 
 def serialize_blocks(blocks: Iterable[Block]) -> str:
