@@ -25,15 +25,15 @@ from texts import ROOT
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import blocks_to_tree, parse_markdown_text, sections, serialize_blocks
-from lmm_core.models.cache import ReplyCache
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.models.annotators.model_annotator import ModelAnnotator, make_request
 from lmm_core.models.chat import Asker, Usage
-from lmm_core.models.model_annotator import ModelAnnotator, make_request
 from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.reply_cache import ReplyCache
 from lmm_core.models.roles import ModelName, Requests
 from lmm_core.models.sources import Source
 from lmm_core.scan import scan, scan_rag
-from lmm_core.scan.knit import KnitRules
-from lmm_core.scan.sections import Texts
+from lmm_core.scan.annotations.sections import Texts
 
 DELAY = 0.3
 AT_ONCE = 16

@@ -30,10 +30,10 @@ from lmm_core.crawl.search import Indexes, Match
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.walk import Found, Skipped, crawl, read_all
 from lmm_core.logging import ListLogger
-from lmm_core.md_index import FOLDER, database_from, index_markdown, open_indexes
-from lmm_core.model_pool import Models
 from lmm_core.models.tokens import count_tokens
-from lmm_core.project import IndexOptions, Project
+from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.workflows.folders import FOLDER, database_from, index_markdown, open_indexes
+from lmm_core.workflows.models import Models
 
 SHARED = ROOT.parent / "shared"
 EVAL, MODEL = SHARED / "eval", SHARED / "models" / "all-MiniLM-L6-v2-int8"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lmm_core.conversation import Conversation
 from lmm_core.markdown.blocks import Block
-from lmm_core.model_pool import Models
+from lmm_core.workflows.models import Models
+from lmm_core.workflows.talk import Conversation
 
 from .document import Document
 from .pass_run import apply_pass

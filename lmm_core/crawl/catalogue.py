@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from ..files.marked import FolderError, check_inside, is_ours, make_marked
+from ..index.encoding import DENSE, SPARSE
 from ..markdown.files import save_markdown
-from ..models.embedder import Sparse
-from ..store.alike import checked_name, fused, in_order
+from ..models.embedders.embedder import Sparse
 from ..store.edge_store import INDEX
-from ..store.encoding import DENSE, SPARSE
 from ..store.folder_lock import FolderLock
 from ..store.places import LocalStorage, RemoteSource, open_store
+from ..store.points import checked_name, fused, in_order
 from ..store.vector_store import StoreError, Vector, VectorStore
 from .walk import CrawlError
 

@@ -30,10 +30,18 @@ from uuid import UUID
 
 from ..files.marked import FolderError, write_own
 from ..files.walk import Skipped
-from ..models.embedder import Sparse
-from ..store.collection import ainitialize_collection
-from ..store.encoding import CHUNKER, DENSE, SPARSE, Encoder, Texts, texts_to_encode
-from ..store.refresh import FILES, FileRecord, begin_files, create_records, read_records, remove_files, write_record
+from ..index.collection import ainitialize_collection
+from ..index.encoding import CHUNKER, DENSE, SPARSE, Encoder, Texts, texts_to_encode
+from ..index.refresh import (
+    FILES,
+    FileRecord,
+    begin_files,
+    create_records,
+    read_records,
+    remove_files,
+    write_record,
+)
+from ..models.embedders.embedder import Sparse
 from ..store.vector_store import Point, Where
 from .catalogue import (
     SNIPPETS,

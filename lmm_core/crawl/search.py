@@ -19,10 +19,10 @@ from difflib import get_close_matches
 from operator import mul
 from typing import Any, TypeAlias
 
-from ..models.embedder import Sparse
-from ..store.alike import Hit, fused, in_order
-from ..store.encoding import DENSE, SPARSE, Encoder
+from ..index.encoding import DENSE, SPARSE, Encoder
+from ..models.embedders.embedder import Sparse
 from ..store.folder_lock import is_awaited
+from ..store.points import Hit, fused, in_order
 from ..store.vector_store import ScoredPoint, Search, StoreError, Vector
 from .catalogue import ALL, SHORTLIST, TERMS, Database, Entry, Opened, Terms, as_utf8, other_models, rarity, shortlist
 from .indexer import snippet_of

@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
+from ..index.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
+from ..index.cut_points import NO_FRAME, Frame, Limits, Seams
+from ..index.pieces import Piece, cut_text, shown
+from ..index.split import Source
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut
+from ..markdown.originals import unfold_edits
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
-from ..markdown.unfold import unfold_edits
 from ..models.tokens import count_tokens
-from ..scan.pack import Piece, cut_text, shown
-from ..scan.seams import NO_FRAME, Frame, Limits, Seams
-from ..scan.split import Source
-from ..store.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
 from .walk import CrawlError
 
 Count = Callable[[str], int]

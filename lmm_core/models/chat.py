@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from .cache import CacheError, ReplyCache, request_key
+from .reply_cache import CacheError, ReplyCache, request_key
 from .sources import ModelError
 
 Answer = TypeVar("Answer")

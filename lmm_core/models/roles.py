@@ -102,7 +102,7 @@ def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, So
 
 
 def _model_of_this_machine() -> ModelName:
-    from .fastembed_embedder import newest_model
+    from .embedders.fastembed_embedder import newest_model
 
     name = newest_model()
     return ModelName(FASTEMBED, name) if name else NO_MODEL

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..models.bm25 import Bm25Encoder
+from ..models.annotators.extractive import plain_text, split_sentences
 from ..models.chat import Asker, Call, Message, Reply, Request, Show
-from ..models.extractive import plain_text, split_sentences
+from ..models.embedders.bm25 import Bm25Encoder
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
 from ..models.sources import STAND_IN_NAME, ModelError
 from ..models.tokens import count_tokens

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..models.chat import Asker
-from ..models.cross_encoder import CrossEncoder
+from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.openai_chat import require_key, without_key
 from ..models.prompts import RERANK
 from ..models.replies import find_value

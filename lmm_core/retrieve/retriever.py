@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from ..index.collection import understand
 from ..models.sources import ModelError
-from ..store.collection import understand
 from .library import Lender, Library, RetrieveError
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries

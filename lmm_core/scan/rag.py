@@ -14,21 +14,21 @@ from typing import Any, Protocol
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MarkdownError, MetadataBlock, Spelling
 from ..markdown.edits import broken_edits, open_edit
-from ..markdown.metadata import DELETED
-from ..markdown.ownership import HASHES, hash_pair
+from ..markdown.metadata.body import DELETED
+from ..markdown.metadata.ownership import HASHES, hash_pair
+from ..markdown.originals import Unfolded, unfold_edits
+from ..markdown.rag_only import KnitRules, node_block
 from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, sections, traverse, tree_to_blocks
-from ..markdown.unfold import Unfolded, unfold_edits
-from ..models.annotator import Annotation, Annotator, Section, stand_in
+from ..models.annotators.annotator import Annotation, Annotator, Section, stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..models.sources import ModelError
-from .foreign import report_foreign
+from .annotations.identify import identities
+from .annotations.lm_markdown import report_foreign
+from .annotations.sections import Texts, closed_parts, source_hash
 from .header import is_list_header
-from .identify import identities
-from .knit import KnitRules, node_block
 from .options import ScanOpts
-from .owned import State, first_newline, key_state, nearest_spellings, set_values, write_keys
-from .sections import Texts, closed_parts, source_hash
+from .system_keys import State, first_newline, key_state, nearest_spellings, set_values, write_keys
 
 MAKER = "~~annotator"
 

@@ -13,21 +13,21 @@ from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 
-from ..ask import SharedLibrary, conversation
-from ..model_pool import Models
+from ..index.refresh import FILES
 from ..models.chat import Asker
 from ..models.sources import STAND_IN, ModelError
-from ..project import Project
 from ..retrieve.answer import Answer, Conversation
-from ..retrieve.bench import address
 from ..retrieve.context import Context, Source
 from ..retrieve.library import Library, RetrieveError
-from ..retrieve.outline import make_outline
 from ..retrieve.passages import Passage
 from ..retrieve.retriever import Found, Retriever, UnknownKind
 from ..retrieve.tools import Tools
-from ..store.refresh import FILES
+from ..settings.project import Project
 from ..store.vector_store import StoreError
+from ..study.measures import address
+from ..study.outline import make_outline
+from ..workflows.ask import SharedLibrary, conversation
+from ..workflows.models import Models
 from .log import Say
 from .questions import Question, QuestionLog
 

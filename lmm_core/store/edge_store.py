@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..files.marked import FolderError, check_inside, check_no_links, is_ours, make_marked, remove_marked
 from ..markdown.files import save_markdown
-from ..models.embedder import Sparse
-from .alike import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
+from ..models.embedders.embedder import Sparse
 from .folder_lock import FolderLock
+from .points import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
 from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:

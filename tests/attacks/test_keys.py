@@ -16,18 +16,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lmm_core.ask import _reranker
-from lmm_core.config import ConfigSettings
-from lmm_core.doctor import examine
-from lmm_core.index import client_from_config
-from lmm_core.model_pool import Models
 from lmm_core.models.chat import Message, Request
 from lmm_core.models.sources import ModelError
 from lmm_core.models.trust import TrustError, add_pair, address_of, read_pair, trust_file, trusted_pairs
-from lmm_core.project import ConfigError, load_project
 from lmm_core.retrieve.passages import Passage
+from lmm_core.settings.config import ConfigSettings
+from lmm_core.settings.project import ConfigError, load_project
 from lmm_core.store.places import RemoteSource, open_store
 from lmm_core.store.vector_store import StoreError
+from lmm_core.workflows.ask import _reranker
+from lmm_core.workflows.doctor import examine
+from lmm_core.workflows.index import client_from_config
+from lmm_core.workflows.models import Models
 from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.qdrant_server import QdrantServer

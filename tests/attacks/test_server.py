@@ -560,8 +560,8 @@ def test_lookups_that_hang_give_their_places_back(course, far_end, released):
 
 
 def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, monkeypatch, released):
-    monkeypatch.setattr("lmm_core.ask.PATIENCE", 0.5)
-    monkeypatch.setattr("lmm_core.ask.conversation.__defaults__", (True, None, 0.5))
+    monkeypatch.setattr("lmm_core.workflows.ask.PATIENCE", 0.5)
+    monkeypatch.setattr("lmm_core.workflows.ask.conversation.__defaults__", (True, None, 0.5))
     monkeypatch.chdir(course)
     with ModelServer(reply="The oak [1].") as model:
         far_end(model)
@@ -581,12 +581,12 @@ def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, mo
 def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     """`lmm mcp --http`: a connection that sends no request is ended there, too."""
     pytest.importorskip("mcp")
-    from lmm_core.ask import SharedLibrary
-    from lmm_core.mcp_server import serve_http
-    from lmm_core.model_pool import Models
-    from lmm_core.project import load_project
     from lmm_core.retrieve.tools import Tools
     from lmm_core.serving import connections
+    from lmm_core.serving.mcp_server import serve_http
+    from lmm_core.settings.project import load_project
+    from lmm_core.workflows.ask import SharedLibrary
+    from lmm_core.workflows.models import Models
 
     monkeypatch.setattr(connections.Limits, "__init__", lambda self, most: _set(self, most))
     told = []

@@ -19,8 +19,8 @@ from lmm_core.crawl.catalogue import (
     shortlist,
 )
 from lmm_core.crawl.walk import CrawlError
-from lmm_core.models.bm25 import Bm25Encoder
-from lmm_core.models.embedder import Sparse
+from lmm_core.models.embedders.bm25 import Bm25Encoder
+from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store.folder_lock import FolderLock
 from lmm_core.store.vector_store import StoreError
 from tests.commands import write

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.cache import CacheError, CacheSize, ReplyCache, cache_folder, request_key
 from lmm_core.models.chat import Asker, Message, Request, Usage, run
 from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.reply_cache import CacheError, CacheSize, ReplyCache, cache_folder, request_key
 from lmm_core.models.roles import ModelName, Requests
 from lmm_core.models.sources import ModelError, Source
 from tests.model_server import ModelServer
@@ -316,7 +316,7 @@ def test_where_it_is(environment, folder, monkeypatch):
 KEEPER = """
 import sys
 from pathlib import Path
-from lmm_core.models.cache import ReplyCache
+from lmm_core.models.reply_cache import ReplyCache
 cache = ReplyCache(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
@@ -365,7 +365,7 @@ def test_threads_that_use_one_cache_at_once(cache):
 KILLED = """
 import os, sys
 from pathlib import Path
-from lmm_core.models.cache import ReplyCache
+from lmm_core.models.reply_cache import ReplyCache
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(60):
     cache.keep(b"%d" % number, f"reply {number}")
@@ -387,7 +387,7 @@ def test_a_run_that_was_killed_pays_for_nothing_twice(server, cache):
     code = (
         "import asyncio, os, sys\n"
         "from pathlib import Path\n"
-        "from lmm_core.models.cache import ReplyCache\n"
+        "from lmm_core.models.reply_cache import ReplyCache\n"
         "from lmm_core.models.chat import Asker, Message, Request\n"
         "from lmm_core.models.openai_chat import OpenAIChat\n"
         "from lmm_core.models.roles import ModelName\n"

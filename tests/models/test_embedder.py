@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.models.embedder import Embedder, batches
-from lmm_core.models.openai_embedder import MOST_TEXTS, OpenAIEmbedder
+from lmm_core.models.embedders.embedder import Embedder, batches
+from lmm_core.models.embedders.openai_embedder import MOST_TEXTS, OpenAIEmbedder
 from lmm_core.models.roles import ModelName, Requests
 from lmm_core.models.sources import ModelError, Source
 from tests.embedding_server import EmbeddingServer

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.annotator import Section
-from lmm_core.models.extractive import (
+from lmm_core.models.annotators.annotator import Section
+from lmm_core.models.annotators.extractive import (
     SUMMARY_CHARACTERS,
     extract,
     key_terms,

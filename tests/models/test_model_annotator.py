@@ -9,18 +9,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.annotator import Annotation, Annotator, Section
-from lmm_core.models.cache import ReplyCache
-from lmm_core.models.chat import Asker
-from lmm_core.models.model_annotator import (
+from lmm_core.models.annotators.annotator import Annotation, Annotator, Section
+from lmm_core.models.annotators.model_annotator import (
     MOST_CHARACTERS,
     MOST_QUESTIONS,
     ModelAnnotator,
     make_request,
     read_annotation,
 )
+from lmm_core.models.chat import Asker
 from lmm_core.models.openai_chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
+from lmm_core.models.reply_cache import ReplyCache
 from lmm_core.models.roles import ModelName, Requests
 from lmm_core.models.sources import ModelError, Source
 from tests.model_server import ModelServer

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from lmm_core.models.chat import ChatModel, Message, Reply, Request, Usage, run
+from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.openai_chat import OpenAIChat, check_server
-from lmm_core.models.openai_embedder import OpenAIEmbedder
 from lmm_core.models.roles import ModelName, Requests
 from lmm_core.models.sources import ModelError, Source, known_sources
 from tests.model_server import ModelServer, completion

@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.retrieve.bench import (
+from lmm_core.retrieve.library import RetrieveError
+from lmm_core.retrieve.passages import build_material
+from lmm_core.store.vector_store import ScoredPoint
+from lmm_core.study.measures import (
     DEPTH,
     Asked,
     Labelled,
@@ -19,9 +22,6 @@ from lmm_core.retrieve.bench import (
     label_questions,
     mean_reciprocal_rank,
 )
-from lmm_core.retrieve.library import RetrieveError
-from lmm_core.retrieve.passages import build_material
-from lmm_core.store.vector_store import ScoredPoint
 
 
 def point(number, source, *headings, questions=None, kind=None):

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.chat import Asker
-from lmm_core.models.cross_encoder import CrossEncoder
-from lmm_core.models.fastembed_embedder import models_folder
+from lmm_core.models.embedders.cross_encoder import CrossEncoder
+from lmm_core.models.embedders.fastembed_embedder import models_folder
 from lmm_core.models.openai_chat import OpenAIChat
 from lmm_core.models.roles import ModelName
 from lmm_core.models.sources import ModelError, Source
