@@ -24,7 +24,7 @@ from ..models.roles import (
     leads_outside,
     parse_name,
 )
-from ..models.sources import ModelError, Source, known_sources
+from ..models.sources import ModelError, ModelSource, known_sources
 from ..models.trust import TRUST_VARIABLE
 from ..scan.options import ScanOpts, SplitOpts
 
@@ -119,7 +119,7 @@ class Project:
     opts: ScanOpts = field(default_factory=ScanOpts)
     models: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ROLES, DEFAULT))
     requests: dict[str, Requests] = field(default_factory=lambda: dict.fromkeys(ROLES, Requests()))
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, ModelSource] = field(default_factory=dict)
     system: str = ""
     index: IndexOptions = field(default_factory=IndexOptions)
     ask: AskOptions = field(default_factory=AskOptions)

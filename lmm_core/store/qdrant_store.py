@@ -225,7 +225,7 @@ class QdrantStore:
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """The best points, the best first; equal ones in the order of their ids."""
-        return run_search(search, self._spec(name), _Searching(self, name, search.where))
+        return run_search(search, self._spec(name), _CollectionSearch(self, name, search.where))
 
     def nearest(self, name: str, vectors: Mapping[str, Vector], limit: int, fits: Any) -> list[list[Hit]]:
         """For each vector the best points, in one request."""
@@ -297,7 +297,7 @@ class QdrantStore:
         return StoreError(text.replace(self._key, f"(the key in {KEY_VARIABLE})") if self._key else text)
 
 
-class _Searching:
+class _CollectionSearch:
     """What a collection does of a search."""
 
     def __init__(self, store: QdrantStore, name: str, where: Where | None) -> None:

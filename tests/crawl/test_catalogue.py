@@ -10,8 +10,8 @@ import pytest
 from lmm_core.crawl.catalogue import (
     CATALOGUE,
     TERMS,
+    CatalogueEntry,
     Database,
-    Entry,
     Tally,
     Terms,
     checked_index_name,
@@ -30,7 +30,7 @@ BM25 = Bm25Encoder("en")
 
 
 def entry(name, **values):
-    return Entry(name, f"about {name}", f"../{name}", 1, 1, **values)
+    return CatalogueEntry(name, f"about {name}", f"../{name}", 1, 1, **values)
 
 
 def database(*entries):

@@ -23,7 +23,7 @@ from .find import relative, searched_project
 
 if TYPE_CHECKING:
     from ...retrieve.answer import Answer, Conversation
-    from ...retrieve.context import Source
+    from ...retrieve.context import CitedSource
     from ...retrieve.tools import Tools
     from ...workflows.ask import SharedLibrary
 
@@ -90,7 +90,7 @@ def ask(
         tools = Tools(library)
         async with _markdown_folders(tools, project, models):
             talk = conversation(project, models, library, not no_model, tools)
-            reader = _Reader(project, talk, kind, no_model, as_json)
+            reader = _AnswerPrinter(project, talk, kind, no_model, as_json)
             if question is not None:
                 await reader.answer(question)
             else:
@@ -115,7 +115,7 @@ async def _markdown_folders(tools: Tools, project: Project, models: Models) -> A
         await indexes.close()
 
 
-async def _session(reader: _Reader, library: SharedLibrary, logger: Told) -> None:
+async def _session(reader: _AnswerPrinter, library: SharedLibrary, logger: Told) -> None:
     """Questions of a person, or of a file's lines, until there are no more. While one is waited
     for, others (`lmm index`) can have the index."""
     from ...retrieve.library import RetrieveError
@@ -131,7 +131,7 @@ async def _session(reader: _Reader, library: SharedLibrary, logger: Told) -> Non
                 logger.error(str(error))
 
 
-async def _greet(reader: _Reader, library: SharedLibrary) -> None:
+async def _greet(reader: _AnswerPrinter, library: SharedLibrary) -> None:
     """What there is to ask, and who answers. Raises UnknownKind where a type is asked for that
     is not there."""
     from ...retrieve.retriever import known_kind
@@ -189,7 +189,7 @@ async def _next_question(library: SharedLibrary) -> str | None:
     return line.strip() if line else None
 
 
-class _Reader:
+class _AnswerPrinter:
     """Asks, and shows what comes."""
 
     def __init__(self, project: Project, talk: Conversation, kind: str, no_model: bool, as_json: bool) -> None:
@@ -281,5 +281,5 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _source_as_json(source: Source) -> dict[str, Any]:
+def _source_as_json(source: CitedSource) -> dict[str, Any]:
     return {**asdict(source), "place": source.place}

@@ -19,7 +19,7 @@ from ..shared import Told, checked, find, json_option, leave, print_json
 
 if TYPE_CHECKING:
     from ...quarto.leaks import Findings
-    from ...quarto.setup import AskOptions, Finding
+    from ...quarto.setup import AskBoxSettings, ProjectFinding
 
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 
@@ -85,7 +85,7 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
     return replace(project, rules=replace(project.rules, keep=project.rules.keep | set(keep)))
 
 
-def _ask(project: Project) -> AskOptions | None:
+def _ask(project: Project) -> AskBoxSettings | None:
     from ...quarto.setup import read_ask
     from ...settings.quarto_project import QuartoError
 
@@ -162,7 +162,7 @@ def _stop(message: str) -> NoReturn:
     sys.exit(1)
 
 
-def _print(findings: list[Finding]) -> None:
+def _print(findings: list[ProjectFinding]) -> None:
     for finding in findings:
         say(f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}")
         for line in finding.paste.splitlines():

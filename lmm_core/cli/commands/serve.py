@@ -18,7 +18,7 @@ from ..shared import LOOPBACK, check_written, needing, warn
 from .find import searched_project
 
 if TYPE_CHECKING:
-    from ...serving.connections import Limits
+    from ...serving.connections import ConnectionLimits
     from ...workflows.ask import SharedLibrary
 
 
@@ -84,16 +84,16 @@ async def _serve(project: Project, host: str, port: int, model: str, token: str,
         await make_server(app, project.serve.proxies, said, _limits(project)).serve(sockets=[listening])
 
 
-def _limits(project: Project) -> Limits:
+def _limits(project: Project) -> ConnectionLimits:
     """The limits for connections, which the system may have made lower than they should be."""
-    from ...serving.connections import Limits
+    from ...serving.connections import ConnectionLimits
     from ...serving.server import room_for
 
     wanted = project.serve.connections
     most = room_for(wanted, project.serve.concurrency)
     if most < wanted:
         _say(f"warning: {most:,} connections at the same time, not {wanted:,}: more open files are needed (ulimit -n)")
-    return Limits(most)
+    return ConnectionLimits(most)
 
 
 async def _say_what_is_there(library: SharedLibrary) -> None:
