@@ -1,9 +1,9 @@
-"""Divs: the fenced and HTML divs in a text and the metadata in them, at any depth, those in lists,
-quotes, footnotes, definitions and HTML elements included.
+"""The fenced and HTML divs in a text, and the metadata blocks in them, at any depth.
 
-The parser keeps a div whole, as text. Knitting has to look inside, since what is RAG-only, and
-metadata, may stand anywhere. A container is read as a document of its own: its blocks and sections
-are the parser's, and what a metadata block in it is about is told as it is at the top.
+The parser keeps a div whole, as text. Knitting has to look inside, since RAG-only parts and
+metadata may stand anywhere, also in lists, quotes, footnotes, definitions and HTML elements.
+A container is read as a document of its own: the parser finds its blocks and sections, and
+what a metadata block in it is about follows from them as it does at the top.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from .regions import DIV_CLOSE, DIV_OPEN, div_attributes
 from .tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from .views import Tag, View
 
-# So many times its own length is read of a text, and so many characters more, for what is in containers in
-# containers. Where that is not enough, a container goes whole where something in it may go.
+# A text is read this many times its length, plus this many characters, to look into nested containers.
+# If that is not enough, a container goes whole when something in it may have to go.
 TIMES, MORE = 10, 1_500_000
 
 _MARK = re.compile(r":::|---|<(?:div|section)\b", re.I)
@@ -32,13 +32,14 @@ _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 _ELEMENT = re.compile(r"<[a-z]", re.I)
 _CELLS = re.compile(r"[ ]{0,3}\+(?:[-=:]+\+)+[ \t]*\r?(?:\n|\Z)")
 _PAIR = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
-_READ_BY_VALUE = ("type", "knit", "skip")  # keys that decide on a part, whoever wrote them
+_READ_BY_VALUE = ("type", "knit", "skip")  # keys that decide about a part, whoever wrote them
 
 
 @dataclass(slots=True)
 class Part:
-    """A div, or a metadata block, inside a text: `text[start:end]`. `metadata` is the mapping of a
-    metadata block, None for any other div; `error` says why one cannot be read."""
+    """A div or a metadata block inside a text: `text[start:end]`.
+
+    metadata: the mapping of a metadata block, None for any other div; error: why it cannot be read."""
 
     start: int
     end: int
@@ -52,11 +53,12 @@ Goes = Callable[[Part], bool | None]
 
 @dataclass(slots=True)
 class Cut:
-    """What goes of a text: `text[start:end]`, on `line` (of the text, from 0). `part` is the div
-    that it is, or the metadata that it goes by; None for a metadata block, which goes itself.
-    `own` is its text without the marks around it, `inside` where the inside of a div is in that.
-    `rest`: it goes with all that follows in what it stands in, since it is not closed (`depth`
-    containers deep); `table`: it is a table of which a cell goes."""
+    """A range that goes from a text: `text[start:end]`, on `line` of the text (from 0).
+
+    part: the div, or the metadata that decides; None for a metadata block itself. own: its text
+    without the marks around it; inside: where the inside of a div lies in that. rest: it is not
+    closed, and goes with everything that follows in its container (`depth` containers deep).
+    table: it is a table because one of its cells goes."""
 
     start: int
     end: int
@@ -70,24 +72,25 @@ class Cut:
 
 
 def find_parts(text: str) -> list[Part]:
-    """The divs and the metadata blocks inside a text, in the order of their starts. Fenced divs
-    that are not closed are text."""
+    """Return the divs and metadata blocks inside a text, by their starts.
+
+    Fenced divs that are not closed count as text."""
     explorer = _Explorer(text, lambda part: None)
     explorer.explore()
     return sorted(explorer.parts, key=lambda part: (part.start, -part.end))
 
 
 def parts_by_line(text: str) -> Iterator[tuple[int, Part, str]]:
-    """Yield the parts of a text, each with its line (from 0) and its own text, without the marks
-    of block quotes."""
+    """Yield each part of a text with its line (from 0) and its own text, without quote marks."""
     for part in find_parts(text):
         yield text.count("\n", 0, part.start), part, _QUOTED.sub("", text[part.start : part.end])
 
 
 def find_cuts(text: str, goes: Goes, container: bool = False) -> list[Cut]:
-    """What has to go of a text, ordered, not overlapping. `goes` says whether a div goes, or (of a
-    metadata block, which goes itself) what it is about. container: the text is the inside of a
-    container, with blocks of its own, not one block."""
+    """Return the ranges that have to go from a text, ordered and without overlap.
+
+    goes: decides about a div, or about what a metadata block annotates (the block itself always
+    goes); container: the text is the inside of a container and has blocks of its own."""
     explorer = _Explorer(text, goes)
     explorer.explore(container)
     found: list[Cut] = []
@@ -101,14 +104,15 @@ def find_cuts(text: str, goes: Goes, container: bool = False) -> list[Cut]:
 
 
 def cut(text: str, goes: Goes) -> Iterator[tuple[int, int]]:
-    """The same as pairs of start and end."""
+    """Yield the same as pairs of start and end."""
     for one in find_cuts(text, goes):
         yield one.start, one.end
 
 
 def without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:
-    """A text without some ranges of it; with `lines`, empty lines stand for what goes,
-    so that lines keep their numbers."""
+    """Return a text without some ranges.
+
+    lines: leave empty lines for what goes, so that lines keep their numbers."""
     kept, at = [], 0
     for start, end in cuts:
         kept += [text[at:start], "\n" * text.count("\n", start, end) if lines else ""]
@@ -117,7 +121,7 @@ def without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> 
 
 
 class _Explorer:
-    """Goes through the containers of a text, the outer ones first."""
+    """Goes through the containers of a text, outer ones first."""
 
     def __init__(self, text: str, goes: Goes) -> None:
         self.text = text
@@ -129,7 +133,7 @@ class _Explorer:
         self.starts: list[int] = []
 
     def explore(self, container: bool = False) -> None:
-        """Find all parts, and all that goes."""
+        """Find all parts, and everything that goes."""
         if not _MARK.search(self.text):
             return
         whole = View.whole(self.text)
@@ -153,7 +157,7 @@ class _Explorer:
     # The blocks of a container
 
     def _blocks(self, view: View) -> None:
-        """Take the metadata blocks of a container, what they leave out, and look into the rest."""
+        """Take the metadata blocks of a container and what they leave out, and look into the rest."""
         blocks = [_inner(block) for block in parse_markdown_text(view.text)]
         starts, at = {}, 0
         for block in blocks:
@@ -183,7 +187,7 @@ class _Explorer:
         return part
 
     def _decide(self, node: Node, found: list[Part], decided: dict[int, Part | None]) -> Part | None:
-        """The metadata that a node goes by: its own, else that of the section it stands in."""
+        """Return the metadata that decides about a node: its own, else that of its section."""
         around = decided.get(id(node.parent))
         if not found:
             return around
@@ -203,7 +207,9 @@ class _Explorer:
     ) -> Part:
         text = view.text[start:end]
         end = start + len(text.rstrip(" \t\r\n"))
-        start += text.rfind("\n", 0, len(text) - len(text.lstrip(" \t\r\n"))) + 1  # a container's first block
+        start += (
+            text.rfind("\n", 0, len(text) - len(text.lstrip(" \t\r\n"))) + 1
+        )  # the first block of a container has blank lines before it
         part = Part(view.outer(start), view.outer_end(end), attributes or Attributes(), metadata, error)
         self.parts.append(part)
         return part
@@ -211,14 +217,15 @@ class _Explorer:
     # What stands in a text block
 
     def _scan_block(self, view: View, start: int, end: int) -> int:
-        """Go through a block; returns what `_scan` does."""
+        """Go through a block; return what `_scan` returns."""
         if not _MARK.search(view.text, start, end):
             return 0
         return self._scan(view, view.number(start), view.number(end - 1) + 1)
 
     def _scan(self, view: View, at: int, stop: int) -> int:
-        """Go through some lines, from the start of a block on; returns the number of the line up to
-        which all is done: that of the view's end where a div is not closed that goes."""
+        """Go through some lines, starting with a block; return the line up to which all is done.
+
+        That is the end of the view if a div that goes is not closed."""
         free = True
         while at < stop:
             text, pos = view.lines[at].text, view.starts[at]
@@ -229,8 +236,9 @@ class _Explorer:
         return at
 
     def _line(self, view: View, at: int, text: str, pos: int, free: bool) -> tuple[int, bool]:
-        """Take in what starts with a line; `free` says that no paragraph goes on with it. Returns
-        the number of the line after it, and whether that is free."""
+        """Take in what starts with a line; return the next line's number, and whether that one is free.
+
+        free: no paragraph continues in the line."""
         if text.startswith(":::"):
             return self._fenced(view, at, text, pos, free)
         if free and (text.startswith("    ") or text.lstrip(" ").startswith("\t")):
@@ -247,7 +255,7 @@ class _Explorer:
         return at + 1, bool(_HEADING.match(text))
 
     def _region(self, view: View, text: str, pos: int) -> int | None:
-        """End of the code, comment or environment that the line opens."""
+        """Return the end of the code, comment or environment that the line opens, or None."""
         bare = text.lstrip(" ")
         opens = bare.startswith(("`", "~", "<", "\\")) and pos + len(text) - len(bare) not in view.tags()
         return view.regions.end(pos) if opens else None
@@ -273,7 +281,7 @@ class _Explorer:
         return view.number(end - 1) + 1, True
 
     def _is_metadata(self, view: View, start: int, end: int, attributes: Attributes) -> bool:
-        """Take a metadata div inside a text block, which annotates nothing that could go."""
+        """Take a metadata div inside a text block; it annotates nothing that could go."""
         block = parse_markdown_text(view.text[start:end])[0]
         if isinstance(block, MetadataBlock):
             self._metadata(view, block, start)
@@ -285,8 +293,10 @@ class _Explorer:
         return True
 
     def _unclosed(self, view: View, at: int, pos: int, attributes: Attributes) -> tuple[int, bool]:
-        """A fenced div without an end: where it is RAG-only, the rest of the view goes with it, as
-        with Pandoc; any other is a line of text, as what it holds stays."""
+        """Handle a fenced div without an end.
+
+        If it is RAG-only, the rest of the view goes with it, as Pandoc reads it. Any other is a line
+        of text, because its content stays."""
         part = Part(view.outer(pos), view.outer_end(len(view.text)), attributes)
         if not self.goes(part):
             return at + 1, True
@@ -295,8 +305,9 @@ class _Explorer:
         return len(view.lines), True
 
     def _html(self, view: View, at: int, text: str, pos: int) -> tuple[int, bool] | None:
-        """Take the HTML element that starts on a line (to Pandoc, a div may start behind words); None
-        where there is none."""
+        """Take the HTML element that starts on a line, or return None.
+
+        Pandoc lets a div start behind words."""
         for found in _ELEMENT.finditer(text):
             tag = view.tags().get(pos + found.start())
             if tag is None or (tag.name not in ("div", "section") and text[: found.start()].strip()):
@@ -322,7 +333,7 @@ class _Explorer:
         return view.number(end - 1) + 1, True
 
     def _look_into_rest(self, view: View, pos: int) -> None:
-        """Look into what stands behind an element in its last line."""
+        """Look into the text behind an element in its last line."""
         line = view.number(pos - 1)
         if view.text[pos : view.starts[line + 1]].strip():
             self._look_into(view.part(pos, view.starts[line + 1]))
@@ -335,8 +346,7 @@ class _Explorer:
         return len(view.lines), True
 
     def _grid(self, view: View, at: int) -> int:
-        """Look for what goes in the cells of a grid table: the table goes with it. Returns the
-        number of the line after the table."""
+        """Take a grid table if something in its cells has to go; return the line after the table."""
         after = at
         while after < len(view.lines) and view.lines[after].text.lstrip(" ")[:1] in ("+", "|"):
             after += 1
@@ -346,8 +356,9 @@ class _Explorer:
         return after
 
     def _marks(self, lines: Any) -> Iterator[Part]:
-        """The divs that lines look like, wherever they stand, and that would go; of metadata it is
-        not looked at what it says."""
+        """Yield the divs that lines look like, wherever they stand, if they would go.
+
+        The content of metadata is not looked at."""
         for line in lines:
             bare = line.strip().lstrip("> ")
             opened = DIV_OPEN.match(bare)
@@ -374,14 +385,16 @@ class _Explorer:
         rest: bool = False,
         table: bool = False,
     ) -> None:
-        """Note that a part of a view goes. Lines go whole, with the blank lines after them where a
-        blank line, the line that opens a div or nothing stands before."""
+        """Note that a part of a view goes.
+
+        Lines go whole. Blank lines after them go, too, if a blank line, the opening line of a div or
+        nothing stands before."""
         own = view.text[start:end]
         kept = start + len(own.rstrip(" \t\r\n"))
         line_end = view.starts[view.number(kept - 1) + 1] if kept > start else end
         after = end if view.text[kept:line_end].strip() else line_end
         outer = view.outer_start(start)
-        if outer and self.text[outer - 1] != "\n":  # behind the mark of an item, or words: their line goes on
+        if outer and self.text[outer - 1] != "\n":  # after an item's mark or words: their line stays
             stop = view.outer_end(kept)
         else:
             stop = view.outer_end(_skip_blank(view.text, start, after))
@@ -391,14 +404,14 @@ class _Explorer:
 
 
 def _block_of(node: Node) -> Block | None:
-    """The heading or text of a node."""
+    """Return the heading or text of a node."""
     if isinstance(node, HeadingNode):
         return node.heading
     return node.block if isinstance(node, TextNode) else None
 
 
 def _inner(block: Block) -> Block:
-    """A block of a container: a metadata block at its start is no header."""
+    """Return a block of a container; a metadata block at its start is no header."""
     if isinstance(block, HeaderBlock):
         return MetadataBlock(
             block.source, block.line, block.content, block.messages, block.spelling, block.start, block.end
@@ -407,8 +420,9 @@ def _inner(block: Block) -> Block:
 
 
 def _skip_blank(text: str, start: int, end: int) -> int:
-    """Blank lines after what goes go with it, where a blank line, an opening line of a div or
-    nothing stands before it."""
+    """Return the end of a range, extended over the blank lines that go with it.
+
+    They go if a blank line, the opening line of a div or nothing stands before the range."""
     last = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start] if start else ""
     if last.strip() and not last.lstrip().startswith(":::"):
         return end
@@ -417,7 +431,7 @@ def _skip_blank(text: str, start: int, end: int) -> int:
 
 
 def _html_attributes(text: str) -> Attributes:
-    """The attributes of an HTML tag, as Pandoc takes them for a div."""
+    """Return the attributes of an HTML tag, as Pandoc reads them for a div."""
     found = Attributes()
     for name, double, single, bare in _PAIR.findall(text):
         value, key = double or single or bare, name.lower()
