@@ -10,15 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from ..models.embedder import Sparse
+from ..models.embedders.embedder import Sparse
 
 Dense = list[float]
 Vector = Dense | list[Dense] | Sparse
-
-
-class StoreError(Exception):
-    """What keeps a store from doing what was asked, in a sentence that says what to do
-    and never holds a key."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,331 @@
+"""`lmm bench`: what is embedded for it, what it prints, when it fails."""
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from lmm_core.index.encoding import EncodingModel
+from lmm_core.models.embedders.bm25 import Bm25Encoder
+from tests.commands import run, text, write
+from tests.embedding_server import EmbeddingServer
+from tests.indexing import LONG, lmm
+from tests.test_readme import fits, transcript
+
+ROOT = Path(__file__).parents[2]
+NOTES = f"""---
+title: Notes
+---
+
+---
+questions: Who tames the walrus?
+---
+
+# Apples
+
+The apple is a fruit {LONG}
+
+---
+questions:
+  - Where does the zebra graze?
+  - Is the apple a fruit?
+summary: All about the walrus.
+---
+
+# Pears
+
+The pear is another {LONG}
+
+## Quinces
+
+The quince is hard {LONG}
+
+---
+questions: How hard is the quince?
+type: exercise
+---
+
+# Exercise
+
+Cut the quince, which is hard {LONG}
+"""
+ASKED = ["Who tames the walrus?", "Where does the zebra graze?", "How hard is the quince?"]
+
+
+@pytest.fixture
+def notes():
+    return write("notes.md", NOTES)
+
+
+@pytest.fixture
+def embedded(monkeypatch):
+    """The texts that sparse vectors are made of."""
+    texts, encode = [], Bm25Encoder.encode
+    monkeypatch.setattr(Bm25Encoder, "encode", lambda self, given: texts.extend(given) or encode(self, given))
+    return texts
+
+
+def measured(options="", **arguments):
+    return json.loads(lmm(f"bench notes.md --json {options}", **arguments)[0])
+
+
+def ranks(result):
+    return {one["question"]: one["rank"] for section in result["sections"] for one in section["asked"]}
+
+
+def test_annotated_questions_are_asked_and_not_embedded(notes, embedded):
+    report = measured()
+    (result,) = report["encodings"]
+    assert embedded
+    assert not any(question in given for given in embedded for question in ASKED)
+    assert any("Pears" in given for given in embedded)  # titles are
+    assert (report["embedded"], report["with_questions"]) == (["titles"], False)
+    # the summary of Pears is the one text with a walrus; nothing says zebra
+    assert ranks(result) == {
+        "Who tames the walrus?": None,
+        "Where does the zebra graze?": None,
+        "Is the apple a fruit?": None,
+        "How hard is the quince?": 2,
+    }
+    assert (result["questions"], result["hit@1"], result["hit@3"], result["mrr"]) == (4, 0, 0.25, 0.125)
+    first = {one["question"]: one["first"] and one["first"]["titles"][-1] for one in all_asked(result)}
+    assert first["Who tames the walrus?"] == "Pears"
+    assert first["Is the apple a fruit?"] == "Apples"
+
+
+def all_asked(result):
+    return [one for section in result["sections"] for one in section["asked"]]
+
+
+def test_with_questions_they_are_embedded_and_find_themselves(notes, embedded):
+    report = measured("--with-questions")
+    assert all(any(question in given for given in embedded) for question in ASKED)
+    assert report["with_questions"]
+    assert report["encodings"][0]["hit@3"] == 1
+
+
+@pytest.mark.parametrize("encoding", [name for name in EncodingModel if name != "none"])
+def test_no_encoding_embeds_the_questions(encoding, notes, embedded, monkeypatch):
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        (result,) = measured(f"--encoding {encoding}")["encodings"]
+        sent = [given for body in server.requests for given in body["input"] if given not in ranks(result)]
+    assert result["encoding"] == encoding
+    assert embedded or sent
+    assert not any(question in given for given in [*embedded, *sent] for question in ASKED)
+
+
+@pytest.mark.parametrize(
+    "said", ["questions: Who?", "~questions: Who?", "questions=: [Who?, x]", "questions: {a: Who?}"]
+)
+def test_questions_are_out_wherever_they_stand(said, embedded):
+    """On a section, on the one around it, on a text, in lists and mappings, by whoever wrote them."""
+    mark = f"---\n{said}\n---\n"
+    write("notes.md", f"---\ntitle: T\n---\n\n{mark}\n# A\n\nText {LONG}\n\n{mark}More {LONG}\n\n## B\n\nEnd {LONG}\n")
+    lmm("bench notes.md --with-questions")
+    assert sum("Who?" in given for given in embedded) == 3
+    embedded.clear()
+    lmm("bench notes.md")
+    assert len(embedded) == 3
+    assert not any("Who?" in given for given in embedded)
+
+
+def test_the_configured_encoding_comes_first_then_bm25(notes, monkeypatch):
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        write(
+            "config.toml",
+            '[embeddings]\nencoding = "sparse_merged"\nannotations = ["titles", "questions", "keywords"]\n',
+        )
+        report = measured()
+    assert [one["encoding"] for one in report["encodings"]] == ["sparse_merged", "bm25"]
+    assert report["encodings"][0]["embedding"] == "openai/text-embedding-3-small"
+    assert report["embedded"] == ["titles", "keywords"]
+
+
+def test_the_projects_index_is_left_alone(notes):
+    lmm("index notes.md")
+    before = {path: path.read_bytes() for path in Path(".lmm").rglob("*") if path.is_file()}
+    lmm("bench notes.md")
+    assert {path: path.read_bytes() for path in Path(".lmm").rglob("*") if path.is_file()} == before
+    assert text("notes.md") == NOTES
+    shutil.rmtree(".lmm")
+    lmm("bench notes.md")
+    assert not Path(".lmm").exists()
+
+
+def test_the_worst_section_is_shown_with_its_place_and_what_was_found(notes):
+    shown, _ = lmm("bench notes.md")
+    assert "bm25" in shown
+    assert "2 of 3 sections not among the first 5 hits" in shown
+    assert re.search(r"^notes.md:\d+  Notes > Apples\n    Who tames the walrus\?\n      not among 50 hits; first is "
+                     r"notes.md:\d+  Notes > Pears$", shown, re.M)  # fmt: skip
+    assert "questions are left out" in shown
+    assert "students' will do worse" in lmm("bench notes.md --with-questions")[0]
+
+
+def test_ten_sections_are_shown():
+    parts = [
+        f"---\nquestions: Who is nobody{word}?\n---\n\n# {word}\n\nThe {word} {LONG}\n\n" for word in "abcdefghijkl"
+    ]
+    write("notes.md", "---\ntitle: T\n---\n\n" + "".join(parts))
+    shown, _ = lmm("bench notes.md")
+    assert shown.count("not among 50 hits") == 10
+    assert "2 more: --json" in shown
+    assert len(measured()["encodings"][0]["sections"]) == 12
+
+
+@pytest.mark.parametrize(
+    ("least", "status"), [("0.25", 0), ("0.26", 1), ("0", 0), ("1", 1), ("nan", 1), ("80", 2), ("x", 2)]
+)
+def test_exit_status_under_a_least_hit5(least, status, notes):
+    _, told = lmm(f"bench notes.md --min-hit5 {least}", status)
+    assert ("hit@5 of bm25 is 0.250, below" in told) == (status == 1)
+
+
+def test_without_questions_it_says_who_makes_them():
+    write("notes.md", f"# A\n\nThe apple {LONG}\n")
+    assert "lmm rag FILES makes them" in lmm("bench notes.md", 1)[1]
+    write("s.csv", "question,section\nWhat is an apple?,A\n")
+    assert "All sections are among the first 5 hits" in lmm("bench notes.md --questions s.csv")[0]
+
+
+def test_wrong_usage(notes):
+    lmm("bench", 2)
+    lmm("bench nowhere.md", 2)
+    lmm("bench notes.md --encoding none", 2)
+    lmm("bench notes.md --questions nowhere.csv", 2)
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_rest_measured(notes):
+    Path("bad.md").write_bytes(b"a\n\xff")
+    shown, told = lmm("bench bad.md notes.md", 1)
+    assert "bad.md:2: not UTF-8" in told
+    assert re.search(r"^bm25 +4 ", shown, re.M)
+
+
+def test_an_encoding_without_its_model_is_told(notes, monkeypatch):
+    monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "none")
+    assert "needs an embedding model" in lmm("bench notes.md --encoding hybrid", 1)[1]
+
+
+# Students' questions
+
+
+CSV = 'question,section,who\nwhat about quince,Quinces,A\n"and\nthe apple?",#apples,B\nwhat of it,,C\n'
+JSONL = (
+    '{"question": "what about quince", "section": "Quinces"}\n\n'
+    '{"question": "and the apple?", "section": "#apples"}\n{"question": "what of it"}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("s.csv", CSV), ("s.csv", "\ufeff" + CSV.replace(",", ";").replace("\n", "\r\n")), ("s.jsonl", JSONL)],
+    ids=["csv", "spreadsheet", "jsonl"],
+)
+def test_students_questions_are_added(name, content, notes):
+    write(name, content)
+    report = measured(f"--questions {name}")
+    (result,) = report["encodings"]
+    asked = {one["question"]: one["rank"] for one in all_asked(result) if one["origin"] == "students"}
+    assert asked == {"what about quince": 1, "and the apple?": 1}
+    assert report["unlabelled"] == 1
+    assert (result["origins"]["students"]["questions"], result["origins"]["annotated"]["questions"]) == (2, 4)
+    shown, told = lmm(f"bench notes.md --questions {name}")
+    assert re.search(r"^  students +2  1.000", shown, re.M)
+    assert f"{name}: 1 question without a section left out" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("s.csv", "question,section\na,Apples\nb,Aples\n", "s.csv:3: no section 'Aples'; near: notes.md#apples"),
+        ("s.csv", "frage,sektion\n", "s.csv:1: the first line should be `question,section`"),
+        ("s.csv", "", "s.csv:1: the first line"),
+        ("s.csv", "question,section\n,Apples\n", "s.csv:2: a question is missing"),
+        ("s.csv", "question,section\na\n\n,Apples\n", "s.csv:4: a question is missing"),
+        ("s.jsonl", '{"question": "a"}\n{', "s.jsonl:2: no JSON"),
+        ("s.jsonl", "[]", "s.jsonl:1: should be"),
+        ("s.jsonl", '{"question": 3}', "s.jsonl:1: a question is missing"),
+        ("s.jsonl", '{"question": "a", "section": 3}', "s.jsonl:1: the section should be a text"),
+        ("s.txt", "a", "s.txt: questions come as .csv or .jsonl"),
+    ],
+)
+def test_a_wrong_file_of_questions_is_wrong_usage(name, content, says, notes):
+    write(name, content)
+    assert says in lmm(f"bench notes.md --questions {name}", 2)[1]
+
+
+# The page
+
+
+class Page(HTMLParser):
+    """Elements and texts of a page."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.tags, self.said, self.links = [], [], []
+        self.feed(source)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.links += [value for name, value in attributes if name in ("src", "href") or name.startswith("on")]
+
+    def handle_data(self, data):
+        self.said.append(data)
+
+
+def test_titles_and_questions_cannot_steer_the_terminal():
+    write("notes.md", f"# A \x07bell\n\nThe bell is one {LONG}\n\n# Zebras\n\nThe zebra is one {LONG}\n")
+    asked = {"question": "Where \ud800does the \x07walrus sleep?", "section": "notes.md#a-bell"}
+    write("s.jsonl", json.dumps(asked))
+    shown, said = lmm("bench notes.md --questions s.jsonl --html page.html")
+    assert "A bell\n    Where does the walrus sleep?\n" in shown
+    assert "\x07" not in shown + said
+    assert "Where does the walrus sleep?" in text("page.html")
+
+
+def test_the_page_escapes_all_texts_and_needs_nothing_else():
+    evil = "<script>alert(1)</script> & <img src=x>\"'"
+    write("notes.md", f"---\ntitle: T\n---\n\n---\nquestions: 'Who is {evil.replace(chr(39), chr(39) * 2)}?'\n---\n\n"
+          f"# A {evil}\n\nThe apple {LONG}\n\n# B {evil}\n\nWho is who {LONG}\n")  # fmt: skip
+    _, told = lmm("bench notes.md --html page.html --encoding bm25 --encoding sparse")
+    page = Page(text("page.html"))
+    assert "written: page.html" in told
+    assert "script" not in page.tags
+    assert "img" not in page.tags
+    assert page.links == []
+    assert f"Who is {evil}?" in "".join(page.said)
+    assert page.tags.count("polyline") == 4  # two curves, and two in the legend
+    assert "http" not in text("page.html")
+
+
+def test_the_page_has_a_bar_for_each_section(notes):
+    lmm("bench notes.md --html page.html")
+    page = text("page.html")
+    assert page.count('<rect class="bar"') == 3
+    assert page.count('<tr class="missed">') == 2
+    assert "prefers-color-scheme: dark" in page
+    assert "nowhere/page.html: there is no folder nowhere" in lmm("bench notes.md --html nowhere/page.html", 2)[1]
+
+
+# The documentation
+
+
+def test_bench_page_of_the_docs(sample_book):
+    page = ROOT / "docs" / "bench.md"
+    students = re.search(r"^```csv\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    write("students.csv", students[1])
+    for command, shown in transcript(page):
+        done = run(command)
+        printed = (
+            (done.stderr + done.stdout).decode() if "students" in command else (done.stdout + done.stderr).decode()
+        )
+        assert done.returncode == 0, printed
+        assert fits(shown, printed), f"{command} printed:\n{printed}"

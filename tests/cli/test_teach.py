@@ -1,0 +1,126 @@
+"""`lmm toc` and `lmm cards`, on the sample book."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands import write
+from tests.indexing import lmm
+from tests.model_server import ModelServer
+from tests.test_readme import ROOT, fits, transcript
+
+SAME = "1 min  About this course  (index.md)\n"
+
+
+def test_a_table_of_contents(indexed_book):
+    shown = lmm("toc")[0].splitlines()
+    assert shown[0].strip() == SAME.strip()
+    assert " 2 min      When the mean misleads  [2 × exercise]" in shown
+    assert " 1 min    Exercise: name the kind  [exercise]" in shown
+    assert [line.rpartition("(")[2] for line in lmm("toc --level 1")[0].splitlines()][1:3] == [
+        "01-data.md)",
+        "02-describing.md)",
+    ]
+
+
+def test_summaries_and_json(indexed_book):
+    assert "            A z-score says how many standard deviations a value lies above" in lmm("toc --summaries")[0]
+    entries = json.loads(lmm("toc --json")[0])
+    assert {"id", "title", "level", "place", "anchor", "minutes", "kinds", "summary"} == set(entries[0])
+
+
+def test_the_index_is_found_from_above(indexed_book, monkeypatch):
+    monkeypatch.chdir(indexed_book.parent)
+    assert "Data and variables" in lmm("toc --level 1")[0]
+
+
+def test_a_plan(indexed_book):
+    shown = lmm('toc --plan "I have three evenings before the exam"')[0]
+    assert shown.startswith("Understood “three evenings” as 3 evenings of 2 h.\n3 h ")
+    assert shown.count("\nEvening ") == 3 and "exam: Zur Prüfung gehören" in shown
+    data = json.loads(lmm('toc --json --plan "drei Abende"')[0])
+    assert len(data["sessions"]) == data["time"]["sessions"] == 3
+
+
+def test_a_plan_about_residuals(indexed_book):
+    shown = lmm('toc --plan "two hours, only residuals"')[0]
+    assert "Residuals" in shown and "The lady and the tea" not in shown
+
+
+def test_a_plan_by_a_model(indexed_book, monkeypatch):
+    reply = {"sessions": [{"sections": ["s3", "s2"], "advice": "Look first."}], "advice": "Sleep well."}
+    with ModelServer(reply=json.dumps(reply)) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "none")
+        shown = lmm('toc --plan "one evening"')[0]
+    assert "Sleep well." in shown and "Look first." in shown
+    assert shown.index("Units, variables, values") < shown.index("(beginning)")
+
+
+def test_wrong_usage(indexed_book):
+    assert "without --level" in lmm('toc --plan "one day" --level 2', status=2)[1]
+    assert "say how much time" in lmm('toc --plan " "', status=2)[1]
+
+
+def test_nothing_is_indexed():
+    assert "nothing is indexed yet: lmm index FILES" in lmm("toc", status=1)[1]
+    assert "nothing is indexed yet: lmm index FILES" in lmm("cards", status=1)[1]
+
+
+# Cards
+
+
+def test_cards_need_no_index(sample_book):
+    said = lmm("cards sample-book --format anki")[1]
+    assert said == "sample-book.apkg: 51 cards (32 questions, 6 definitions, 13 exercises)\n"
+    assert not (sample_book / ".lmm").exists()
+
+
+@pytest.mark.parametrize("form", ["csv", "md"])
+def test_cards_of_files_and_of_the_index_are_the_same(indexed_book, form):
+    read = lmm(f"cards . --format {form}")[0]
+    assert read == lmm(f"cards --format {form}")[0]
+    lmm(f"cards --format {form} -o made.{form}")
+    assert (indexed_book / f"made.{form}").read_text(encoding="utf-8") == read
+
+
+def test_cards_of_one_file(sample_book):
+    assert "01-data.apkg: 8 cards" in lmm("cards sample-book/01-data.md --format anki")[1]
+
+
+def test_nothing_to_make_cards_of():
+    write("notes.md", "# T\n\nText alone.\n")
+    assert "no card: cards are made of annotated questions" in lmm("cards notes.md", status=1)[1]
+    assert "no such file or folder" in lmm("cards nowhere", status=2)[1]
+
+
+def test_a_file_is_not_written_over():
+    write("notes.md", "::: exercise\nWhat is it?\n:::\n")
+    assert "over its own source" in lmm("cards notes.md -o notes.md", status=2)[1]
+    assert "there is no folder no" in lmm("cards notes.md -o no/where.md", status=2)[1]
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no device that is always full")
+def test_a_full_disk_is_told(sample_book):
+    done = subprocess.run("lmm cards sample-book --format csv > /dev/full", shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "standard output: No space left on device\n")
+
+
+def test_what_a_package_needs_is_missing(monkeypatch, sample_book):
+    monkeypatch.delitem(sys.modules, "lmm_core.study.anki", raising=False)
+    monkeypatch.setitem(sys.modules, "genanki", None)
+    said = lmm("cards sample-book --format anki", status=1)[1]
+    assert "pip install 'lmm-markdown[cards]'" in said and "Traceback" not in said
+    assert "Robust statistic" in lmm("cards sample-book --format csv")[0]
+
+
+def test_the_page_of_the_docs(sample_book):
+    commands = list(transcript(ROOT / "docs" / "teaching.md"))
+    assert len(commands) == 6
+    for command, shown in commands:
+        printed = "".join(lmm(command.removeprefix("lmm ")))
+        assert fits(shown, printed), f"{command} printed:\n{printed}"

@@ -1,0 +1,273 @@
+"""Refreshing: what is written, in which order, and what stands after a failure."""
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lmm_core.errors import StoreError
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import parse_markdown_text
+from lmm_core.models.chat import run
+from lmm_core.settings.project import load_project
+from lmm_core.store.places import open_store
+from lmm_core.workflows.index import Upload, drop_collections
+from lmm_core.workflows.models import Models
+from tests.commands import write
+from tests.indexing import FailingStore, document, send
+
+WORDS = [f"word{number}" for number in range(12)]
+
+
+@pytest.fixture
+def store():
+    store = open_store(":memory:")
+    yield store
+    store.close()
+
+
+def contents(store, collection="chunks"):
+    return sorted(point.payload["page_content"] for point in store.scroll(collection))
+
+
+def paragraphs(content):
+    return [line for line in content.splitlines() if line.startswith("Here")]
+
+
+def test_the_same_again_writes_nothing(store):
+    write("notes.md", document(*WORDS))
+    assert send(store, "notes.md").written == 12
+    unwritable = FailingStore(store, 0, ("upsert", "delete", "set_payload", "create", "drop"))
+    again = send(unwritable, "notes.md")
+    assert (again.written, again.unchanged, again.documents, again.same) == (0, 12, 0, 1)
+
+
+def test_reversed_sections_move(store):
+    write("notes.md", document(*WORDS))
+    send(store, "notes.md")
+    before = {point.id: point.payload["page_content"] for point in store.scroll("chunks")}
+    write("notes.md", document(*WORDS[::-1]))
+    counts = send(store, "notes.md")
+    assert (counts.written, counts.removed, counts.moved) == (0, 0, 12)
+    assert {point.id: point.payload["page_content"] for point in store.scroll("chunks")} == before
+    order = sorted(store.scroll("chunks"), key=lambda point: point.payload["sequence"])
+    assert [word in point.payload["page_content"] for word, point in zip(WORDS[::-1], order, strict=True)] == [
+        True
+    ] * 12
+
+
+def test_the_same_text_twice_is_two_chunks(store):
+    write("notes.md", document("alpha", "alpha", "beta"))
+    assert send(store, "notes.md").written == 3
+    write("notes.md", document("alpha", "beta"))
+    counts = send(store, "notes.md")
+    assert (counts.written, counts.removed) == (0, 1)
+    assert len(contents(store)) == 2
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("method", ["upsert", "set_payload", "delete"])
+def test_a_failure_leaves_the_old_version_complete_and_the_next_run_completes(store, method, after):
+    old = {"notes.md": document(*WORDS), "other.md": document("other")}
+    new = {"notes.md": document("new", *WORDS[1:], "newer"), "other.md": document("another")}
+    for path, content in old.items():
+        write(path, content)
+    send(store, *old)
+    for path, content in new.items():
+        write(path, content)
+    with suppress(StoreError):
+        send(FailingStore(store, after, (method,)), *new)
+    for path in old:
+        there = {one.payload["page_content"] for one in store.scroll("chunks") if one.payload["source"] == path}
+        assert any(set(paragraphs(version[path])) <= there for version in (old, new))
+    send(store, "notes.md", "other.md")
+    assert len(contents(store)) == 14
+    assert sum("new" in text for text in contents(store)) == 2
+    assert {point.payload["document"] for point in store.scroll("chunks")} == {
+        point.id for point in store.scroll("documents")
+    }
+    assert send(store, "notes.md", "other.md").unchanged == 14
+
+
+def test_new_chunks_come_before_the_old_ones_go(store):
+    write("notes.md", document(*WORDS))
+    send(store, "notes.md")
+    before = contents(store)
+    write("notes.md", document(*WORDS[:6], *(f"new{number}" for number in range(6))))
+    with pytest.raises(StoreError):
+        send(FailingStore(store, 0, ("delete",)), "notes.md")
+    assert set(before) < set(contents(store))
+    assert len(contents(store)) == 18
+    counts = send(store, "notes.md")
+    assert (counts.written, counts.removed, counts.unchanged) == (0, 6, 12)
+
+
+def test_documents_that_swap_their_ids_end_well(store):
+    write("a.md", document("alpha", header="docid: one"))
+    write("b.md", document("beta", header="docid: two"))
+    send(store, "a.md", "b.md")
+    write("a.md", document("alpha", header="docid: two"))
+    write("b.md", document("beta", header="docid: one"))
+    send(store, "a.md", "b.md")
+    found = {point.payload["source"]: point.payload["docid"] for point in store.scroll("chunks")}
+    assert found == {"a.md": "two", "b.md": "one"}
+    assert send(store, "a.md", "b.md").unchanged == 2
+
+
+# Files that go back after a run that was not ended
+
+WRITES = ("upsert", "set_payload", "delete", "create", "drop")
+
+
+def everything(store):
+    """All points of all collections."""
+    return {name: {one.id: one.payload for one in store.scroll(name)} for name in store.collections()}
+
+
+def ended_runs(make, work, most=20):
+    """Stores that `make` has filled, each after a run whose n-th write failed, and all that
+    came after it. The last one is of a run that came to its end."""
+    for after in range(most):
+        store = make()
+        try:
+            work(FailingStore(store, after, WRITES))
+        except StoreError:
+            yield store
+            store.close()
+        else:
+            yield store
+            store.close()
+            return
+    raise AssertionError("more writes than were thought of")
+
+
+def filled(**files):
+    """A store that holds these files, which are written."""
+    store = open_store(":memory:")
+    for name, content in files.items():
+        write(f"{name}.md", content)
+    send(store, *(f"{name}.md" for name in files))
+    return store
+
+
+def prune(store):
+    return Upload(load_project(None), store, Models(), logger=ListLogger()).prune()
+
+
+def test_a_file_that_goes_back_is_what_it_was():
+    old = document("alpha", "beta")
+    wanted = everything(filled(notes=old))
+
+    def edited(store):
+        write("notes.md", document("alpha", "gamma", header="docid: other"))
+        send(store, "notes.md")
+
+    for store in ended_runs(lambda: filled(notes=old), edited):
+        write("notes.md", old)
+        send(store, "notes.md")
+        assert everything(store) == wanted
+
+
+def test_a_file_that_the_filter_sends_and_that_goes_back_is_what_it_was():
+    old = document("alpha", "beta")
+    wanted = everything(filled(notes=old))
+
+    def sent(store):
+        blocks = parse_markdown_text(document("alpha", "gamma"))
+        upload = Upload(load_project(None), store, Models(), logger=ListLogger())
+        run(upload.send(blocks, "notes.md", "notes.md"))
+
+    for store in ended_runs(lambda: filled(notes=old), sent):
+        send(store, "notes.md")
+        assert everything(store) == wanted
+
+
+def test_a_renamed_file_that_gets_its_name_back_is_what_it_was():
+    old = document("alpha", "beta", header="docid: mine")
+    wanted = everything(filled(notes=old))
+
+    def renamed(store):
+        os.rename("notes.md", "other.md")
+        send(store, "other.md")
+
+    for store in ended_runs(lambda: filled(notes=old), renamed):
+        os.rename("other.md", "notes.md")
+        send(store, "notes.md")
+        prune(store)
+        assert everything(store) == wanted
+
+
+def test_a_removed_file_that_comes_back_is_what_it_was():
+    old = document("alpha", "beta")
+    wanted = everything(filled(notes=old, more=document("gamma")))
+
+    def pruned(store):
+        os.remove("notes.md")
+        prune(store)
+
+    for store in ended_runs(lambda: filled(notes=old, more=document("gamma")), pruned):
+        write("notes.md", old)
+        send(store, "notes.md", "more.md")
+        assert everything(store) == wanted
+
+
+def test_what_was_dropped_is_made_again_though_the_run_that_does_it_fails():
+    old = {"notes": document("alpha", "beta"), "more": document("gamma")}
+    wanted = everything(filled(**old))
+
+    def rebuilt(store):
+        drop_collections(store, load_project(None))
+        send(store, "notes.md")
+
+    for store in ended_runs(lambda: filled(**old), rebuilt, 40):
+        send(store, "notes.md", "more.md")
+        assert everything(store) == wanted
+
+
+@pytest.mark.parametrize("lost", ["chunks", "documents", "chunks.files"])
+def test_a_collection_that_is_lost_is_made_again_though_the_run_that_does_it_fails(lost):
+    old = {"notes": document("alpha", "beta"), "more": document("gamma")}
+    wanted = everything(filled(**old))
+
+    def without():
+        store = filled(**old)
+        store.drop(lost)
+        return store
+
+    for store in ended_runs(without, lambda store: send(store, "notes.md"), 40):
+        send(store, "notes.md", "more.md")
+        assert everything(store) == wanted
+
+
+def test_another_project_in_the_collection_keeps_what_it_has():
+    for name in ("one", "two"):
+        write(f"{name}/config.toml", "")
+        write(f"{name}/{name}.md", document(name))
+    one, two = (load_project(Path(name, "-")) for name in ("one", "two"))
+    two = replace(two, index=replace(two.index, companion="elsewhere"))  # a new one: nothing of it is known
+    store = open_store(":memory:")
+    send(store, "one/one.md", project=one)
+    before = everything(store)["chunks"]
+    with suppress(StoreError):
+        send(FailingStore(store, 3, WRITES), "two/two.md", project=two)
+    send(store, "two/two.md", project=two)
+    assert before.items() < everything(store)["chunks"].items()
+    assert send(store, "one/one.md", project=one).written == 0
+    assert {one["source"] for one in everything(store)["chunks.files"].values()} == {"one.md", "two.md"}
+    store.close()
+
+
+def test_an_id_that_a_failed_run_has_left_is_free_for_another_file():
+    store = filled(a=document("alpha", header="docid: one"))
+    write("a.md", document("alpha", header="docid: two"))
+    with suppress(StoreError):
+        send(FailingStore(store, 1, WRITES), "a.md")
+    write("a.md", document("alpha", header="docid: one"))
+    write("b.md", document("beta", header="docid: two"))
+    send(store, "b.md")
+    send(store, "a.md")
+    found = {one["source"]: one["docid"] for one in everything(store)["chunks"].values()}
+    assert found == {"a.md": "one", "b.md": "two"}
+    store.close()

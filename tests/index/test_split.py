@@ -1,0 +1,573 @@
+"""The split pass: texts pooled, put together to documents, cut into chunks."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from time import process_time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.index.merge import div_type, is_equation, pool_blocks
+from lmm_core.index.split import (
+    DEFAULT_STRATEGY,
+    NULL_SPLITTER,
+    ChunkBlock,
+    find_document,
+    fit_window,
+    scan_split,
+    split_documents,
+    transform,
+)
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown.originals import unfold_edits
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.models.tokens import estimate_tokens
+from lmm_core.scan.options import SplitOpts
+from lmm_core.scan.rag_parts import Excerpt, unfold_parts
+from tests.strategies import LONG, PROSE, any_text, markdown
+
+CORPORA = Path(__file__).parents[2].parent / "shared" / "corpora"
+often = settings(max_examples=150, deadline=None)
+small = st.builds(
+    lambda size, more, overlap, unit, short: SplitOpts(size, size + more, min(overlap, size - 1), unit, short),
+    st.sampled_from([1, 3, 20, 60, 200, 1000]),
+    st.sampled_from([0, 1, 30, 400]),
+    st.sampled_from([0, 0, 10, 50]),
+    st.sampled_from(["characters", "tokens"]),
+    st.sampled_from([0, 20, 120]),
+)
+
+
+def split_text(text, opts=None, strategy=DEFAULT_STRATEGY, count=None):
+    """The blocks that come out."""
+    return scan_split(parse_markdown_text(text), opts, strategy, count, ListLogger())
+
+
+def chunks(text, *args, **options):
+    """The chunks alone; `options` are those of SplitOpts."""
+    opts = args[0] if args else SplitOpts(**options)
+    return [block for block in split_text(text, opts) if isinstance(block, ChunkBlock)]
+
+
+def contents(text, **options):
+    """The texts of the chunks."""
+    return [chunk.content for chunk in chunks(text, **options)]
+
+
+def pooled(text, short=120):
+    """The texts after the first step."""
+    blocks = pool_blocks(parse_markdown_text(text), SplitOpts(short=short))
+    return [block.content for block in blocks if isinstance(block, TextBlock)]
+
+
+def documents(text, size=0):
+    """Text, first and last line of each document."""
+    opts = SplitOpts(documents=size)
+    return [(d.text, d.line, d.line_end) for d in split_documents(pool_blocks(parse_markdown_text(text), opts), opts)]
+
+
+def squeeze(text):
+    """What is neither blank, nor a line end, nor a byte-order mark."""
+    return re.sub(r"[ \t\r\n\ufeff]", "", text)
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"size": 0}, {"size": 10, "max_size": 9}, {"overlap": 1000}, {"overlap": -1}, {"unit": "words"}, {"size": "many"},
+     {"documents": -2}, {"short": -1}],
+)  # fmt: skip
+def test_options_that_make_no_sense_are_errors(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong)) if "max_size" not in wrong else "max_size"):
+        SplitOpts(**wrong)
+
+
+def test_options_of_another_type_are_made_right():
+    assert SplitOpts(size="500").size == 500
+
+
+# Pooling
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        "$$ x = 1 $$",
+        "$$ x = 1 $$ {#eq-x}",
+        "$$\nx = 1\n$$ {#eq-x}",
+        "$$\nx = \\$1\n$$\n$$ y $$",
+        "\\begin{align}\nx &= 1 \\\\\ny &= 2\n\\end{align}",
+        "\\[ x = 1 \\]",
+    ],
+)
+def test_equations_go_with_the_text_before(equation):
+    text = f"{LONG}\n\n{equation}\n\n{LONG}\n"
+    assert pooled(text, short=0) == [f"{LONG}\n\n{equation}", LONG]
+
+
+@pytest.mark.parametrize(
+    "text", ["$$ x $$ and more", "$5 and $6", "\\begin{itemize}\n\\item a\n\\end{itemize}", "a $$x$$"]
+)
+def test_what_is_no_equation(text):
+    assert not is_equation(parse_markdown_text(text)[0])
+
+
+def test_an_equation_that_may_take_long_to_read():
+    started = process_time()
+    assert not is_equation(TextBlock("$$" + "\\$" * 100_000 + "x"))
+    assert process_time() - started < 1
+
+
+def test_an_equation_at_the_start_of_a_section_goes_with_the_text_after():
+    assert pooled(f"# A\n\n$$ x $$\n\n$$ y $$\n\n{LONG}\n\n{LONG}\n", 0) == [f"$$ x $$\n\n$$ y $$\n\n{LONG}", LONG]
+
+
+def test_equations_with_a_short_text_between_are_pooled():
+    text = f"{LONG}\n\n$$ x $$\n\nand so\n\n$$ y $$\n\n{LONG}\n"
+    assert pooled(text) == [f"{LONG}\n\n$$ x $$\n\nand so\n\n$$ y $$", LONG]
+
+
+def test_short_texts_go_with_the_next_and_the_last_with_the_one_before():
+    assert pooled(f"One.\n\nTwo.\n\n{LONG}\n\n{LONG}\n\nEnd.\n") == [f"One.\n\nTwo.\n\n{LONG}", f"{LONG}\n\nEnd."]
+
+
+def test_nothing_is_pooled_over_a_heading():
+    assert pooled("One.\n\n# A\n\nTwo.\n") == ["One.", "Two."]
+
+
+def test_a_text_with_metadata_is_not_pooled():
+    text = "One.\n\n---\na: 1\n---\n\nTwo.\n\nThree.\n"
+    assert pooled(text) == ["One.", "Two.", "Three."]
+
+
+def test_the_header_is_no_metadata_of_a_text():
+    assert pooled("---\ntitle: T\n---\n\nOne.\n\nTwo.\n") == ["One.\n\nTwo."]
+
+
+def test_a_rag_only_div_is_not_pooled():
+    assert pooled("One.\n\n::: exercise\nTwo.\n:::\n\nThree.\n") == ["One.", "::: exercise\nTwo.\n:::", "Three."]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("::: exercise\nx\n:::", "exercise"),
+        ("::: {#x .note .topic}\nx\n:::", "topic"),
+        ("::: {.rag-only type=definition}\nx\n:::", "definition"),
+        ("::: rag-only\nx\n:::", "rag-only"),
+        ("::: note\n::: exercise\nx\n:::\n:::", None),
+        ("::: exercise\nx\n:::\nmore", None),
+        ("::: note\nx\n:::", None),
+        ("text", None),
+        ('<div class="exercise">\nx\n</div>', "exercise"),
+    ],
+)
+def test_the_type_of_a_div(text, word):
+    assert div_type(TextBlock(text), KnitRules()) == word
+
+
+def test_the_header_adds_types():
+    text = "---\nlmm:\n  div-types: solution\n---\n\nOne.\n\n::: solution\nTwo.\n:::\n"
+    assert contents(text) == ["One.", "::: solution\nTwo.\n:::"]
+
+
+# Chunks
+
+
+def test_paragraphs_are_put_together_up_to_the_size():
+    found = chunks((LONG + "\n\n") * 7, size=1000)
+    assert [chunk.content.count(LONG) for chunk in found] in ([3, 2, 2], [2, 3, 2], [2, 2, 3])
+    assert found[0].line == 1
+
+
+def test_no_tiny_rest_is_left():
+    found = contents("# A\n\n" + ("word " * 39 + "end.\n\n") * 5 + "x" * 60 + ".\n", size=1000)
+    assert len(found) == 1
+
+
+def test_a_chunk_is_a_range_of_the_source():
+    text = f"---\ntitle: T\n---\n\n# A\n\n{LONG}\n\n{LONG}\n\n## B\n\n{LONG}\n"
+    for chunk in chunks(text, size=500):
+        assert chunk.source in text
+        assert text.splitlines()[chunk.line - 1].startswith(chunk.content.splitlines()[0])
+
+
+def test_prose_is_cut_between_sentences():
+    for content in contents((LONG + " ") * 20, size=300, max_size=400):
+        assert content.endswith(".")
+        assert content[0].isupper()
+
+
+@pytest.mark.parametrize(
+    "text", ["See e.g. Smith and others", "By J. Smith and", "The `a. B` is code and", "Dr. No is in"]
+)
+def test_no_cut_after_what_only_looks_like_an_end(text):
+    sentence = f"{text} {'word ' * 12}end. "
+    assert all(content.startswith(text) for content in contents(sentence * 30, size=100, max_size=200))
+
+
+def test_a_word_that_is_too_long_is_cut_hard():
+    assert contents("x" * 10_000, size=1000) == ["x" * 2000] * 5
+
+
+def test_what_is_between_size_and_most_stays_whole():
+    code = "```\n" + "x = 1\n" * 250 + "```"
+    assert contents(f"{LONG}\n\n{code}\n\n{LONG}\n", size=400)[1] == code
+
+
+def test_code_is_cut_at_lines_with_its_fence_repeated():
+    body = [f"line_{number} = {number}" for number in range(400)]
+    found = chunks("# A\n\n``` {.python}\n" + "\n".join(body) + "\n```\n", size=500, max_size=600)
+    assert len(found) > 5
+    for chunk in found:
+        assert chunk.content.startswith("``` {.python}\n")
+        assert chunk.content.endswith("\n```")
+        assert len(chunk.content) <= 600
+    assert "".join(chunk.own for chunk in found) == "``` {.python}\n" + "\n".join(body) + "\n```\n"
+    assert found[1].own.startswith(f"line_{found[1].line - 4} ")
+    assert found[0].line_end + 1 == found[1].line
+
+
+def test_code_is_cut_at_blank_lines_rather():
+    body = ("x = 1\n" * 9 + "\n") * 20
+    for chunk in chunks(f"```\n{body}```\n", size=200, max_size=300)[:-1]:
+        assert chunk.own.endswith("\n\n")
+
+
+PIPE = "| a | b |\n|---|---|\n"
+GRID = "+---+---+\n| a | b |\n+===+===+\n"
+SIMPLE = "  a     b\n----- -----\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [(PIPE, "| one | two |\n"), (GRID, "| 1 | 2 |\n|   | 3 |\n+---+---+\n"), (SIMPLE, "  one   two\n")],
+)
+def test_tables_are_cut_at_rows_with_the_header_repeated(head, row):
+    found = chunks(head + row * 60, size=200, max_size=300)
+    assert len(found) > 2
+    for at, chunk in enumerate(found):
+        assert chunk.source.startswith(head)
+        assert chunk.repeated == (len(head) if at else 0)
+        assert chunk.source[len(head) :] == row * (len(chunk.source[len(head) :]) // len(row))
+        assert chunk.line == 1 + "".join(c.own for c in found[:at]).count("\n")
+
+
+def test_lists_are_cut_at_items():
+    item = "- " + "word " * 20 + "\n  more\n\n  - nested\n\n"
+    for content in contents(item * 30, size=300, max_size=400):
+        assert content.startswith("- word")
+
+
+def test_a_long_item_is_cut_at_what_is_in_it():
+    code = "  ```py\n" + "  x = 1\n" * 40 + "  ```\n"
+    found = contents(f"- {LONG}\n\n{code}\n  {LONG}\n\n- end\n", size=200, max_size=300)
+    assert all(content.count("```") % 2 == 0 for content in found)
+
+
+def test_quotes_are_cut_at_paragraphs():
+    for content in contents(f"> {LONG}\n>\n" * 10, size=400, max_size=500):
+        assert content.startswith("> The mean")
+
+
+def test_divs_are_cut_at_what_is_in_them_with_their_markers_repeated():
+    found = chunks("::: {.note #x}\n" + (LONG + "\n\n") * 6 + ":::\n", size=500, max_size=600)
+    assert len(found) > 2
+    for chunk in found:
+        assert chunk.content.startswith("::: {.note #x}\n")
+        assert chunk.content.endswith(":::")
+    assert squeeze("".join(chunk.own for chunk in found)) == squeeze("::: {.note #x}\n" + LONG * 6 + ":::")
+
+
+def test_code_in_a_div_is_closed_in_each_piece():
+    text = ":::: note\n\n```py\n" + "x = 1\n" * 300 + "```\n\n::::\n"
+    for content in contents(text, size=200, max_size=300):
+        assert content.startswith(":::: note\n")
+        assert content.count("```") == 2
+        assert content.endswith("::::")
+
+
+def test_a_fence_whose_line_is_too_long_to_be_repeated_is_closed_all_the_same():
+    text = "```{r, cap='" + "word " * 30 + "'}\n" + "x = 1\n" * 300 + "```\n"
+    for content in contents(text, size=200, max_size=300):
+        assert content.count("```") == 2
+
+
+def test_footnotes_are_cut_at_paragraphs():
+    found = contents(f"[^1]: {LONG}\n\n" + f"    {LONG}\n\n" * 8, size=400, max_size=500)
+    assert all(content.removeprefix("[^1]: ").strip().startswith("The mean") for content in found)
+
+
+def test_formulas_are_cut_only_where_they_have_to_be():
+    formula = "$$\n" + "x = 1 \\\\\n" * 100 + "$$"
+    assert contents(formula, size=100) == [formula]
+    assert len(contents(formula, size=100, max_size=300)) > 2
+
+
+def test_a_rag_only_div_is_a_chunk_by_itself():
+    text = f"{PROSE}\n\n::: exercise\nSolve.\n:::\n\n{PROSE}\n"
+    assert contents(text) == [PROSE, "::: exercise\nSolve.\n:::", PROSE]
+
+
+def test_sizes_in_tokens():
+    found = chunks((LONG + "\n\n") * 20, size=64, max_size=128, unit="tokens")
+    assert len(found) >= 20
+    assert all(estimate_tokens(chunk.content) <= 128 for chunk in found)
+
+
+def test_a_tokenizer_that_finds_more_in_a_text_than_in_its_parts():
+    def count(text):
+        return len(text) + len(text) ** 2 // 100
+
+    blocks = scan_split(parse_markdown_text((LONG + "\n\n") * 5), SplitOpts(100, 120, unit="tokens"), count=count)
+    assert all(count(chunk.content) <= 120 for chunk in blocks if isinstance(chunk, ChunkBlock))
+
+
+# Overlap
+
+
+def test_a_chunk_begins_with_the_last_sentences_of_the_one_before():
+    text = (LONG + " ") * 10
+    found = chunks(text, size=500, max_size=700, overlap=160)
+    for one, other in pairwise(found):
+        assert 0 < other.repeated <= 161
+        repeated = other.source[: other.repeated]
+        assert one.own.endswith(repeated)
+        assert repeated[0].isupper()
+        assert other.source in text
+    assert "".join(chunk.own for chunk in found) == text
+
+
+def test_code_is_not_repeated():
+    found = chunks(f"```\n{'x = 1' * 10}\n```\n\n{LONG}\n" * 5, size=200, max_size=500, overlap=100)
+    assert all(chunk.repeated == 0 for chunk in found if chunk.content.startswith("The mean"))
+
+
+def test_nothing_is_repeated_over_a_heading():
+    assert all(chunk.repeated == 0 for chunk in chunks(f"# A\n\n{PROSE}\n\n# B\n\n{PROSE}\n", overlap=200))
+
+
+# Metadata
+
+
+def test_metadata_of_a_text_is_repeated_before_each_further_chunk():
+    text = f"# A\n\n{PROSE}\n\n---\ntype: topic\n---\n\n{(LONG + ' ') * 3}\n\n{PROSE}\n"
+    blocks = split_text(text, SplitOpts(400, 500))
+    kinds = ["M" if isinstance(block, MetadataBlock) else "c" for block in blocks[1:]]
+    assert "".join(kinds).startswith("cMcMc")
+    assert kinds[-2:] == ["c", "c"]  # the last paragraph has no metadata
+    again = parse_markdown_text(serialize_blocks(blocks))
+    assert sum(isinstance(block, MetadataBlock) for block in again) == kinds.count("M")
+
+
+@pytest.mark.parametrize("private", ["~~hash: {summary: [a, b]}", "~chat: [a, b]", "?: What?"])
+def test_what_is_private_is_not_repeated(private):
+    text = f"x\n\n---\ntype: topic\n{private}\n---\n\n{(LONG + ' ') * 3}\n"
+    first, *others = [b for b in split_text(text, SplitOpts(300, 400)) if isinstance(b, MetadataBlock)]
+    assert private in first.source
+    assert others
+    assert all(block.content == {"type": "topic"} and not block.messages for block in others)
+    only = f"x\n\n---\n{private}\n---\n\n{(LONG + ' ') * 3}\n"
+    assert sum(isinstance(block, MetadataBlock) for block in split_text(only, SplitOpts(300, 400))) == 1
+
+
+def test_the_header_is_never_repeated():
+    blocks = split_text(f"---\ntitle: T\n---\n\n{(LONG + ' ') * 10}\n", SplitOpts(300, 400))
+    assert sum(isinstance(block, HeaderBlock) for block in blocks) == 1
+    assert not any(isinstance(block, MetadataBlock) for block in blocks[1:])
+
+
+def test_texts_without_anything_in_them_are_no_error():
+    assert split_text("") == []
+    assert chunks("---\na: 1\n---\n\n---\nb: 2\n---\n") == []
+    assert scan_split([TextBlock(""), TextBlock(" \n")]) == [TextBlock(""), TextBlock(" \n")]
+
+
+def test_broken_metadata_is_in_no_chunk_and_reported():
+    logger = ListLogger()
+    blocks = scan_split(parse_markdown_text("One.\n\n---\na: [\n---\n\nTwo.\n"), logger=logger)
+    assert [block.content for block in blocks if isinstance(block, ChunkBlock)] == ["One.", "Two."]
+    assert [report.line for report in logger.reports] == [3]
+
+
+def test_the_old_text_of_an_edit_counts():
+    text = (
+        f"{PROSE}\n\n###### old text {{#lmm-old-a1}}\n\nOld words.\n\n###### new text {{#lmm-new-a1}}\n\nNew.\n\n"
+        f"###### end of edit {{#lmm-end-a1}}\n\n{PROSE}\n"
+    )
+    found = chunks(text)
+    assert [(chunk.content, chunk.line) for chunk in found] == [(PROSE, 1), ("Old words.", 5), (PROSE, 13)]
+
+
+# Documents
+
+
+def test_a_section_is_a_document():
+    text = f"# A\n\n{PROSE}\n\nMore.\n\n## B\n\n{PROSE}\n"
+    assert documents(text) == [(f"{PROSE}\n\nMore.", 3, 5), (PROSE, 9, 9)]
+
+
+def test_metadata_between_paragraphs_loses_no_text():
+    text = "# A\n\nOne.\n\n---\nquestions: q\n---\n\nTwo.\n\nThree.\n"
+    assert documents(text) == [("One.\n\nTwo.\n\nThree.", 3, 11)]
+
+
+@pytest.mark.parametrize("line", ["type: exercise", "skip: true"])
+def test_a_text_of_another_kind_is_a_document_of_its_own(line):
+    text = f"# A\n\nOne.\n\n---\n{line}\n---\n\nTwo.\n\nThree.\n"
+    assert documents(text) == [("One.\n\nThree.", 3, 11), ("Two.", 9, 9)]
+    result = transform(parse_markdown_text(text))
+    found = [b for b in result.blocks if isinstance(b, ChunkBlock)]
+    assert [find_document(result.documents, chunk).text for chunk in found] == [
+        "One.\n\nThree.",
+        "Two.",
+        "One.\n\nThree.",
+    ]
+
+
+def test_long_sections_are_several_documents():
+    text = "# A\n\n" + (LONG + "\n\n") * 12
+    result = transform(parse_markdown_text(text), SplitOpts(size=500, documents=1000))
+    assert all(len(document.text) <= 1000 for document in result.documents)
+    assert len(result.documents) == 4
+    for chunk in (block for block in result.blocks if isinstance(block, ChunkBlock)):
+        assert chunk.content in find_document(result.documents, chunk).text
+
+
+def test_no_documents_and_no_chunking():
+    text = f"# A\n\n{PROSE}\n\n{(LONG + ' ') * 10}\n"
+    result = transform(parse_markdown_text(text), SplitOpts(documents=-1), NULL_SPLITTER)
+    assert result.documents == []
+    assert serialize_blocks(result.blocks) == text
+    assert [block.line for block in result.blocks if isinstance(block, ChunkBlock)] == [3]
+
+
+def test_titles_of_documents():
+    result = transform(parse_markdown_text(f"---\ntitle: T\n---\n\n# A\n\n## B\n\n{PROSE}\n"))
+    assert [document.titles for document in result.documents] == [("T", "A", "B")]
+
+
+# Laws
+
+
+def own_texts(text):
+    """What has to be in chunks."""
+    return [b.content for b in unfolded(text) if isinstance(b, TextBlock) and not isinstance(b, ErrorBlock)]
+
+
+def unfolded(text):
+    """The blocks of a text, RAG-only parts of texts set apart."""
+    return unfold_parts(unfold_edits(parse_markdown_text(text)).blocks, KnitRules())
+
+
+def check(text, opts):
+    """What holds for every text."""
+    found = chunks(text, opts)
+    assert squeeze("".join(chunk.own for chunk in found)) == squeeze("".join(own_texts(text)))
+    lines = text.split("\n")
+    is_set_apart = any(isinstance(block, Excerpt) for block in unfolded(text))
+    for chunk in found:
+        count = len if opts.unit == "characters" else estimate_tokens
+        assert count(chunk.content) <= opts.max_size
+        first, *_, last = [line for line in chunk.own.split("\n") if line.strip(" \t\r")] * 2
+        assert first.strip(" \t\r") in lines[chunk.line - 1]
+        assert last.strip(" \t\r") in lines[chunk.line_end - 1]
+        assert chunk.closing or chunk.repeated or is_set_apart or chunk.source in text
+    return found
+
+
+@often
+@given(markdown(), small)
+def test_nothing_is_lost_nor_doubled_nor_too_long(text, opts):
+    assert check(text, opts) == chunks(text, opts)
+
+
+@often
+@given(any_text, small)
+def test_the_same_for_any_text(text, opts):
+    check(text, opts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(markdown(40), st.sampled_from([0, 300, 1000]))
+def test_each_chunk_has_its_document(text, size):
+    opts = SplitOpts(size=200, max_size=300, documents=size)
+    result = transform(parse_markdown_text(text), opts, logger=ListLogger())
+    assert all(not size or len(document.text) <= size for document in result.documents)
+    for chunk in result.blocks:
+        if isinstance(chunk, ChunkBlock):
+            document = find_document(result.documents, chunk)
+            assert document is not None
+            assert squeeze(chunk.own) in squeeze(document.text) or size
+
+
+@settings(max_examples=60, deadline=None)
+@given(markdown(6), markdown(6), markdown(6))
+def test_an_edit_in_one_section_leaves_the_chunks_of_the_others(before, one, other):
+    def texts(middle):
+        text = f"# A\n\n{PROSE}\n\n# B\n\n{middle}"
+        found = chunks(text, size=200, max_size=300)
+        return [chunk.content for chunk in found]
+
+    assert texts(one)[:1] == texts(other)[:1] == [PROSE]
+    assert contents(f"# A\n\n{before}", size=200) == contents(f"# A\n\n{before}", size=200)
+
+
+@pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora beside the repository")
+@pytest.mark.parametrize(
+    "opts", [SplitOpts(), SplitOpts(400, 500, 80), SplitOpts(220, 256, 0, "tokens")], ids=["1000", "500", "tokens"]
+)
+def test_real_documents(opts):
+    sizes = []
+    for path in sorted(CORPORA.rglob("*md")):
+        if path.suffix in (".md", ".Rmd", ".qmd"):
+            found = check(path.read_bytes().decode(), opts)
+            sizes += [len(chunk.content) for chunk in found]
+            for chunk in found:
+                fences = re.findall(r"^[ \t>]*(?:```|~~~)", chunk.content, re.M)
+                assert len(fences) % 2 == 0, (path, chunk.line)
+    assert sum(size < 200 for size in sizes) < 0.05 * len(sizes) or opts.size < 1000
+
+
+SENTENCE = "A residual is the vertical distance between a point and the line. "
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (SENTENCE * 4 + "\n\n") * 4000,
+        SENTENCE * 16_000,
+        "x" * 1_000_000,
+        "." * 1_000_000,
+        "- item of the list with words\n" * 33_000,
+        "```py\n" + "x = 1\n" * 160_000 + "```\n",
+        "| a | b |\n|---|---|\n" + "| one | two |\n" * 75_000,
+        ("text\n```\ncode\n```\n") * 50_000,
+        "::: a\n\n" * 300 + SENTENCE * 2000 + "\n\n" + ":::\n\n" * 300,
+    ],
+    ids=["paragraphs", "paragraph", "word", "dots", "list", "code", "table", "fences", "divs"],
+)
+@pytest.mark.slow
+def test_a_megabyte_takes_little_time(text):
+    blocks = parse_markdown_text(text)
+    started = process_time()
+    scan_split(blocks)
+    assert process_time() - started < 5  # about 0.5 s on a machine that does nothing else
+
+
+def test_no_chunk_has_more_tokens_than_a_model_sees():
+    text = "---\ntype: exercise\n---\n\n" + "Short sentences, many of them. " * 60 + "\n\n# A\n\nA few words.\n"
+    blocks = scan_split(parse_markdown_text("# T\n\n" + text), SplitOpts(size=1500, max_size=2000))
+    fitted = fit_window(blocks, SplitOpts(), lambda text: len(text.split()), 50)
+    chunks = [block for block in fitted if isinstance(block, ChunkBlock)]
+    assert max(len(chunk.content.split()) for chunk in chunks) <= 50
+    assert " ".join(" ".join(chunk.content for chunk in chunks).split()) == " ".join(
+        " ".join(block.content for block in blocks if isinstance(block, ChunkBlock)).split()
+    )
+    kinds = [block.content for block in fitted if isinstance(block, MetadataBlock)]
+    assert len(kinds) == len(chunks) - 1  # the type goes along to each piece

@@ -1,0 +1,413 @@
+"""The data of the ask box: what is in them, what is not, and that each link leads somewhere."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lmm_core.logging import ListLogger
+from lmm_core.quarto.ask_box_data import PART, element_ids, plain_text
+from lmm_core.quarto.render import post_render
+from tests.commands import pandocs, run, text, write
+
+ROOT = Path(__file__).parents[2]
+NOTES = """---
+title: Means
+lang: en
+---
+
+::: {.lmm .content-hidden}
+``` yaml
+questions: When is a mean misleading?
+summary: The mean is drawn by extreme values.
+?: Could a first-year student follow this without help at all?
+```
+:::
+
+# The mean {#sec-mean}
+
+The *mean* is the point of balance [@tukey1977], see [the book](https://example.org) and `mean(x)`.
+
+# Practice
+
+::: {.lmm .content-hidden}
+``` yaml
+type: exercise
+questions: How regretful were the twelve students of Basel on average?
+```
+:::
+
+## Solution
+
+Twelve students forgot their umbrellas on the train to Basel.
+
+# More
+
+## Solution
+
+Seven umbrellas were found by the guard in the evening train.
+
+::: topic
+For the examination you should know the mean of all umbrellas.
+:::
+
+## Gone from the page
+
+It has <script>alert("x")</script> in it, and `<b>raw</b>`{=html} text.
+"""
+
+
+@pytest.fixture
+def site():
+    """A project with a page of its own and one in a folder, rendered by pandoc."""
+    write("_quarto.yml", "project:\n  type: website\nlang: en\nlmm:\n  index: false\n  ask: true\n")
+    write("means.md", NOTES)
+    write("part/index.md", "# Medians\n\nThe median has as many values below it as above.\n")
+    render()
+    assert finish() == []
+    return Path("_site")
+
+
+def render():
+    for name in ("means", "part/index"):
+        Path("_site", name).parent.mkdir(parents=True, exist_ok=True)
+        assert run(f"pandoc -F lmm-knit -s {name}.md -o _site/{name}.html", pandocs()[-1]).returncode == 0
+
+
+def finish():
+    """What is done after a render; returns what it reported as errors."""
+    logger = ListLogger()
+    status = post_render({}, Path(), logger)
+    errors = [report.message for report in logger.reports if report.level == "error"]
+    assert status == (1 if errors else 0)
+    return errors
+
+
+def about(site):
+    return json.loads(text(site / "lmm-ask/data.js").removeprefix("lmmAsk.take(").rstrip(")\n"))
+
+
+def rows(site):
+    """All sections, by their titles: identifier, summary, questions and passages."""
+    return {row[2] or row[0]: row[3:4] + row[5:] for row in all_rows(site)}
+
+
+def all_rows(site):
+    parts = sorted((site / "lmm-ask").glob("part-*.js"), key=lambda path: int(path.stem[5:]))
+    return [row for path in parts for row in json.loads(re.sub(r"^lmmAsk\.part\(\d+,|\)\n$", "", text(path)))]
+
+
+def option(line):
+    write("_quarto.yml", f"project:\n  type: website\nlang: en\nlmm:\n  index: false\n  ask: {line}\n")
+
+
+def test_sections_with_questions_and_summaries(site):
+    assert rows(site)["The mean"] == [
+        "sec-mean",
+        "The mean is drawn by extreme values.",
+        ["When is a mean misleading?"],
+        ["The mean is the point of balance, see the book and mean(x)."],
+    ]
+    assert [one[:2] for one in about(site)["documents"]] == [
+        ["means.html", "means.md"],
+        ["part/index.html", "part/index.md"],
+    ]
+
+
+def test_rag_only_parts_are_not_in_the_data(site):
+    data = "".join(text(path) for path in (site / "lmm-ask").glob("*.js"))
+    for secret in ("Basel", "Practice", "regretful", "first-year student", "For the examination"):
+        assert secret not in data
+    assert about(site)["kinds"] == {}
+
+
+def test_the_teacher_may_include_a_type(site):
+    option("{include: [exercise]}")
+    assert finish() == []
+    data = text(site / "lmm-ask/part-1.js")
+    assert '["Twelve students forgot their umbrellas on the train to Basel.","exercise"]' in data
+    assert "regretful" in data
+    assert "For the examination" not in data
+    assert about(site)["kinds"] == {"exercise": 1}
+    assert run("lmm leak-check _site").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("lmm-ask/data.js", "For the examination you should know the mean of all umbrellas."),
+        ("lmm-ask/part-1.js", "Could a first-year student follow this without help at all?"),
+        ("lmm-ask/part-1.js.map.js", "Twelve students forgot their umbrellas on the train to Basel."),
+        ("search.json", "Twelve students forgot their umbrellas on the train to Basel."),
+        ("other/data.js", "The mean is drawn by extreme values."),
+        ("means.html", "Twelve students forgot their umbrellas on the train to Basel."),
+    ],
+)
+def test_what_is_included_is_allowed_in_the_data_alone(site, file, said):
+    option("{include: exercise}")
+    assert finish() == []
+    path = site / file
+    write(path, (text(path) if path.exists() else "") + json.dumps(said))
+    done = run("lmm leak-check _site")
+    assert done.returncode == 1
+    assert f"_site/{file}: means.md:" in done.stdout.decode()
+
+
+def test_types_that_were_included_are_a_leak_later(site):
+    option("{include: exercise}")
+    assert finish() == []
+    option("true")
+    assert run("lmm leak-check _site").returncode == 1
+    assert finish() == []
+    assert "Basel" not in text(site / "lmm-ask/part-1.js")
+
+
+def test_every_link_leads_to_an_element(site):
+    found = rows(site)
+    assert found["Solution"][0] == "solution-1"  # the first one is left out, and was counted
+    page = site / "means.html"
+    write(page, text(page).replace('id="gone-from-the-page"', ""))
+    assert finish() == []
+    assert rows(site)["Gone from the page"][0] == "more"
+    write(page, re.sub(r'id="[^"]*"', "", text(page)))
+    assert finish() == []
+    assert {row[3] for row in all_rows(site) if row[0] == 0} == {""}
+
+
+def test_pages_that_are_not_there_have_no_part_in_it(site):
+    (site / "means.html").unlink()
+    assert finish() == []
+    assert [one[0] for one in about(site)["documents"]] == ["part/index.html"]
+
+
+def test_a_page_may_stay_out(site):
+    write("means.md", NOTES.replace("lang: en\n", "lang: en\nlmm:\n  ask: false\n"))
+    assert finish() == []
+    assert [one[0] for one in about(site)["documents"]] == ["part/index.html"]
+
+
+@pytest.mark.parametrize("said", ["in the header", "in the project"])
+def test_a_draft_stays_out(site, said):
+    if said == "in the header":
+        write("means.md", NOTES.replace("lang: en\n", "lang: en\ndraft: true\n"))
+    else:
+        write("_quarto.yml", text("_quarto.yml") + "website:\n  drafts: [means.md]\n")
+    assert finish() == []
+    assert [one[0] for one in about(site)["documents"]] == ["part/index.html"]
+
+
+HIDDEN = """# Means
+
+Said to all. [Said to nobody.]{.content-hidden}[Said [by](x) profile.]{.content-visible when-profile="instructor"}
+
+::: {.content-hidden}
+Hidden from all.
+:::
+
+::: {.content-visible when-profile="instructor"}
+## Solution
+
+For instructors: eighty-one.
+:::
+
+:::: note
+::: {.content-hidden unless-format="pdf"}
+In print alone.
+:::
+::: {.content-visible when-format="html" unless-profile="instructor"}
+For students on the web.
+:::
+::::
+
+::: {.content-visible when-meta="course.late"}
+Late in the course.
+:::
+
+```{python}
+#| echo: false
+made = "by hidden code"
+```
+
+```{r, include=FALSE}
+also <- "hidden"
+```
+
+```{r}
+#| label: shown
+kept <- "shown code"
+```
+
+It is `{python} made` and `r also`, in `code`.
+"""
+
+
+def hidden(environment="", more=""):
+    """The text in the data for a page with conditional content."""
+    write("means.md", "# Means\n")
+    write("cond.qmd", HIDDEN + more)
+    write("_site/cond.html", "<head></head><h1 id=means>Means</h1>")
+    assert finish() == []
+    row = next(
+        row for row in all_rows(Path("_site")) if about(Path("_site"))["documents"][row[0]][0] == "cond.html" and row[2]
+    )
+    return "\n".join(row[7])
+
+
+def test_what_quarto_does_not_show_is_not_in_the_data(site, monkeypatch):
+    shown = hidden()
+    for words in ("Said to all.", "For students on the web.", 'kept <- "shown code"', "It is and , in code."):
+        assert words in shown
+    assert not re.search("nobody|profile|Hidden|eighty-one|Solution|print|Late|made|also|label", shown)
+    monkeypatch.setenv("QUARTO_PROFILE", "instructor")
+    shown = hidden()
+    assert "eighty-one" in shown and "Said by profile." in shown and "For students" not in shown
+    write("_quarto.yml", text("_quarto.yml") + "course: {late: true}\nexecute: {echo: false}\n")
+    shown = hidden()
+    assert "Late in the course." in shown and "kept" not in shown
+
+
+def test_what_a_profile_keeps_is_shown_and_found(site, monkeypatch):
+    write("_quarto-instructor.yml", "lmm:\n  keep: all\n")
+    monkeypatch.setenv("QUARTO_PROFILE", "instructor")
+    assert finish() == []
+    data = text(site / "lmm-ask/part-1.js")
+    assert "Twelve students forgot" in data and "For the examination" in data
+    assert about(site)["kinds"] == {"exercise": 1, "topic": 1}
+
+
+def test_in_a_partial_render_the_other_pages_stay(site):
+    write("part/index.md", "# Medians\n\nThe median is sturdy.\n")
+    logger = ListLogger()
+    assert post_render({"QUARTO_PROJECT_OUTPUT_FILES": "_site/part/index.html"}, Path(), logger) == 0
+    assert rows(site)["Medians"][3] == ["The median is sturdy."]
+    assert rows(site)["The mean"][0] == "sec-mean"
+
+
+def test_included_files_belong_to_the_page(site):
+    write("_more.md", "## Umbrellas\n\nAn umbrella is no statistic.\n")
+    write("means.md", NOTES + "\n{{< include _more.md >}}\n")
+    assert finish() == []
+    number = next(row[0] for row in all_rows(site) if row[2] == "Umbrellas")
+    assert about(site)["documents"][number][0] == "means.html"
+
+
+def test_only_what_has_changed_is_written(site):
+    before = {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()}
+    assert finish() == []
+    assert {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()} == before
+    write("part/index.md", "# Medians\n\nThe median is sturdy.\n")
+    assert finish() == []
+    changed = {str(path.relative_to(site)) for path, time in before.items() if path.stat().st_mtime_ns != time}
+    assert changed == {"lmm-ask/data.js", "lmm-ask/part-1.js", "part/index.html"}
+
+
+def test_the_tag_of_a_page(site):
+    page = text(site / "part/index.html")
+    assert page.count("data-lmm-ask") == 1
+    assert '<script async src="../lmm-ask/ask.js" data-lmm-ask data-page="part/index.html" data-mark="' in page
+    option("{server: 'https://ask.example.org/\"x'}")
+    assert finish() == []
+    assert 'data-server="https://ask.example.org/&quot;x"></script>' in text(site / "part/index.html")
+
+
+def test_a_box_that_is_no_longer_wanted_goes(site):
+    assert "data-lmm-ask" in text(site / "means.html")
+    option("false")
+    assert finish() == []
+    assert not (site / "lmm-ask").exists()
+    left = text(site / "means.html")
+    render()
+    assert text(site / "means.html") == left
+
+
+def test_large_books_come_in_parts(site):
+    paragraphs = (f"## Section {n}\n\n{'Umbrellas and trains. ' * 60}{n}\n" for n in range(700))
+    write("means.md", "# Long\n\n" + "\n".join(paragraphs))
+    render()
+    assert finish() == []
+    parts = list((site / "lmm-ask").glob("part-*.js"))
+    assert len(parts) == len(about(site)["parts"]) >= 3
+    assert all(path.stat().st_size < PART + 100 for path in parts)
+    write("means.md", "# Short\n\nOne umbrella.\n")
+    assert finish() == []
+    assert [path.name for path in (site / "lmm-ask").glob("part-*.js")] == ["part-1.js"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{sever: x}", "unknown option `lmm.ask.sever` (known: server, include)"),
+        ("yes please", "`lmm.ask`: should be true, false, or a mapping of server, include, not 'yes please'"),
+        ("{server: 3}", "`lmm.ask.server`: should be an address (https://…), not 3"),
+        ("{server: 'javascript:alert(1)'}", "`lmm.ask.server`: should be an address"),
+        ("{include: {a: b}}", "`lmm.ask.include`: should be a word or a list of words"),
+    ],
+)
+def test_unknown_and_wrong_options_are_named(site, line, said):
+    option(line)
+    assert said in finish()[0]
+    assert said in run("lmm quarto check").stdout.decode()
+
+
+def test_the_text_as_it_is_read():
+    source = (
+        "A *soft*\nbreak, `code` and $x_1$ [see @a, p. 3]{.mark}\n\n- one\n- **two**\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n\n"
+        ": A caption\n\n```{.python}\nx = [1]\n```\n\n```{=html}\n<script>alert(1)</script>\n```\n"
+    )
+    assert plain_text(source) == (
+        "A soft break, code and x₁\n\n- one\n- two\n\n| a | b |\n| 1 | 2 |\n\nA caption\n\n    x = [1]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        ("Words.\n\n***\n", "Words."),
+        ("One.\n\n* * *\n\nTwo.\n", "One.\n\nTwo."),
+        ("## Why *n*? {.unnumbered}\nSince\nit is.\n", "Why n?\n\nSince it is."),
+        (
+            "> ## Tip\n>\n> Quoted\n> *words*.\n>\n> ```\n> x = 1 # one\n> ```\n",
+            "Tip\n\nQuoted words.\n\n    x = 1 # one",
+        ),
+        ("![The data of @tukey1977, drawn.](a.svg){#fig-a}", "The data of @tukey1977, drawn."),
+        ("See [the book][b], `m[1][0]`, $m[1][0]$.\n\n[b]: https://a.org 'B'\n", "See the book, m[1][0], m[1][0]."),
+        ("[The `match` flow](a.md), [`b`](b.md#c)", "The match flow, b"),
+        ("Is it[^1][^2] so?", "Is it so?"),
+        ("See <https://a.org/b>.", "See https://a.org/b."),
+        ("$$\na_1 &= b \\\\\n- c &= *d*\n$$\n", "a₁ = b - c = *d*"),
+        ("One\\\ntwo", "One\n\ntwo"),
+        ("Asked  Error\n-----  -----\n12     *small*\n: Caption\n", "| Asked | Error |\n| 12 | small |\n\nCaption"),
+    ],
+)
+def test_marks_are_not_read(source, read):
+    assert plain_text(source) == read
+
+
+def test_identifiers_of_a_page():
+    assert element_ids("<p id=a><b ID='b'>id=\"c\"</b><!-- <i id='d'> --><script>'<p id=\"e\">'</script>") == {"a", "b"}
+
+
+@pytest.mark.slow
+def test_the_sample_book(sample_book):
+    """Every link leads to an element of its page, and the data are compact."""
+    (Path("pandoc")).symlink_to(pandocs()[-1])
+    path = os.pathsep.join([str(Path.cwd()), str(Path(sys.executable).parent), "/usr/bin", "/bin"])
+    script = ROOT / "docs" / "course.sh"
+    done = subprocess.run(["sh", script, sample_book], env={**os.environ, "PATH": path}, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    site = sample_book / "_book"
+    found, documents = all_rows(site), about(site)["documents"]
+    assert len(documents) == 8
+    assert len(found) > 50
+    pages = {page: element_ids(text(site / page)) for page, *_ in documents}
+    linked = [(documents[row[0]][0], row[3]) for row in found]
+    assert all(not anchor or anchor in pages[page] for page, anchor in linked)
+    assert sum(bool(anchor) for _, anchor in linked) > 45
+    passages = [passage for row in found for passage in row[7]]
+    assert all(isinstance(passage, str) for passage in passages)
+    size = sum(path.stat().st_size for path in (site / "lmm-ask").glob("part-*.js"))
+    assert size < 1.3 * sum(len(passage.encode()) for passage in passages)

@@ -1,0 +1,602 @@
+"""What is left out of the notes is found wherever it stands in the output, and nothing else is."""
+
+import base64
+import bz2
+import codecs
+import gzip
+import io
+import json
+import lzma
+import shutil
+import tarfile
+import time
+import zipfile
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import parse_markdown_text, serialize_blocks
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.quarto.leaks import look_for_leaks
+from lmm_core.scan.knit import knit
+from lmm_core.settings.project import Project
+from tests.commands import run, text, write
+from tests.notebooks import cell, notebook
+from tests.strategies import markdown
+
+SECRET = "Twelve students forgot their umbrellas on the train to Basel; what is the median of their regret?"
+NOTES = f"""---
+title: Means
+~summary: The chapter walks from the mean towards sturdier measures of the middle.
+---
+
+# Means
+
+The mean is the balance point of all the values that were observed here.
+
+::: {{.lmm .content-hidden}}
+``` yaml
+questions: Why would anybody prefer the median over the mean in a report?
+?: Could a first-year student follow this derivation without any help?
+```
+:::
+
+## Medians
+
+The median has as many values below it as above it.
+
+::: exercise
+{SECRET}
+:::
+"""
+HIDDEN = b"<p>Twelve students forgot their umbrellas on the train</p>"
+LEAKING = {
+    "page.html": "<p>Twelve students <em>forgot</em> their umbrellas on the train to Ba&shy;sel; what</p>",
+    "attribute.html": '<meta name="description" content="Twelve students forgot their umbrellas on the train">',
+    "comment.html": "<!-- Twelve students forgot their umbrellas on the train -->",
+    "script.html": '<script>x = "Twelve students forgot their\\u0020umbrellas\\non the train"</script>',
+    "search.json": json.dumps([{"text": "a\nTwelve students forgot their umbrellas on the train"}]),
+    "broken.json": '[{"text": "Twelve students forgot\\ntheir umbrellas on the train"}',
+    "index.js": 'var x = {"a": "Twelve students forgot\\ntheir umbrellas \\u003cb>on</b> the train"}',
+    "notes.llms.md": "> **Twelve students** forgot their\n> umbrellas on the *train*",
+    "feed.xml": "<item>&lt;p&gt;Twelve &lt;b&gt;students&lt;/b&gt; forgot their umbrellas on the train</item>",
+    "lines.txt": "Twelve stu-\ndents forgot their umbrel-\nlas on the train",
+    "notes.tex": "\\emph{Twelve} students \\textbf{forgot} their umbrellas on the train",
+    "notes.ipynb": json.dumps({"cells": [{"source": ["Twelve students forgot\n", "their umbrellas on the train"]}]}),
+    "shout.txt": "TWELVE STUDENTS FORGOT THEIR UMBRELLAS ON THE TRAIN",
+    "keys.json": json.dumps({"Twelve students forgot their umbrellas on the train": 1}),
+    "app.js.map": json.dumps({"sourcesContent": ["<p>Twelve students forgot\ntheir umbrellas on the train"]}),
+    "style.css": 'p::after {content: "Twelve students forgot their\\20 umbrellas on the train"}',
+    "mail.html": '<a href="mailto:a@b.c?body=Twelve%20students%20forgot%20their%20umbrellas%20on%20the%20train">',
+    "self.html": f'<iframe src="data:text/html;base64,{b64encode(HIDDEN).decode()}"></iframe>',
+    "wide.html": codecs.BOM_UTF16_LE + HIDDEN.decode().encode("utf-16-le"),
+    "wide-be.html": HIDDEN.decode().encode("utf-16-be"),
+    "nul.html": HIDDEN.replace(b"Twelve", b"Twe\0lve"),
+    "data.bin": b"\0\1\2" + HIDDEN,
+    "search.json.gz": gzip.compress(HIDDEN),
+    "notes.bz2": bz2.compress(HIDDEN),
+    "notes.xz": lzma.compress(HIDDEN),
+}
+
+
+def zipped(**members):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name.replace("_", "."), data)
+    return packed.getvalue()
+
+
+def tarred(mode="w", **members):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode=mode) as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name.replace("_", "."))
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+# Archives, each with the member that a leak is told of
+PACKED = {
+    "a.zip": (zipped(notes_qmd=HIDDEN), "notes.qmd"),
+    "a.tar": (tarred(notes_qmd=HIDDEN), "notes.qmd"),
+    "a.tgz": (tarred("w:gz", notes_qmd=HIDDEN), "notes.qmd"),
+    "a.tar.xz": (tarred("w:xz", notes_qmd=HIDDEN), "notes.qmd"),
+    "b.zip": (zipped(a_tgz=tarred("w:gz", notes_qmd=HIDDEN)), "a.tgz/notes.qmd"),
+    "c.zip": (zipped(notes_docx=zipped(document_xml=HIDDEN)), "notes.docx/document.xml"),
+    "whatever": (zipped(notes_qmd=HIDDEN), "notes.qmd"),
+}
+
+
+def leaks(output, source="notes.md", rules=None, logger=None):
+    project = Project(Path(), rules=rules or KnitRules())
+    return look_for_leaks(Path(output), [Path(source)], project, logger).leaks
+
+
+def knitted(source, page):
+    assert run(f"lmm knit {source} -o {page}").returncode == 0
+
+
+@pytest.mark.parametrize("name", LEAKING)
+def test_a_leak_is_found_in_every_kind_of_file(name):
+    write("notes.md", NOTES)
+    write(f"site/{name}", LEAKING[name])
+    found = leaks("site")
+    assert [(str(leak.file), str(leak.source), leak.line) for leak in found] == [(f"site/{name}", "notes.md", 21)]
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_leak_is_found_in_archives(name):
+    write("notes.md", NOTES)
+    data, member = PACKED[name]
+    write(f"site/{name}", data)
+    assert [(leak.file.name, leak.member) for leak in leaks("site")] == [(name, member)]
+
+
+def test_the_command_names_the_file_in_the_archive():
+    write("notes.md", NOTES)
+    write("site/sources.zip", zipped(notes_md=NOTES.encode()))
+    done = run("lmm leak-check site notes.md")
+    assert done.stdout.decode().startswith("site/sources.zip (notes.md): notes.md:")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("bomb.gz", gzip.compress(bytes(300_000_000), 1)),
+        ("bomb.zip", zipped(a=bytes(200_000_000), b=bytes(200_000_000))),
+        ("cut.tgz", tarred("w:gz", notes_qmd=HIDDEN * 99)[:60]),
+        ("odd.7z", b"7z\xbc\xaf\x27\x1c" + HIDDEN),
+        ("nul.html", b"<p>a\0b</p>"),
+    ],
+    ids=["gzip bomb", "zip bomb", "cut", "7z", "NUL"],
+)
+def test_what_is_not_looked_into_is_warned_of(name, data):
+    write("notes.md", NOTES)
+    write(f"site/{name}", data)
+    logger = ListLogger()
+    assert leaks("site", logger=logger) == []
+    [report] = logger.reports
+    assert (report.level, name in report.message) == ("warning", True)
+
+
+# Short parts
+
+AROUND = "# A\n\nThe mean is the balance point of all values.\n\n{}\n\nThe median lies in the middle of them.\n\n## B\n\nEnd.\n"
+NOT_LEAKING = (
+    "<h1>1 A</h1><p>The mean is the balance point of all values.</p><p>The median lies in the middle of them.</p>{}"
+)
+
+
+@pytest.mark.parametrize(
+    "part", ["Answer: 42.", "Yes.", "42", "- yes\n- no\n- maybe", "1. b\n2. a\n3. c", "## Hint\n\nTwo."]
+)
+def test_short_parts_are_looked_for_with_what_stands_beside_them(part, pandoc):
+    write("notes.md", AROUND.format(f"::: exercise\n{part}\n:::"))
+    for folder, option in (("good", "-F lmm-knit"), ("bad", "")):
+        Path(folder).mkdir()
+        for ending in ("html", "docx"):
+            assert (
+                run(f"pandoc notes.md {option} -o {folder}/a.{ending} -M pagetitle=x -N --toc", pandoc).returncode == 0
+            )
+    assert leaks("good") == []
+    assert {leak.file.suffix for leak in leaks("bad")} == {".html", ".docx"}
+
+
+@pytest.mark.parametrize(
+    "element", ["<p>Answer: <b>42</b>.</p>", "<li>Answer: 42</li>", "<ul><li>x</li><li><p>Answer: 42.</p></li></ul>",
+                "<table><tr><td>Answer: 42</td></tr></table>",
+                '<h2 class="x"><span class="header-section-number">1.2</span> Answer: 42</h2>'],
+)  # fmt: skip
+def test_a_short_part_is_looked_for_as_an_element(element):
+    write("notes.md", AROUND.format("::: exercise\nAnswer: 42.\n:::"))
+    write("site/other.html", f"<main><p>Something else.</p>{element}<p>And more.</p></main>")
+    assert [leak.line for leak in leaks("site")] == [5]
+
+
+@pytest.mark.parametrize(
+    ("part", "element"),
+    [
+        ("Answer: 42.", "<p>The answer: 42 of them came.</p>"),
+        ("B", "<h2>B</h2>"),
+        ("Yes", "<table><tr><td>Yes</td></tr></table><div class='cell-output'></div>"),
+        ("## References", '<h2 class="anchored quarto-appendix-heading">References</h2>'),
+        ("2", "<h2>2 B</h2><ol><li>2</li></ol>"),
+        ("End.", "<p>End.</p>"),
+    ],
+    ids=["in a sentence", "the notes' heading", "put out by code", "Quarto's heading", "a number", "the notes' words"],
+)
+def test_short_words_by_themselves_are_no_leak(part, element):
+    write("notes.md", AROUND.format(f"::: exercise\n{part}\n:::"))
+    write("site/a.html", NOT_LEAKING.format(element))
+    assert leaks("site") == []
+
+
+def test_a_heading_is_looked_for_by_its_name():
+    section = "::: {.lmm}\n``` yaml\ntype: exercise\n```\n:::\n\n## The umbrella problem\n\nText.\n"
+    write("notes.md", f"# A\n\nKept.\n\n{section}")
+    write("site/a.html", '<a href="a.html#the-umbrella-problem">1</a>')
+    write("site/search.json", '[{"objectID": "a.html", "href": "a.html#the-umbrella-problem"}]')
+    assert {(leak.file.name, leak.text, leak.line) for leak in leaks("site")} == {
+        ("a.html", "The umbrella problem", 11), ("search.json", "The umbrella problem", 11)
+    }  # fmt: skip
+    write("notes.md", f'# A\n\nSee <a href="#the-umbrella-problem">there</a>.\n\n{section}')
+    assert leaks("site") == []  # the notes name it themselves
+
+
+# What is included, and what cells make
+
+
+def test_what_is_only_included_in_parts_left_out_is_left_out():
+    write("_exercise.md", f"{SECRET}\n")
+    write("notes.md", "# A\n\n::: exercise\n{{< include _exercise.md >}}\n:::\n")
+    write("site/a.html", f"<p>{SECRET}</p>")
+    sources = [Path("notes.md"), Path("_exercise.md")]
+    [leak] = look_for_leaks(Path("site"), sources, Project(Path())).leaks
+    assert (leak.source, leak.line) == (Path("_exercise.md"), 1)
+    write("notes.md", text("notes.md") + "\n{{< include _exercise.md >}}\n")
+    assert look_for_leaks(Path("site"), sources, Project(Path())).leaks == []
+
+
+def test_code_left_out_is_looked_for_by_itself():
+    """As in the preview of a notebook, where a cell stands without the div around it."""
+    write("a.ipynb", notebook(cell("::: exercise\nCompute the seven medians of the secret."), cell("plt.plot([9, 1])", "code"),
+                              cell(":::")))  # fmt: skip
+    write("site/a-preview.html", "<code>plt.plot([<span>9</span>, <span>1</span>])</code>")
+    assert [leak.file.name for leak in leaks("site", "a.ipynb")] == ["a-preview.html"]
+
+
+CELLS = "# A\n\n```{python}\nplot(1)\n```\n\n::: exercise\n```{python}\nplot(2)\n```\n:::\n"
+
+
+def test_figures_that_only_cells_left_out_have_made():
+    write("part one/notes.qmd", CELLS)
+    write("part one/other.qmd", "# B\n\n```{python}\nplot(1)\n```\n")
+    for name in ("notes", "other"):
+        for figure in ("cell-2", "cell-3"):
+            write(f"site/part one/{name}_files/figure-html/{figure}.png", "PNG")
+    write("site/part one/other_files/figure-html/notes-cell-3.png", "PNG")  # of cells embedded in another page
+    write("site/part one/notes.html", '<img src="notes_files/figure-html/cell-2.png">')
+    write("site/index.html", '<img src="part%20one/other_files/figure-html/cell-2.png">')
+    found = look_for_leaks(Path("site"), [*Path("part one").glob("*.qmd")], Project(Path())).leaks
+    assert [(str(leak.file), leak.line, leak.is_figure) for leak in found] == [
+        ("site/part one/notes_files/figure-html/cell-3.png", 7, True),
+        ("site/part one/other_files/figure-html/notes-cell-3.png", 7, True),
+    ]
+
+
+def test_a_notebook_is_looked_for():
+    write("a.ipynb", notebook(cell("# A\n\n::: exercise"), cell(SECRET), cell(":::\n\nKept.")))
+    write("_quarto.yml", "project: {type: website}\n")
+    write("_site/a.html", f"<p>{SECRET}</p>")
+    done = run("lmm leak-check _site")
+    assert done.returncode == 1
+    assert "a.ipynb:" in done.stdout.decode()
+
+
+def test_metadata_is_looked_for():
+    write("notes.md", NOTES)
+    write("site/a.txt", NOTES)
+    assert sorted(leak.text.split()[0] for leak in leaks("site")) == ["Could", "The", "Twelve", "Why"]
+
+
+def test_the_notes_are_no_leak():
+    write("notes.md", NOTES)
+    knitted("notes.md", "site/notes.md")
+    assert leaks("site") == []
+
+
+def test_what_the_notes_say_as_well_is_no_leak():
+    write("notes.md", NOTES + f"\n## After\n\n{SECRET}\n")
+    write("site/page.html", f"<p>{SECRET}</p>")
+    assert leaks("site") == []
+
+
+def test_what_another_chapter_says_is_no_leak():
+    write("notes.md", NOTES)
+    write("other.md", f"# Other\n\n{SECRET}\n")
+    write("site/page.html", f"<p>{SECRET}</p>")
+    assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
+
+
+def test_words_that_meet_where_a_part_was_are_no_leak():
+    write("notes.md", "# A\n\nLook at the data frame.\n\n::: exercise\nA table.\n:::\n\nTo make sure, look again.\n")
+    write("other.md", "::: exercise\nCheck the tail of the data frame to make sure it worked.\n:::\n")
+    write("site/notes.html", "<p>Look at the data frame.</p><p>To make sure, look again.</p>")
+    assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
+
+
+def test_a_later_place_of_a_part_is_told_by_the_words_that_were_found():
+    write("notes.md", NOTES)
+    write("site/page.html", "<p>He asked: What is the <em>median</em> of their regret?</p>")
+    [leak] = leaks("site")
+    assert leak.text == "what is the median of their"
+
+
+def test_a_slip_fails_the_check_though_nothing_is_found():
+    write("_site/page.html", "<p>Nothing.</p>")
+    write("notes.md", "# A\n\n::: excercise\nTwelve students forgot their umbrellas on the train.\n:::\n")
+    done = run("lmm leak-check _site notes.md")
+    assert done.returncode == 1
+    assert "notes.md:3: unknown class 'excercise': did you mean 'exercise'?" in done.stderr.decode()
+
+
+def test_what_is_kept_is_no_leak():
+    write("notes.md", NOTES)
+    write("site/page.html", f"<p>{SECRET}</p>")
+    assert leaks("site", rules=KnitRules(keep=frozenset({"exercise"}))) == []
+
+
+def test_all_may_be_kept():
+    write("notes.md", NOTES)
+    write("site/page.html", f"<p>{SECRET}</p><p>Why would anybody prefer the median over the mean?</p>")
+    assert [leak.text[:9] for leak in leaks("site", rules=KnitRules(keep=frozenset({"all"})))] == ["Why would"]
+
+
+def test_a_header_cannot_keep():
+    write("notes.md", NOTES.replace("title: Means", "title: Means\nlmm: {keep: exercise}"))
+    write("site/page.html", f"<p>{SECRET}</p>")
+    assert [leak.text[:6] for leak in leaks("site")] == ["Twelve"]
+
+
+def test_a_short_part_is_looked_for_as_it_is():
+    write("notes.md", "# A\n\n::: exercise\nCompute seven medians\n:::\n")
+    write("site/a.html", "<b>Compute seven medians</b>")
+    write("site/b.html", "<b>Compute seven mediansets</b>")
+    assert [str(leak.file) for leak in leaks("site")] == ["site/a.html"]
+
+
+def test_parts_too_short_to_tell_are_counted():
+    write("notes.md", "# A\n\n::: exercise\nc.\n:::\n")
+    write("site/a.html", "<p>c.</p>")
+    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
+    assert (found.leaks, found.parts, found.passed_over, found.files) == ([], 0, 1, 1)
+
+
+def test_math_references_and_lists_do_not_hide_a_leak():
+    write(
+        "notes.md",
+        "# A\n\n::: exercise\nLet $x_1$ be, as in @sec-a, the regret of the first of all students.[^1]\n\n"
+        "1. Which of the students regrets it the most?\n2. See [the table](#t) of umbrellas for what they cost.\n:::\n\n[^1]: N.\n",
+    )
+    write(
+        "site/a.html",
+        'Let <span class="math">\\(x_1\\)</span> be, as in Section 2.1, the regret of the first of all students.<sup>1</sup>',
+    )
+    assert len(leaks("site")) == 1
+
+
+def test_a_part_of_chinese():
+    write("notes.md", "# A\n\n::: exercise\n十二名学生把雨伞忘在了开往巴塞尔的火车上他们有多后悔\n:::\n")
+    write("site/a.html", "<p>十二名学生把雨伞忘在了<b>开往</b>巴塞尔的火车上他们有多后悔</p>")
+    assert len(leaks("site")) == 1
+
+
+def test_an_undecided_edit_and_a_broken_block():
+    edit = (
+        "###### old text {#lmm-old-aaaaaa}\n\nThe old words that have stood here since the beginning.\n\n"
+        "###### new text {#lmm-new-aaaaaa}\n\nSome new words that nobody has decided about so far.\n\n"
+        "###### end of edit {#lmm-end-aaaaaa}\n"
+    )
+    broken = "::: lmm\n```yaml\na: [one two three four five six seven\n```\n:::\n"
+    write("notes.md", f"# A\n\n---\n=: x\n~~edit: {{id: aaaaaa}}\n---\n\n{edit}\n{broken}\nEnd.\n")
+    write("site/old.txt", "The old words that have stood here since the beginning.")
+    write("site/new.txt", "Some new words that nobody has decided about so far.")
+    write("site/yaml.txt", "a: [one two three four five six seven")
+    assert [leak.file.name for leak in leaks("site")] == ["new.txt", "yaml.txt"]
+
+
+def test_metadata_inside_a_callout():
+    inner = "::: {.lmm}\n``` yaml\nquestions: Who counts the umbrellas after the train has left?\n```\n:::"
+    write("notes.md", f"# A\n\n::: note\n{inner}\n\nShown.\n:::\n")
+    write("site/a.html", "Who counts the umbrellas after the train has left?")
+    assert [leak.line for leak in leaks("site")] == [4]
+
+
+def test_office_documents():
+    write("notes.md", NOTES)
+    Path("site").mkdir()
+    with zipfile.ZipFile("site/notes.docx", "w") as archive:
+        archive.writestr("word/document.xml", "<w:t>Twelve students for</w:t><w:t>got their umbrellas on</w:t>")
+    write("site/broken.epub", "no archive")
+    logger = ListLogger()
+    assert [leak.file.name for leak in leaks("site", logger=logger)] == ["notes.docx"]
+    assert "broken.epub: not looked into" in logger.reports[0].message
+
+
+def test_without_pdftotext_pdfs_are_warned_of(monkeypatch):
+    write("notes.md", NOTES)
+    write("site/notes.pdf", "%PDF")
+    monkeypatch.setenv("PATH", "/nowhere")
+    logger = ListLogger()
+    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), logger)
+    assert found.files == 0
+    assert "pdftotext" in logger.reports[0].message
+
+
+def pdf(line):
+    """A small PDF that shows one line."""
+    stream = f"BT /F1 12 Tf 20 100 Td ({line}) Tj ET"
+    font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+    page = (
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 900 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
+    )
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page]
+    objects += [f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream", font]
+    body = "".join(f"{at} 0 obj\n{one}\nendobj\n" for at, one in enumerate(objects, 1))
+    return f"%PDF-1.4\n{body}trailer << /Root 1 0 R /Size 6 >>\n%%EOF\n"
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not on PATH")
+def test_a_pdf():
+    write("notes.md", NOTES)
+    write("site/notes.pdf", pdf("Twelve students forgot their umbrellas on the train"))
+    assert [leak.file.name for leak in leaks("site")] == ["notes.pdf"]
+
+
+# Properties
+
+WORDS = st.lists(st.text("abcdefghijklmnopqrstuvwxyzäöüß", min_size=2, max_size=9), min_size=8, max_size=30)
+WRAPPED = {
+    "a.html": "<p>{}</p>",
+    "b.json": '["{}"]',
+    "c.md": "*{}*",
+    "d.js": 'x = "{}"',
+    "e.xml": "<a>{}</a>",
+    "f.txt": "{}",
+}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(WORDS, st.sampled_from(["::: exercise\n{}\n:::\n", "---\ntype: topic\n---\n\n{}\n", "## T {{.x}}\n\n---\nquestions: {}\n---\n"]),
+       st.sampled_from(list(WRAPPED)), st.data())  # fmt: skip
+def test_whatever_is_left_out_and_copied_is_found(words, part, name, data):
+    start = data.draw(st.integers(0, max(0, len(words) - 8)))
+    copied = data.draw(st.sampled_from([" ", "\n", "  "])).join(words[start : start + 8])
+    if name == "b.json":
+        copied = " ".join(copied.split())
+    write("notes.md", f"# Title\n\nKept.\n\n{part.format('z' + ' '.join(words))}")
+    shutil.rmtree("site", ignore_errors=True)
+    write(f"site/{name}", WRAPPED[name].format(copied))
+    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
+    if sum(map(len, words[start + (start == 0) : start + (start == 0) + 6])) >= 16:
+        assert found.leaks, text("notes.md")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(markdown())
+def test_what_is_knitted_never_leaks(source):
+    write("notes.md", source)
+    shutil.rmtree("site", ignore_errors=True)
+    write("site/notes.md", serialize_blocks(knit(parse_markdown_text(source), KnitRules(), ListLogger())))
+    assert leaks("site", logger=ListLogger()) == []
+
+
+@pytest.mark.slow
+def test_the_sample_book_through_pandoc(sample_book, pandoc, monkeypatch):
+    """No false alarm in what the filter lets through, and an alarm without it."""
+    monkeypatch.chdir(sample_book)
+    for file in sorted(sample_book.glob("0*md")):
+        for folder, option in (("good", "-F lmm-knit"), ("bad", "")):
+            Path(folder).mkdir(exist_ok=True)
+            page = f"{folder}/{file.stem}.html"
+            done = run(f"pandoc {option} --citeproc --mathml -s {file.name} -M pagetitle=x -o {page}", pandoc)
+            assert done.returncode == 0, done.stderr
+    good = run("lmm leak-check good")
+    assert (good.returncode, good.stdout) == (0, b""), good.stdout.decode() + good.stderr.decode()
+    bad = run("lmm leak-check bad --json")
+    assert bad.returncode == 1
+    assert {leak["source"] for leak in json.loads(bad.stdout)["leaks"]} >= {"01-data.md", "06-tests.md"}
+
+
+@pytest.mark.slow
+def test_a_hundred_pages_in_seconds():
+    page = " ".join(f"word{at} of the page" for at in range(2000))
+    for at in range(100):
+        write(f"site/{at}.html", f"<p>{page}</p>")
+    secret = " ".join(f"secret{at}" for at in range(200))
+    write("notes.md", "# A\n\n" + "".join(f"::: exercise\n{at} {secret}\n:::\n\n" for at in range(100)))
+    began = time.monotonic()
+    assert leaks("site") == []
+    assert time.monotonic() - began < 10
+
+
+# The command
+
+
+def test_the_command_tells_where():
+    write("_quarto.yml", "project: {type: website}\n")
+    write("notes.md", NOTES)
+    write("_site/page.html", f"<p>{SECRET}</p>")
+    done = run("lmm leak-check _site")
+    assert done.returncode == 1
+    assert done.stdout.decode() == (
+        '_site/page.html: notes.md:21: "Twelve students forgot their umbrellas on the train…"\n'
+    )
+    assert "looked in 1 file for 4 parts left out of the notes: 1 found" in done.stderr.decode()
+
+
+def test_the_command_without_leaks():
+    write("notes.md", NOTES)
+    knitted("notes.md", "site/notes.md")
+    done = run("lmm leak-check site notes.md")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode() == "looked in 1 file for 4 parts left out of the notes: none found\n"
+
+
+def test_sources_in_the_output_are_none():
+    """Else a copy of the source beside the page would count as what stays in."""
+    write("_quarto.yml", "project: {output-dir: docs}\n")
+    write("notes.md", NOTES)
+    write("docs/notes.md", SECRET)
+    assert run("lmm leak-check docs").returncode == 1
+
+
+def test_what_a_book_includes_is_looked_for():
+    write("_quarto.yml", "book: {chapters: [a.md]}\n")
+    write("a.md", "# A\n\n{{< include part/_b.md >}}\n")
+    write("part/_b.md", "{{< include _c.md >}}\n")
+    write("part/_c.md", NOTES)
+    write("_book/a.html", SECRET)
+    assert run("lmm leak-check _book").stdout.decode().startswith("_book/a.html: part/_c.md:21: ")
+
+
+@pytest.mark.parametrize("output", [".", "site"])
+def test_no_documents_are_an_error(output):
+    """Else nothing would be looked for, and none found."""
+    write("_quarto.yml" if output == "." else "site/_quarto.yml", "project: {title: T}\n")
+    write("site/notes.md", NOTES)
+    done = run(f"lmm leak-check {output}")
+    assert done.returncode == 2
+    assert "no documents outside of it" in done.stderr.decode()
+
+
+def test_nothing_to_look_into_is_an_error():
+    write("notes.md", NOTES)
+    Path("site").mkdir()
+    assert run("lmm leak-check site notes.md").returncode == 1
+
+
+def test_the_project_keeps(monkeypatch):
+    write("_quarto.yml", "project: {type: website}\n")
+    write("_quarto-instructor.yml", "lmm: {keep: [exercise]}\n")
+    write("notes.md", NOTES)
+    write("_site/page.html", f"<p>{SECRET}</p>")
+    assert run("lmm leak-check _site").returncode == 1
+    assert run("lmm leak-check _site", env={"QUARTO_PROFILE": "instructor"}).returncode == 0
+    assert run("lmm leak-check _site --keep exercise").returncode == 0
+
+
+def test_cells_that_the_browser_runs():
+    """Quarto puts their code into the page before any filter."""
+    cell = "``` {ojs}\nsolution = 'the giraffe has eleven vertebrae more than it needs'\n```\n"
+    write("notes.md", f"# A\n\nKept.\n\n::: exercise\n{cell}:::\n")
+    data = base64.b64encode(json.dumps({"contents": [{"source": cell.split("\n")[1]}]}).encode()).decode()
+    write("site/a.html", f'<p>Kept.</p><script type="ojs-module-contents">\n{data}\n</script>')
+    assert [leak.line for leak in leaks("site")] == [5]
+    done = run("lmm leak-check site notes.md")
+    assert b"notes.md:6: an {ojs} cell in a part that is left out" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>&#" + "9" * 5000 + ";</p>",
+        '<a ="' + " " * 40_000 + ">",
+        '<a x="' + "a " * 20_000 + ">",
+        "<script>" * 40_000,
+        "<!--" * 100_000,
+    ],
+    ids=["number", "blanks", "value", "scripts", "comments"],
+)
+def test_hostile_pages_are_read_in_a_moment(page):
+    write("notes.md", "# A\n\nKept.\n\n::: exercise\nAnswer: 42.\n:::\n")
+    write("site/a.html", page)
+    began = time.monotonic()
+    assert leaks("site") == []
+    assert time.monotonic() - began < 10

@@ -1,0 +1,420 @@
+"""`lmm quarto init` and `check`: what is set up, what is missing, and nothing overwritten."""
+
+import json
+import os
+import re
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lmm_core import __version__
+from lmm_core.quarto import setup as q
+from tests.commands import BIN, run, text, write
+from tests.test_readme import fits, transcript
+
+ROOT = Path(__file__).parents[2]
+REMARKED = "# my book\nproject:\n  type: book   # not a website\nfilters:\n  - lmm\n"
+
+
+@pytest.fixture
+def project():
+    """A project that is set up."""
+    assert run("lmm quarto init .").returncode == 0
+    return Path()
+
+
+def problems(done):
+    assert done.returncode == 1, done.stdout
+    return [line[4:] for line in done.stdout.decode().splitlines() if line.startswith("--")]
+
+
+def test_init_then_check(project):
+    done = run("lmm quarto check")
+    assert done.returncode == 0, done.stdout
+    assert f"ok  extension   {__version__}" in done.stdout.decode()
+    assert yaml.safe_load(text("_quarto.yml"))["filters"] == ["lmm"]
+    assert (project / "_extensions/lmm/_extension.yml").is_file()
+
+
+def test_init_in_a_new_folder():
+    done = run("lmm quarto init 'a course/site'")
+    assert done.returncode == 0, done.stderr
+    assert "written: a course/site/_quarto.yml" in done.stdout.decode()
+    assert done.stderr == b""
+    assert run("lmm quarto check 'a course/site'").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("files", "title"),
+    [
+        ({}, "my course"),
+        ({"a.md": "# Means\n"}, "my course"),
+        ({"index.md": '# The *mean*: "why?" {#why}\n'}, 'The mean: "why?"'),
+        ({"index.qmd": "---\ntitle: Statistics\n---\n\n# Means\n"}, "Statistics"),
+    ],
+)
+def test_a_new_site_has_a_title_pages_and_a_search(files, title):
+    for name, content in files.items():
+        write(f"my course/{name}", content)
+    done = run("lmm quarto init 'my course'")
+    assert done.returncode == 0, done.stderr
+    site = yaml.safe_load(text("my course/_quarto.yml"))["website"]
+    assert site == {"title": title, "search": True, "sidebar": {"contents": "auto"}}
+
+
+def test_init_overwrites_nothing():
+    write("_quarto.yml", REMARKED)
+    write(".gitignore", "*.log\n")
+    write("_extensions/lmm/_extension.yml", "version: 0.0.1\n")
+    done = run("lmm quarto init")
+    assert done.returncode == 0
+    assert text("_quarto.yml") == REMARKED
+    assert text(".gitignore") == "*.log\n"
+    assert text("_extensions/lmm/_extension.yml") == "version: 0.0.1\n"
+    assert done.stdout.decode().count("left alone") == 3
+    assert "        /.lmm/\n" in done.stdout.decode()
+    assert f"version 0.0.1, but lmm is {__version__}" in done.stdout.decode()
+
+
+def test_init_twice_changes_nothing(project):
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    run("lmm quarto init")
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+
+
+def test_check_writes_nothing():
+    write("_quarto.yml", REMARKED)
+    run("lmm quarto check")
+    assert sorted(str(path) for path in Path().iterdir()) == ["_quarto.yml"]
+    assert text("_quarto.yml") == REMARKED
+
+
+def test_no_project():
+    assert problems(run("lmm quarto check")) == [
+        f"_quarto.yml none in {Path.cwd()}: lmm quarto init writes one"
+    ]  # fmt: skip
+
+
+def test_a_project_that_cannot_be_read():
+    write("_quarto.yml", "lmm: {}\nfilters: [\n")
+    assert "_quarto.yml:3: cannot be read" in problems(run("lmm quarto check"))[0]
+
+
+def test_tags_and_a_bom_are_read(project):
+    write("_quarto.yml", "\ufefffilters: [lmm]\nknitr: {opts_chunk: {dev: !expr list(1)}}\n")
+    assert run("lmm quarto check").returncode == 0
+
+
+def test_no_extension(project):
+    shutil.rmtree("_extensions")
+    assert problems(run("lmm quarto check")) == ["extension   not in _extensions/: lmm quarto init copies it there"]
+
+
+def test_an_extension_that_quarto_added_from_github(project):
+    Path("_extensions/owner").mkdir()
+    shutil.move("_extensions/lmm", "_extensions/owner/lmm")
+    assert run("lmm quarto check").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ("", "filters has no lmm"),
+        ("filters: [citeproc]", "filters has no lmm"),
+        ("format: {html: {filters: [lmm]}}", "filters has lmm for some formats only"),
+    ],
+)
+def test_filters_that_are_missing(project, filters, said):
+    write("_quarto.yml", f"project: {{type: website}}\n{filters}\n")
+    assert said in problems(run("lmm quarto check"))[0]
+
+
+def test_lines_to_paste_are_right(project):
+    """Pasted in place of what is there, they are all that is missing."""
+    for filters in ("[{path: a b.lua, at: pre-ast}]", "[quarto]", "[{path: c.py}]"):
+        write("_quarto.yml", f"filters: {filters}\n")
+        done = run("lmm quarto check")
+        lines = [line[8:] for line in done.stdout.decode().splitlines() if line.startswith("        ")]
+        assert len(yaml.safe_load("\n".join(lines))["filters"]) >= len(yaml.safe_load(filters))
+        write("_quarto.yml", "\n".join(lines) + "\n")
+        assert run("lmm quarto check").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        "[{path: _extensions/lmm/lmm.lua, at: pre-ast}]",
+        "[lmm]",
+        "[owner/lmm]",
+        "[a.lua, lmm]",
+        "[{path: lmm, at: pre-ast}, quarto]",
+        "[{path: a.lua, at: pre-ast}, lmm]",
+    ],
+)
+def test_filters_that_are_right(project, filters):
+    write("_quarto.yml", f"filters: {filters}\n")
+    assert run("lmm quarto check").returncode == 0
+
+
+def test_scripts_that_older_docs_named(project):
+    write("_quarto.yml", "project:\n  pre-render: _extensions/lmm/pre_render.py\nfilters: [lmm]\n")
+    assert "pre-render names _extensions/lmm/pre_render.py, which the extension no longer has" in str(
+        problems(run("lmm quarto check"))
+    )
+
+
+def test_lines_to_paste_keep_the_other_filters(project):
+    write("_quarto.yml", "filters: [fancy-text]\n")
+    shown = run("lmm quarto check").stdout.decode()
+    assert "        filters:\n          - lmm\n          - fancy-text\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("{kep: exercise}", "unknown option `lmm.kep` (known: keep,"),
+        ("{index: perhaps}", "`lmm.index`: should be true or false, not 'perhaps'"),
+        ("{on-native: ignore}", "`lmm.on-native`: should be error or convert, not 'ignore'"),
+        ("{keep: 3}", "`lmm.keep`: should be a word or a list of words, not 3"),
+        ("all", "`lmm`: should be a mapping"),
+    ],
+)
+def test_options_that_are_unknown_or_wrong(project, options, said):
+    write("_quarto.yml", f"filters: [lmm]\nlmm: {options}\n")
+    assert said in problems(run("lmm quarto check"))[0]
+
+
+def test_native_blocks_in_what_is_rendered(project):
+    native = "# A\n\n---\nquestions: Why?\n---\n\n## B\n\n---\ntype: exercise\n---\n\nText.\n"
+    write("part/a.qmd", native)
+    write("README.md", native)
+    write("_site/b.md", native)
+    found = problems(run("lmm quarto check"))
+    assert found[0].split() == ["spelling", "part/a.qmd:3,", "9:", "native", "blocks"]
+    assert "        lmm convert --to div part/a.qmd\n" in run("lmm quarto check").stdout.decode()
+    assert run("lmm convert --to div part/a.qmd").returncode == 0
+    assert run("lmm quarto check").returncode == 0
+
+
+def test_the_command_to_paste_mends_all(project):
+    """Odd names, what is included in a book's chapters, another working folder."""
+    native = "# A\n\n---\nquestions: Why?\n---\n\n## B\n\nText.\n"
+    write("site/part's/Größe 1.qmd", f"{native}\n{{{{< include _more.qmd >}}}}\n")
+    write("site/part's/_more.qmd", native)
+    write("site/_quarto.yml", 'book: {chapters: ["part\'s/Größe 1.qmd"]}\nfilters: [lmm]\n')
+    shutil.copytree("_extensions", "site/_extensions")
+    shown = run("lmm quarto check site").stdout.decode()
+    assert run(next(line for line in shown.splitlines() if "convert" in line)).returncode == 0
+    assert run("lmm quarto check site").returncode == 0
+
+
+def test_what_no_command_mends(project):
+    write("a.md", "# A\n\n---\n- a list\n---\n\nText.\n")
+    done = run("lmm quarto check")
+    assert done.returncode == 1
+    assert b"a.md:3: native blocks" in done.stdout and b"by hand" in done.stdout
+    assert b"lmm convert" not in done.stdout and b"ok  spelling" not in done.stdout
+
+
+def test_a_folder_that_cannot_be_set_up():
+    write("site/_extensions", "a file")
+    done = run("lmm quarto init site")
+    assert (done.returncode, done.stderr) == (1, b"site/_extensions/lmm: Not a directory\n")
+
+
+def test_a_gitignore_above_counts(project):
+    Path("sub").mkdir()
+    Path(".gitignore").unlink()
+    assert "has no .lmm" in problems(run("lmm quarto check"))[0]
+    write("sub/_quarto.yml", "filters: [lmm]\n")
+    shutil.copytree("_extensions", "sub/_extensions")
+    write(".gitignore", ".lmm\n")
+    assert run("lmm quarto check sub").returncode == 0
+
+
+def test_check_as_json(project):
+    found = json.loads(run("lmm quarto check --json").stdout)
+    assert {finding["what"] for finding in found} == {"extension", "filters", "options", "spelling", ".gitignore"}
+
+
+# What is rendered
+
+
+def test_inputs_of_a_book_with_parts():
+    write("_quarto.yml", "book:\n  chapters:\n  - index.md\n  - part: p.qmd\n    chapters: [a.qmd, {file: b.md}]\n"
+          "  - part: A title\n    chapters: [c.qmd]\n  appendices: [d.md]\n")  # fmt: skip
+    for name in ("index.md", "p.qmd", "a.qmd", "b.md", "c.qmd", "d.md", "stray.md"):
+        write(name, "x\n")
+    found = [path.name for path in q.find_inputs(Path())]
+    assert found == ["index.md", "p.qmd", "a.qmd", "b.md", "c.qmd", "d.md"]
+
+
+def test_inputs_that_are_named():
+    write("_quarto.yml", "project: {render: ['*.qmd', 'part/*.md', '!b.qmd']}\n")
+    for name in ("a.qmd", "part/c.md", "d.md"):
+        write(name, "x\n")
+    assert sorted(str(path) for path in q.find_inputs(Path())) == ["a.qmd", "part/c.md"]
+
+
+def test_inputs_are_what_quarto_renders():
+    """As seen in Quarto 1.11: endings in whatever case, but not `.mdown`; what it has made itself is
+    none."""
+    write("_quarto.yml", "project: {type: website}\n")
+    rendered = ["A.MD", "b.QMD", "c.Qmd", "d.rmd", "e.RMD", "f.rmarkdown", "g.markdown", "h.ipynb", "README.markdown"]
+    made = ["b.html.md", "c.ipynb", "d.rmarkdown"]
+    for name in [*rendered, *made, "README.qmd", "CLAUDE.local.md", "x.llms.md", "y.mdown", "_z.qmd"]:
+        write(name, '{"cells": []}' if name.endswith("ipynb") else "# A\n")
+    assert sorted(path.name for path in q.find_inputs(Path())) == sorted(rendered)
+
+
+@pytest.mark.parametrize("name", ["a.rmd", "A.QMD", "nb.ipynb", "b.rmarkdown"])
+def test_chapters_are_what_quarto_renders(name):
+    write("_quarto.yml", f"book: {{chapters: [{name}]}}\n")
+    write(name, '{"cells": []}')
+    assert [path.name for path in q.find_inputs(Path())] == [name]
+
+
+def test_broken_yaml_is_shown():
+    assert run("lmm quarto init .").returncode == 0
+    write("a.qmd", "# A\n\n::: lmm\n``` yaml\ntype: [exercise\n```\n:::\n\nText.\n")
+    done = run("lmm quarto check")
+    assert done.returncode == 1
+    assert "a.qmd:6: " in done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("render", "found"),
+    [
+        ("a.md", ["a.md"]),
+        ("[part/]", ["part/a.md", "part/deep/b.qmd"]),
+        ("[part/deep, a.md]", ["part/deep/b.qmd", "a.md"]),
+        ("['*.md', '!part/']", ["a.md"]),
+        ("['!a.md', '**']", ["part/deep/b.qmd"]),
+        ("['!deep/']", ["a.md", "part/a.md"]),
+        ("['/*.md']", ["a.md"]),
+        ("['**/*.qmd', './a.md', 3]", ["part/deep/b.qmd", "a.md"]),
+        ("['{a,c}.md']", ["a.md", "part/a.md"]),
+        ("['[a', '../*']", []),
+    ],
+)
+def test_patterns_of_inputs(render, found):
+    write("_quarto.yml", f"project: {{render: {render}}}\n")
+    for name in ("a.md", "part/a.md", "part/deep/b.qmd", "part/README.md", "part/_c.md"):
+        write(name, "x\n")
+    assert [str(path) for path in q.find_inputs(Path())] == found
+
+
+def test_inputs_of_a_website():
+    for name in ("a.qmd", "_b.qmd", "_drafts/c.qmd", "README.md", "_site/d.md"):
+        write(name, "x\n")
+    assert [str(path) for path in q.find_inputs(Path())] == ["a.qmd"]
+
+
+def test_profiles_go_over_the_project(monkeypatch):
+    write("_quarto.yml", "lmm: {keep: [topic], index: true}\n")
+    write("_quarto-instructor.yml", "lmm: {keep: [exercise], index: false}\n")
+    monkeypatch.setenv("QUARTO_PROFILE", "instructor,other")
+    assert q.read_project(Path())["lmm"] == {"keep": ["topic", "exercise"], "index": False}
+
+
+# The sample book, and what is installed
+
+
+def test_the_sample_book_is_set_up(sample_book, monkeypatch):
+    monkeypatch.chdir(sample_book)
+    write(".gitignore", ".lmm/\n")
+    before = text("_quarto.yml")
+    assert run("lmm quarto init").returncode == 0
+    assert run("lmm quarto check").returncode == 0, run("lmm quarto check").stdout
+    assert text("_quarto.yml") == before
+    chapters = yaml.safe_load(before)["book"]["chapters"]
+    assert [path.name for path in q.find_inputs(Path())] == chapters
+    assert set(chapters) == {path.name for path in Path().glob("*md")} - {"README.md"}
+
+
+def test_pandoc_alone_shows_the_cell_as_code(sample_book, pandoc, monkeypatch):
+    """Pandoc 3 takes the fence of `{python}` for the marks of code within a line, which is
+    code as long as no blank line is in it."""
+    monkeypatch.chdir(sample_book)
+    done = run("pandoc -F lmm-knit -f markdown 07-computing.qmd -t html", pandoc)
+    page = done.stdout.decode()
+    code = next(part for part in page.split("<code>") if "from statistics import" in part)
+    assert "median(recall))" in code[: code.index("</code>")]
+    assert "<p>The students slept seven hours" in page
+    assert "For the examination" not in page
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_extension(tmp_path):
+    """Built from a copy, so that nothing is left in the source tree."""
+    for name in ("lmm_core", "filters", "quarto-ext"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    pytest.importorskip("setuptools", minversion="77")
+    done = run(f"'{sys.executable}' -m pip wheel . --no-deps --no-build-isolation -q -w wheels")
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(next(Path("wheels").glob("*.whl"))) as wheel:
+        packed = {name.removeprefix("lmm_quarto/") for name in wheel.namelist() if name.startswith("lmm_quarto/")}
+    base = ROOT / "quarto-ext/_extensions/lmm"
+    files = (path for path in base.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    assert packed == {path.relative_to(base).as_posix() for path in files}
+
+
+def test_versions_are_one():
+    assert yaml.safe_load(text(q.packaged_extension() / "_extension.yml"))["version"] == __version__
+
+
+def test_the_page_for_teachers():
+    """Its commands but for Quarto's own, and what it says belongs into `_quarto.yml`."""
+    write("notes.md", "# A\n\nThe mean is the balance point.\n\n::: exercise\nCompute it for seven umbrellas.\n:::\n")
+    write("_site/notes.html", "<p>The mean is the balance point.</p>")
+    page = ROOT / "docs" / "quarto.md"
+    for command, shown in transcript(page):
+        done = run(command)
+        printed = (done.stdout + done.stderr).decode()
+        assert done.returncode == 0, printed
+        assert fits(shown, printed), f"{command} printed:\n{printed}"
+    shown = yaml.safe_load(re.search(r"```yaml\n(filters:.*?)```", text(page), re.S)[1])
+    assert set(shown["lmm"]) == set(q.OPTIONS)
+    write("_quarto.yml", yaml.safe_dump(shown))
+    assert run("lmm quarto check").returncode == 0
+
+
+@pytest.mark.slow
+def test_the_local_script(sample_book, pandoc):
+    """What CI does, without Quarto."""
+    folder = Path("bin")
+    folder.mkdir()
+    (folder / "pandoc").symlink_to(pandoc)
+    path = os.pathsep.join([str(folder.resolve()), str(BIN), "/usr/bin", "/bin"])
+    if shutil.which("quarto", path=path):
+        pytest.skip("quarto is on PATH: tests/quarto has that")
+    done = run(f"sh '{ROOT}/docs/course.sh' '{sample_book}'", env={"PATH": path})
+    assert done.returncode == 0, done.stderr
+    assert "8 documents" in done.stderr.decode()
+    assert "none found" in done.stderr.decode()
+    assert "from statistics import mean" in re.sub("<[^>]*>", "", text(sample_book / "_book/07-computing.html"))
+
+
+def test_the_local_script_on_a_folder_of_notes(pandoc):
+    """The output is where the new `_quarto.yml` says."""
+    Path("bin").mkdir()
+    Path("bin/pandoc").symlink_to(pandoc)
+    path = os.pathsep.join([str(Path("bin").resolve()), str(BIN), "/usr/bin", "/bin"])
+    if shutil.which("quarto", path=path):
+        pytest.skip("quarto is on PATH: tests/quarto has that")
+    write("my notes/the mean.md", "# The mean\n\nText.\n")
+    done = run(f"sh '{ROOT}/docs/course.sh' 'my notes'", env={"PATH": path})
+    assert done.returncode == 0, done.stderr
+    assert Path("my notes/_site/the mean.html").is_file()
+
+
+def test_keys_are_in_no_job_for_pull_requests():
+    workflow = yaml.safe_load(text(ROOT / ".github/workflows/course.yml"))
+    for job in workflow["jobs"].values():
+        assert "secrets." not in str(job) or job["if"] == "github.event_name == 'push'"

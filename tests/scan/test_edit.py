@@ -1,0 +1,471 @@
+"""The edit pass: new versions beside the old, until they are accepted or rejected."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.errors import MarkdownError
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown.blocks import ends_blank
+from lmm_core.markdown.edits import broken_edits, read_edit
+from lmm_core.markdown.spelling import convert
+from lmm_core.models.chat import Asker
+from lmm_core.scan import ScanOpts
+from lmm_core.scan.annotations.overview import overview
+from lmm_core.scan.chat import clear_messages
+from lmm_core.scan.edit import accept_edits, reject_edits, scan_edits
+from lmm_core.scan.knit import find_dangling
+from tests.strategies import DIV, LONG, NATIVE, PROSE, CountingAnnotator, annotate, any_text, knitted, markdown
+from tests.talk import SPELLINGS, Sayer, accepted, block, chats, edited, metadata, rejected
+
+NASTY = [
+    "# Heading\n\nText.",
+    "---\na: 1\n---",
+    "```\nnot closed",
+    "###### new text",
+    "###### old text",
+    "<!-- not closed",
+    "---",
+    "::: x\n\nnot closed",
+    "$$ x",
+    "\n\nblank lines\n\n\n",
+    "nul \0",
+    "    code",
+    "- list",
+]
+
+
+def document(text="The text.\n", spelling="native", body="=: Shorter."):
+    return f"---\ntitle: T\n---\n\n# A\n\n{block(body, spelling)}\n\n{text}\nThe rest.\n"
+
+
+def edits(text):
+    """All edits that wait."""
+    return [edit for one in parse_markdown_text(text) if (edit := read_edit(one))]
+
+
+def known(text):
+    """All values of `~~edit`."""
+    return [one.content["~~edit"] for one in metadata(text) if "~~edit" in one.content]
+
+
+def undone(text):
+    """A text without what says that an edit was made."""
+    return re.sub(r"~~edit: [^\n]*\n", "", text)
+
+
+# Proposing
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_markers_stand_exactly_as_the_issue_says(spelling):
+    after = edited(document(spelling=spelling), "New.")
+    (edit,) = edits(after)
+    ident = edit.ident
+    assert re.fullmatch("[0-9a-z]{4,8}", ident)
+    region = (
+        f"###### old text {{#lmm-old-{ident}}}\n\nThe text.\n\n"
+        f"###### new text {{#lmm-new-{ident}}}\n\nNew.\n\n###### end of edit {{#lmm-end-{ident}}}\n"
+    )
+    assert undone(after) == document(region, spelling)
+    assert {key: value for key, value in known(after)[0].items() if key != "old"} == {
+        "id": ident,
+        "before": "",
+        "after": "\n\n",
+        "asked": known(after)[0]["asked"],
+    }
+    assert edited(after, "Not asked.") == after
+
+
+@pytest.mark.parametrize("key", ["=", "edit"])
+def test_both_forms_ask(key):
+    assert edits(edited(document(body=f"{key}: Why: so?"), "New."))[0].new == "New."
+
+
+def test_where_there_is_no_text_only_a_new_one_is_proposed():
+    after = edited(f"# A\n\n{block('=: Write something.')}\n", "New.")
+    assert "old text" not in after
+    assert [(edit.old, edit.new) for edit in edits(after)] == [(None, "New.")]
+    assert undone(accepted(after)) == f"# A\n\n{block('=: Write something.')}\n\nNew.\n"
+    assert edited(rejected(after), "Not asked.") == rejected(after)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n", "\n\n\n"])
+@pytest.mark.parametrize("start", ["# A\n\n", ""])
+def test_rejecting_what_was_put_at_the_end_gives_the_bytes_back(start, end):
+    text = f"{start}{block('=: Write something.')}{end}"
+    assert undone(rejected(edited(text, "New."))) == text
+
+
+def test_an_empty_version_leaves_the_document_and_is_said():
+    for reply in ("", " \n\t"):
+        logger = ListLogger()
+        assert edited(document(), reply, logger) == document()
+        assert "the model's new version is empty" in logger.reports[0].message
+
+
+def test_line_ends_of_the_reply_become_those_of_the_document():
+    after = edited(document().replace("\n", "\r\n"), "One.\r\n\r\nTwo.\nThree.")
+    assert "\n" not in after.replace("\r\n", "")
+    assert edits(after)[0].new == "One.\r\n\r\nTwo.\r\nThree."
+    assert edits(edited(document(), "One.\r\nTwo."))[0].new == "One.\nTwo."
+
+
+SECTION = (
+    "## Two\n\nOld two.\n\n### Three\n\n"
+    + block("~summary: Kept.\ntype: exercise")
+    + "\n\nOld three.\n\n## Next\n\nText.\n"
+)
+
+
+def test_a_section_with_its_subsections_is_one_edit():
+    text = document(SECTION)
+    after = edited(text, "## Two\n\nNew two.\n\n### Three\n\nOld three.")
+    (edit,) = edits(after)
+    assert edit.old.startswith("## Two\n")
+    assert edit.old.endswith("Old three.")
+    assert outside(rejected(after)) == outside(text)
+    kept = accepted(after)
+    assert "New two." in kept
+    assert "Old two." not in kept
+    assert f"{block(chr(126) + 'summary: Kept.' + chr(10) + 'type: exercise')}\n\nOld three.\n\n## Next" in kept
+
+
+def outside(text):
+    """A text without the block that asks, and the blank lines after that."""
+    return "".join("" if one.messages else one.source for one in with_messages(text))
+
+
+def with_messages(text):
+    for one in parse_markdown_text(text):
+        if isinstance(one, MetadataBlock):
+            yield one
+        else:
+            one = type("Plain", (), {"messages": [], "source": one.source})
+            yield one
+
+
+def test_metadata_without_a_place_in_the_new_text_is_handed_back():
+    after = edited(document(SECTION), "## Two\n\nAll new.")
+    decision = accept_edits(parse_markdown_text(after), logger=ListLogger())
+    assert decision.homeless == ["---\n~summary: Kept.\ntype: exercise\n---"]
+    assert "Kept." not in serialize_blocks(decision.blocks)
+
+
+def test_the_header_asks_for_the_whole_document():
+    text = f"---\ntitle: T\n=: All of it.\n---\n\n# A\n\n{block('a: 1')}\n\nText.\n\n## B\n\nMore.\n"
+    model = Sayer("# New\n\nAll.")
+    after = serialize_blocks(scan_edits(parse_markdown_text(text), Asker(model), logger=ListLogger()))
+    assert "# A\n\nText.\n\n## B\n\nMore.\n</text>" in model.requests[0].text
+    assert undone(rejected(after)) == text
+    assert accepted(after).endswith("---\n\n# New\n\nAll.\n")
+
+
+def test_requests_inside_a_part_that_is_edited_wait():
+    model = Sayer("## Two\n\nNew.")
+    text = document(f"## Two\n\n{block('=: inner')}\n\nOld.\n")
+    after = serialize_blocks(scan_edits(parse_markdown_text(text), Asker(model), logger=ListLogger()))
+    assert len(model.requests) == 1
+    assert edited(after, "Not asked.") == after
+    assert len(edits(edited(rejected(after), "Inner new."))) == 1
+
+
+def test_a_second_request_refines_the_new_text():
+    after = edited(document(), "New.")
+    more = after.replace("=: Shorter.\n", "=: Shorter.\n=: And nicer.\n")
+    model = Sayer("Nicer.")
+    refined = serialize_blocks(scan_edits(parse_markdown_text(more), Asker(model), logger=ListLogger()))
+    said = [(message.role, message.content.split("</text>\n\n")[-1]) for message in model.requests[0].messages[1:]]
+    assert said == [("user", "Shorter."), ("assistant", "New."), ("user", "And nicer.")]
+    assert [(edit.old, edit.new) for edit in edits(refined)] == [("The text.", "Nicer.")]
+    assert edited(refined, "Not asked.") == refined
+    assert undone(rejected(refined)) == document(body="=: Shorter.\n=: And nicer.")
+
+
+def test_refining_takes_the_new_text_as_the_writer_has_left_it():
+    after = edited(document(), "New.").replace("New.", "New by hand.")
+    model = Sayer("Nicer.")
+    more = after.replace("=: Shorter.\n", "=: Shorter.\n=: And nicer.\n")
+    scan_edits(parse_markdown_text(more), Asker(model), logger=ListLogger())
+    assert model.requests[0].messages[-2].content == "New by hand."
+
+
+def test_a_refined_text_that_holds_the_edits_own_marker_gets_another_name():
+    after = edited(document(), "New.")
+    (edit,) = edits(after)
+    more = after.replace("=: Shorter.\n", "=: Shorter.\n=: More.\n")
+    nasty = f"###### end of edit {{#lmm-end-{edit.ident}}}"
+    refined = edited(more, nasty)
+    assert edits(refined)[0].new == nasty
+    assert edits(refined)[0].ident == known(refined)[0]["id"] != edit.ident
+    assert undone(rejected(refined)) == document(body="=: Shorter.\n=: More.")
+
+
+@pytest.mark.parametrize("decide", [accepted, rejected])
+def test_a_decided_request_is_not_asked_again_but_a_further_one_is(decide):
+    after = decide(edited(document(), "New."))
+    assert list(known(after)[0]) == ["asked"]
+    assert edited(after, "Not asked.") == after
+    assert edits(edited(after.replace("=: Shorter.", "=: Shorter.\n=: More."), "More."))[0].new == "More."
+
+
+def test_clearing_edits_takes_the_request_and_what_it_remembers():
+    after = rejected(edited(document(), "New."))
+    cleared = serialize_blocks(clear_messages(parse_markdown_text(after), True, ListLogger()))
+    assert cleared == "---\ntitle: T\n---\n\n# A\n\nThe text.\n\nThe rest.\n"
+
+
+def test_a_chat_and_an_edit_in_one_block():
+    from tests.talk import chatted
+
+    text = document(body="?: Clear?\n=: Shorter.")
+    after = edited(chatted(text), "New.")
+    assert chats(after) == [[("user", "Clear?"), ("model", "Yes.")]]
+    assert outside(rejected(after)) == outside(text)
+
+
+# Deciding
+
+
+@pytest.mark.parametrize("reply", NASTY)
+def test_replies_that_look_like_markup_stay_in_their_region(reply):
+    text = document()
+    after = edited(text, reply)
+    assert edits(after)[0].new == reply
+    assert broken_edits(parse_markdown_text(after)) == []
+    assert undone(rejected(after)) == text
+    decided = accepted(after)
+    assert decided == after or (reply.strip("\n") in decided and decided.endswith("The rest.\n"))
+
+
+@pytest.mark.parametrize("reply", ["```\nnot closed", "<!-- not closed", "###### end of edit {#lmm-end-abc}"])
+def test_a_new_text_that_would_swallow_the_rest_is_not_accepted(reply):
+    logger = ListLogger()
+    after = edited(document(), reply)
+    assert accepted(after, logger=logger) == after
+    assert "not accepted: in the new text" in logger.reports[0].message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The text.  \n\t\n",
+        "The text.\n\n\n\n",
+        "    code\n\n    more\n",
+        "- a\n\n- b\n",
+        "# Odd\n\n- a\n",
+        "```\ncode\n```\n# Next\n",
+        "\ttab\n",
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["The rest.\n", "The rest.", ""])
+def test_rejecting_gives_the_bytes_back(text, newline, mark, end):
+    whole = mark + document(text).replace("The rest.\n", end).replace("\n", newline)
+    if end == "":
+        whole = whole.rstrip(newline) if newline == "\r\n" else whole
+    after = edited(whole, "New\n\n# text.")
+    assert after != whole
+    assert undone(rejected(after)) == whole
+
+
+def test_what_was_written_under_an_edit_at_the_end_stays_apart():
+    after = edited("# A\n\n---\n=: x\n---\n\nOld.", "New.")
+    assert rejected(after + "\nMore.\n").endswith("\n\nOld.\n\nMore.\n")
+    assert accepted(after + "\nMore.\n").endswith("\n\nNew.\n\nMore.\n")
+    assert rejected(after + "More.\n").endswith("\n\nOld.\n\nMore.\n")
+
+
+def test_a_new_text_never_swallows_the_heading_after_it():
+    after = edited("# A\n\n---\n=: x\n---\n\n```\ncode\n```\n# Next\n", "A paragraph.")
+    assert accepted(after).endswith("---\n\nA paragraph.\n\n# Next\n")
+
+
+def test_one_edit_is_decided_by_its_line():
+    text = f"# A\n\n{block('=: one')}\n\nOne.\n\n{block('=: two')}\n\nTwo.\n"
+    after = edited(text, "New.")
+    lines = after.split("\n")
+    for at in (lines.index("=: two") + 1, lines.index("Two.") + 1, len(lines) - 1):
+        assert accepted(after, at).count("New.") == 2
+        assert "One.\n\n###### new" in accepted(after, at)
+        assert "###### old text" not in accepted(after, at).split("Two.")[0].split("=: two")[1]
+    logger = ListLogger()
+    assert accepted(after, 1, logger) == after
+    assert "no edit waits at line 1" in logger.reports[0].message
+
+
+def test_an_edit_without_its_block_is_left_alone():
+    logger = ListLogger()
+    after = re.sub(r"---\n=: .*?\n---\n", "", edited(document(), "New."), flags=re.S)
+    assert accepted(after, logger=logger) == after
+    assert "decide it by hand" in logger.reports[0].message
+
+
+def test_an_old_text_that_was_changed_by_hand_is_taken_as_it_is():
+    logger = ListLogger()
+    after = edited(document(), "New.").replace("The text.", "The changed text.")
+    assert undone(rejected(after, logger=logger)) == document("The changed text.\n")
+    assert "changed by hand" in logger.reports[0].message
+
+
+def test_markers_that_do_not_fit_stop_everything():
+    after = edited(document(), "New.")
+    broken = after.replace("###### end of edit", "###### the end")
+    for work in (accepted, rejected, lambda text, logger: edited(text, "Not asked.", logger)):
+        logger = ListLogger()
+        assert work(broken, logger=logger) == broken
+        assert [report.level for report in logger.reports] == ["error"]
+        assert logger.reports[0].line == broken.split("\n").index("The text.") - 1
+
+
+@settings(max_examples=60)
+@given(markdown(), markdown(), st.one_of(any_text, markdown()), st.sampled_from([NATIVE, DIV]))
+def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply, spelling):
+    behind = behind.replace("\ufeff", "")  # a mark in the middle of a file is no text of anybody's
+    text = f"{before}\n\n# H\n\n{spelling.format('=: Q')}\n\n{behind}"
+    blocks = parse_markdown_text(text)
+    if not any(isinstance(one, MetadataBlock) and one.body == "=: Q\n" for one in blocks):
+        return  # something before it is not closed
+    texts = [one.source for one in blocks if isinstance(one, TextBlock)]
+    if any(not ends_blank(one) for one in texts[:-1]):
+        return  # a text that directly follows another (a fence, what is not closed) is set apart by a blank line
+    try:
+        after = edited(text, lambda request: reply)
+    except MarkdownError as error:
+        assert "not closed" in str(error)
+        return
+    if after == text:
+        return
+    assert not broken_edits(parse_markdown_text(after))
+    assert serialize_blocks(unfolded(after)).rstrip() == serialize_blocks(unfolded(rejected(after))).rstrip()
+    assert without_asking(rejected(after)) == without_asking(text)
+    whole = accepted(after)
+    for part in around(after):
+        assert part in whole
+
+
+def unfolded(text):
+    from lmm_core.markdown.originals import unfold_edits
+
+    return [one for one in unfold_edits(parse_markdown_text(text)).blocks if not getattr(one, "messages", None)]
+
+
+def without_asking(text):
+    """A text without the blocks that ask, and the white space after them."""
+    parts = [""]
+    for one in parse_markdown_text(text):
+        if isinstance(one, MetadataBlock) and one.messages:
+            parts.append("")
+        else:
+            parts[-1] += one.source
+    return [parts[0], *(part.lstrip("\r\n") for part in parts[1:])]
+
+
+def around(text):
+    """What stands around the edits and the blocks that ask for them."""
+    parts = [""]
+    for one in parse_markdown_text(text):
+        if read_edit(one) or (isinstance(one, MetadataBlock) and one.messages):
+            parts.append("")
+        else:
+            parts[-1] += one.source
+    return parts
+
+
+# Other passes, while an edit waits
+
+
+HARD = ["## Two\n\nNew.", "```\nnot closed", "---\na: 1\n---\n\nText.", "###### new text\n\nNew.", "# Up\n\n" + LONG]
+
+
+def notes(spelling="native"):
+    return (
+        f"---\ntitle: T\n---\n\n# A\n\n{LONG}\n\n{block('=: Shorter.', spelling)}\n\n## Two\n\n{LONG} Two.\n\n"
+        f"### Three\n\n{LONG} Three.\n\n## Four\n\n{LONG} Four.\n"
+    )
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("reply", HARD)
+def test_annotating_takes_the_old_text_and_writes_nothing_into_the_edit(reply, spelling):
+    text = notes(spelling).replace(f"### Three\n\n{LONG} Three.\n\n", "")
+    after = edited(text, reply)
+    with_edit = annotate(after)
+    assert edits(with_edit) == edits(after)
+    found = [{k: v for k, v in one.content.items() if k != "~~edit"} for one in metadata(with_edit)]
+    assert found == [one.content for one in metadata(annotate(text))]
+    assert annotate(with_edit) == with_edit
+    inside = edited(notes(spelling), reply)
+    assert edits(annotate(inside)) == edits(inside)
+
+
+def test_no_annotation_is_made_again_when_an_edit_is_proposed_or_rejected():
+    first = annotate(notes())
+    after = edited(first, "## Two\n\nNew.")
+    annotator = CountingAnnotator()
+    assert annotate(after, annotator) == after
+    assert annotate(rejected(after), annotator) == rejected(after)
+    assert annotator.calls == 0
+    annotate(accepted(after), annotator)
+    assert [section.titles[-1] for section in annotator.sections] == ["A", "T"]
+
+
+def test_ids_and_taking_messages_out_leave_the_edit_whole():
+    after = edited(notes(), "## Two\n\nNew.")
+    opts = ScanOpts(textUUID=True, headingUUID=True, remove_messages=True)
+    with_ids = annotate(after, opts=opts)
+    assert edits(with_ids) == edits(after)
+    assert known(with_ids) == known(after)
+    assert edits(annotate(with_ids, opts=opts)) == edits(after)
+
+
+def test_the_title_is_that_of_the_old_text():
+    text = f"Text.\n\n{block('=: x')}\n\n# Old title\n\n{PROSE}\n"
+    assert metadata(annotate(edited(text, "# New title\n\nText.")))[0].content["~title"] == "Old title"
+
+
+@pytest.mark.parametrize("reply", HARD)
+def test_notes_have_the_old_text(reply):
+    assert knitted(edited(notes(), reply)) == knitted(notes())
+    assert (
+        find_dangling(parse_markdown_text(edited(notes(), reply)), type("R", (), {"div_types": set(), "keep": set()}))
+        == []
+    )
+
+
+@pytest.mark.parametrize("reply", HARD)
+def test_an_overview_sees_the_old_text(reply):
+    def seen(text):
+        return [(one.title, one.words) for one in overview(parse_markdown_text(text)).sections]
+
+    assert seen(edited(notes(), reply)) == seen(notes())
+
+
+def test_an_overview_tells_of_markers_that_do_not_fit():
+    broken = edited(notes(), "New.").replace("###### end of edit", "###### the end")
+    assert ["once each" in message for _, message in overview(parse_markdown_text(broken)).errors] == [True]
+
+
+def test_converting_leaves_an_edit_and_all_in_it():
+    text = document(SECTION)
+    after = edited(text, "New.\n\n---\nb: 1\n---\n\nText.")
+    converted = serialize_blocks(convert(parse_markdown_text(after), "div"))
+    assert edits(converted) == edits(after)
+    assert "::: {.lmm .content-hidden}\n``` yaml\n=: Shorter." in converted
+    assert outside_of_first(rejected(converted)) == outside_of_first(text)
+
+
+def outside_of_first(text):
+    return text.split("## Two")[1]
+
+
+def test_an_edit_that_somebody_wrote_by_hand_is_text_to_all_passes():
+    text = document().replace("The text.\n", "###### new text {#lmm-new-a1}\n\nX\n\n###### end of edit {#lmm-end-a1}\n")
+    assert [type(one) for one in parse_markdown_text(text)][-2:] == [TextBlock, TextBlock]
+    logger = ListLogger()
+    assert rejected(text, logger=logger) == text
+    assert reject_edits(parse_markdown_text(text), logger=ListLogger()).count == 0

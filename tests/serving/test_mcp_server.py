@@ -1,0 +1,205 @@
+"""`lmm mcp`, asked by the MCP SDK's own client."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from lmm_core.retrieve.tools import Tools
+from tests.commands import copy_folder, write
+from tests.indexing import document, lmm, section
+
+SERVER = [sys.executable, "-m", "lmm_core", "mcp"]
+CALLS = {
+    "search": {"query": "oak"},
+    "outline": {"level": 1},
+    "read_section": {"section": "trees#1"},
+    "next_section": {"section": "trees#1"},
+    "previous_section": {"section": "trees#2"},
+    "mentions": {"term": "birch"},
+    "exercises": {"topic": "oak", "kind": "exercise"},
+}
+MARKDOWN = {"markdown_search", "index_markdown_docs"}  # tests/cli/test_folder_commands.py calls these
+EXERCISE = "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden, and what do they say?\n:::\n"
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("indexed")
+    write(folder / "config.toml", "")
+    write(folder / "trees.md", document("oak", "birch", header="title: Trees\ndocid: trees") + EXERCISE)
+    lmm(f"index {folder} -q")
+    return folder
+
+
+@pytest.fixture
+def notes(indexed):
+    return copy_folder(indexed, "notes")
+
+
+def stdio(folder):
+    """A client of a server that it starts."""
+    return Client(StdioServerParameters(command=SERVER[0], args=SERVER[1:], cwd=str(folder), env=dict(os.environ)))
+
+
+@asynccontextmanager
+async def serving(folder, *options):
+    """The address of a server of streamable HTTP on this machine."""
+    process = subprocess.Popen([*SERVER, "--http", "0", *options], cwd=folder, stderr=subprocess.PIPE, text=True)
+    try:
+        for line in process.stderr:
+            if found := re.search(r"tools at (\S+)", line):
+                yield found[1]
+                return
+        raise AssertionError(f"ended with {process.wait()}")
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stderr.close()
+
+
+async def asked(client, name, **arguments):
+    """A tool's result, which text and structured content both hold."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.content
+    assert json.loads(result.content[0].text) == result.structured_content
+    return result.structured_content
+
+
+async def check_tools(client):
+    """Every tool is there with our schema, can be called, and says what is wrong."""
+    listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(listed) >= MARKDOWN
+    listed = {name: tool for name, tool in listed.items() if name not in MARKDOWN}
+    schemas = {schema["name"]: schema for schema in Tools(None).schemas()}
+    assert {name: tool.input_schema for name, tool in listed.items()} == {
+        name: schema["parameters"] for name, schema in schemas.items()
+    }
+    assert set(listed) == set(CALLS)
+    assert all(tool.annotations.read_only_hint for tool in listed.values())
+    found = {name: await asked(client, name, **arguments) for name, arguments in CALLS.items()}
+    assert found["search"]["passages"][0]["section"] == "trees#1"
+    assert found["read_section"]["text"].startswith("Here the oak is explained")
+    assert found["next_section"]["section"] == "trees#2" and found["previous_section"]["section"] == "trees#1"
+    assert found["mentions"]["total"] == 1
+    assert found["exercises"]["passages"][0]["section"] == "trees#3"
+    await check_errors(client)
+
+
+async def check_errors(client):
+    for name, arguments, said in [
+        ("read_section", {"section": "trees#7"}, "there is no section 'trees#7'"),
+        ("read_section", {"section": "/etc/passwd"}, "there is no document '/etc/passwd'"),
+        ("search", {"query": "oak", "limit": "many"}, "limit has to be of type integer"),
+        ("shell", {}, "there is no tool 'shell'"),
+    ]:
+        result = await client.call_tool(name, arguments)
+        assert result.is_error and said in result.content[0].text
+
+
+async def check_refresh(client, folder):
+    """`lmm index` runs while the server does, and what it has written is there at once."""
+    assert (await asked(client, "mentions", term="elm"))["total"] == 0
+    with (folder / "trees.md").open("a") as file:
+        file.write("\n" + section("elm"))
+    await asyncio.to_thread(lmm, f"index {folder} -q")
+    assert (await asked(client, "mentions", term="elm"))["total"] == 1
+
+
+@pytest.mark.slow
+def test_over_standard_input_and_output(notes):
+    async def work():
+        async with stdio(notes) as client:
+            assert '"trees" ("Trees")' in client.instructions and "exercise" in client.instructions
+            await check_tools(client)
+            await check_refresh(client, notes)
+
+    asyncio.run(work())
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_it(notes):
+    with subprocess.Popen(SERVER, cwd=notes, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        process.stdin.write(json.dumps(hello).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(signal.SIGINT)
+        assert process.wait(5) != 0
+
+
+@pytest.mark.slow
+def test_over_http(notes):
+    async def work():
+        async with serving(notes) as address, Client(address) as client:
+            assert '"trees" ("Trees")' in client.instructions
+            await check_tools(client)
+            await check_refresh(client, notes)
+            async with Client(address, mode="legacy") as other:
+                calls = [asked(one, "search", query="oak") for one in (client, other) for _ in range(5)]
+                assert len(await asyncio.gather(*calls)) == 10
+
+    asyncio.run(work())
+
+
+@pytest.mark.slow
+def test_over_http_only_known_names_are_answered(notes):
+    from httpx2 import AsyncClient
+
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accepted = {"Accept": "application/json, text/event-stream"}
+
+    async def work():
+        async with serving(notes) as address, AsyncClient() as client:
+            wrong = await client.post(address, json=body, headers=accepted | {"Host": "evil.example:80"})
+            page = await client.post(address, json=body, headers=accepted | {"Origin": "http://evil.example"})
+            right = await client.post(address, json=body, headers=accepted)
+            return wrong.status_code, page.status_code, right.status_code
+
+    assert asyncio.run(work()) == (421, 403, 200)
+
+
+@pytest.mark.slow
+def test_a_server_of_an_empty_folder_says_what_to_do():
+    write("empty/config.toml", "")
+
+    async def work():
+        async with stdio("empty") as client:
+            result = await client.call_tool("outline", {})
+            assert result.is_error
+            return client.instructions, result.content[0].text
+
+    assert set(asyncio.run(work())) == {"nothing is indexed yet: lmm index FILES"}
+
+
+def test_a_port_that_is_taken_is_named(notes, monkeypatch):
+    import socket
+
+    monkeypatch.chdir(notes)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert f"cannot listen on 127.0.0.1, port {port}" in lmm(f"mcp --http {port}", status=1)[1]
+
+
+def test_where_the_package_is_missing_it_says_how_to_install_it(notes, monkeypatch):
+    monkeypatch.chdir(notes)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    monkeypatch.delitem(sys.modules, "lmm_core.serving.mcp_server", raising=False)
+    monkeypatch.delattr("lmm_core.serving.mcp_server", raising=False)
+    assert "pip install 'lmm-markdown[mcp]'" in lmm("mcp", status=1)[1]
+
+
+def test_the_docs_list_the_tools():
+    text = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)\((.*?)\)` \|", text, re.M)
+    schemas = Tools(None).schemas()
+    assert rows == [(schema["name"], ", ".join(schema["parameters"]["properties"])) for schema in schemas]

@@ -1,0 +1,570 @@
+"""`lmm serve`: the real server on loopback, asked over HTTP; the model's far end is a loopback server, too."""
+
+import asyncio
+import json
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from lmm_core.quarto.setup import packaged_extension
+from lmm_core.serving import answers as serving_answers
+from lmm_core.serving import app as serving_app
+from lmm_core.serving.page import own_page
+from lmm_core.serving.rates import MOST, Rates
+from lmm_core.settings.project import load_project
+from lmm_core.workflows.bench import read_questions
+from lmm_core.workflows.index import client_from_config
+from tests.commands import copy_folder, write
+from tests.indexing import document, lmm, section
+from tests.model_server import ModelServer, parts_of
+from tests.serving import ASK, EXERCISE, Served, command, events_in, said
+
+SITE = "https://course.example.org"
+KEY = "sk-secret"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("course")
+    write(folder / "config.toml", "")
+    write(folder / "trees.md", document("oak", "birch", header="title: Trees\ndocid: trees") + EXERCISE)
+    lmm(f"index {folder} -q")
+    return folder
+
+
+@pytest.fixture
+def own_course(course):
+    """A copy, to be changed."""
+    return copy_folder(course, "course")
+
+
+@pytest.fixture
+def model(monkeypatch):
+    """A way to set up a model's server, whose key is in the environment."""
+    with_it = []
+
+    def start(**options):
+        server = ModelServer(**options)
+        server.__enter__()
+        with_it.append(server)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
+        return server
+
+    yield start
+    for server in with_it:
+        server.__exit__()
+
+
+# An answer
+
+
+def test_an_answer_without_a_model_comes_with_its_sources(course):
+    with Served(course) as served:
+        response = served.client.post("/ask", json=ASK)
+        events = events_in(response.text)
+    assert response.headers["content-type"].startswith("text/event-stream")
+    assert [name for name, _ in events] == ["sources", "part", "done"]
+    first = events[0][1]["sources"][0]
+    assert (first["number"], first["titles"], first["anchor"]) == (1, ["Trees", "About oak"], "about-oak")
+    assert re.fullmatch(r"trees\.md:\d+(-\d+)?", first["place"])
+    assert said(events).startswith("Here the oak is explained") and "[1]" in said(events)
+    done = events[-1][1]
+    assert done["answered"] and done["cited"][0] == 1 and done["by"] == "extractive/default"
+    assert done["kinds"] == ["exercise"]
+
+
+def test_what_the_notes_do_not_answer_is_told_with_what_is_near(course):
+    with Served(course) as served:
+        done = served.events({"question": "Who won the cup in the garden of the oak last year?"})[-1][1]
+    assert done["answered"] is False
+    assert set(done["nearest"][0]) == {"titles", "place", "anchor"}
+
+
+def test_a_model_is_streamed_and_knows_what_was_said_before(course, model):
+    server = model(reply="The oak is explained [1]. So 🌳 it is [9].", pause=0.01)
+    history = [{"question": f"q{at}", "answer": f"a{at}"} for at in range(8)]
+    with Served(course) as served:
+        events = served.events(ASK | {"history": history})
+    assert said(events) == "The oak is explained [1]. So 🌳 it is."
+    assert len([name for name, _ in events if name == "part"]) > 3
+    assert events[-1][1]["by"] == "openai/gpt-4o-mini" and "[9]" in events[-1][1]["notes"][0]
+    sent = [message["content"] for message in server.requests[0]["messages"]]
+    assert "q1" not in sent and sent.index("q2") + 1 == sent.index("a2") and "a7" in sent
+
+
+def test_sources_that_a_tool_has_added_are_told(course, model):
+    """The model reads a section that was not found, and cites it."""
+    calls = iter([("read_section", {"section": "trees#2"}), None])
+
+    def reply(body):
+        call = next(calls)
+        if call is None:
+            return "And the birch [2]."
+        function = {"name": call[0], "arguments": json.dumps(call[1])}
+        message = {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "1", "type": "function", "function": function}],
+        }
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+        return json.dumps(
+            {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+        ).encode()
+
+    model(reply=reply, stream=None)
+    with Served(course) as served:
+        events = served.events({"question": "oak", "type": ""})
+    sources = [data["sources"] for name, data in events if name == "sources"]
+    assert len(sources[-1]) >= len(sources[0])
+    assert "About birch" in [title for source in sources[-1] for title in source["titles"]]
+    assert events[-1][1]["cited"] == [2]
+
+
+def test_text_of_a_type_is_shown_to_who_asks_for_the_type(course):
+    with Served(course) as served:
+        plain = served.client.post("/ask", json={"question": "How many rings has the oak of the garden?"}).text
+        found = served.client.get("/search", params={"q": "rings of the oak"}).text
+        asked = served.events({"question": "rings of the oak", "type": "Exercise"})
+    assert "eighty" not in plain.partition("event: part")[0] and "eighty" not in found
+    assert {kind for source in asked[0][1]["sources"] for kind in source["kinds"]} == {"exercise"}
+    assert "eighty" in asked[0][1]["sources"][0]["text"]
+
+
+# A model that fails
+
+
+def test_what_a_model_has_said_before_it_stopped_stays(course, model):
+    server = model()
+    server.answer = lambda body, key: (200, [*parts_of(body, "The oak is explained at length [1].")[:4], "break"])
+    with Served(course) as served:
+        events = served.events()
+    assert said(events) == "The oak is "
+    assert events[-1] == ("error", {"error": serving_answers.BROKEN})
+
+
+def test_a_model_that_fails_is_asked_again_for_the_next_question(course, model):
+    server = model(reply="Yes [1].", key="another")
+    with Served(course) as served:
+        assert served.events()[-1] == ("error", {"error": serving_answers.NO_MODEL})
+        server.key = None
+        assert said(served.events()) == "Yes [1]."
+    log = "\n".join(served.log)
+    assert "the key is refused (401): look at $OPENAI_API_KEY" in log and KEY not in log
+
+
+def test_readers_are_told_nothing_of_the_server(course, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with Served(course) as served:
+        text = served.client.post("/ask", json=ASK).text
+    assert serving_answers.NO_MODEL in text
+    assert not any(word in text for word in (KEY, "127.0.0.1", str(course), "Traceback"))
+
+
+def test_a_model_that_says_nothing_for_long_is_given_up(course, model):
+    model(reply="one two three", pause=5.0)
+    with Served(course, idle_timeout=0.3) as served:
+        began = time.monotonic()
+        assert served.events()[-1] == ("error", {"error": serving_app.SLOW})
+        assert time.monotonic() - began < 3
+
+
+def test_an_answer_that_takes_too_long_is_ended(course, model):
+    model(reply="word " * 200, pause=0.05)
+    with Served(course, timeout=1.5) as served:
+        events = served.events()
+    assert said(events) and events[-1] == ("error", {"error": serving_app.SLOW})
+
+
+def test_replies_are_not_kept(course, model):
+    server = model(reply="Yes [1].")
+    with Served(course) as served:
+        assert served.events() == served.events()
+    assert server.count == 2
+    assert not list(Path("cache").rglob("replies*"))
+
+
+# Requests
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b"no", 400, "not JSON"),
+        (b"\xff\xfe", 400, "not JSON"),
+        (b"[" * 100_000, 400, "not JSON"),
+        (b"[]", 400, "question"),
+        (b"{}", 400, "question should be a text"),
+        (b'{"question": " "}', 400, "empty"),
+        (b'{"question": "x", "history": {"a": 1}}', 400, "list"),
+        (b'{"question": "x", "history": [1]}', 400, "history should hold"),
+        (b'{"question": "x", "type": "poem"}', 400, "there is: exercise"),
+        (json.dumps({"question": "x" * 10_000}).encode(), 413, "10,000 characters; it may have 2,000"),
+        (b'{"question": "' + b"x" * 300_000 + b'"}', 413, "256 KB"),
+        (b'{"question": "oak \\ud83c"}', 200, "sources"),
+    ],
+)
+def test_what_cannot_be_asked(course, body, status, said):
+    with Served(course) as served:
+        response = served.client.post("/ask", content=body)
+    assert response.status_code == status
+    assert said in (response.text if status == 200 else response.json()["error"])
+
+
+def test_a_body_is_held_to_its_limit_while_it_comes(course):
+    sent = 0
+
+    def parts():
+        nonlocal sent
+        for _ in range(40_000):
+            sent += 1024
+            yield b"x" * 1024
+
+    with Served(course) as served, suppress(httpx.TransportError):  # it is answered before all is sent
+        assert served.client.post("/ask", content=parts()).status_code == 413
+    assert sent < 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [("/search", 400), ("/search?q=", 400), ("/search?q=x&k=no", 400), ("/search?q=x&k=500", 400), ("/ask", 405),
+     ("/search?q=oak&type=poem", 400), ("/nothing", 404), ("/box/../../config.toml", 404), ("//etc/passwd", 404)],
+)  # fmt: skip
+def test_what_is_not_there(course, address, status):
+    with Served(course) as served:
+        response = served.client.get(address)
+    assert response.status_code == status
+    assert response.json()["error"]
+
+
+def test_search_outline_and_health(course):
+    with Served(course) as served:
+        found = served.client.get("/search", params={"q": "birch", "k": "1"}).json()
+        outline = served.client.get("/outline").json()
+        health = served.client.get("/health").json()
+    assert [hit["anchor"] for hit in found["hits"]] == ["about-birch"]
+    assert [entry["title"] for entry in outline["sections"]][:3] == ["Trees", "About oak", "About birch"]
+    assert outline["kinds"] == {"exercise": 1}
+    assert health["status"] == "ok" and health["documents"] == 1 and health["kinds"] == ["exercise"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", health["indexed"])
+
+
+# Who may ask
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:99"}, 200),
+        ({"Host": "192.168.1.7:80"}, 200),
+        ({"Host": "[::1]:80"}, 200),
+        ({"Host": "ask.example.org"}, 200),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "localhost.evil.example"}, 421),
+        ({"Host": "[::1"}, 421),
+        ({"Origin": SITE}, 200),
+        ({"Host": "ask.example.org", "Origin": "https://ask.example.org"}, 200),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "https://course.example.org.evil.example"}, 403),
+        ({"Origin": "http://localhost:1"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_only_known_names_and_sites_are_answered(course, headers, status):
+    with Served(course, origins=(SITE,), hosts=("ask.example.org",)) as served:
+        response = served.client.get("/health", headers=headers)
+    assert response.status_code == status
+    assert response.headers.get("access-control-allow-origin") == (SITE if headers.get("Origin") == SITE else None)
+
+
+def test_a_site_that_is_allowed_may_ask_from_a_browser(course):
+    asks = {"Origin": SITE, "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "content-type, authorization"}  # fmt: skip
+    with Served(course, origins=(SITE,), token="let me in", rate=1) as served:
+        allowed = served.client.options("/ask", headers=asks)
+        refused = served.client.options("/ask", headers=asks | {"Origin": "https://evil.example"})
+        key = {"Origin": SITE, "Authorization": "Bearer let me in"}
+        answers = [served.client.post("/ask", json=ASK, headers=key) for _ in range(2)]
+    assert allowed.status_code == 200 and allowed.headers["access-control-allow-origin"] == SITE
+    assert refused.status_code == 403 and "access-control-allow-origin" not in refused.headers
+    assert [answer.status_code for answer in answers] == [200, 429]
+    assert {answer.headers["access-control-allow-origin"] for answer in answers} == {SITE}
+    assert "Retry-After" in answers[1].headers["access-control-expose-headers"]
+
+
+def test_with_a_token_only_who_knows_it_is_answered(course):
+    with Served(course, token="opén sesame", page=own_page(box())) as served:
+
+        def status(token, path="/health"):
+            headers = {"Authorization": token.encode()} if token else {}
+            return served.client.get(path, headers=headers).status_code
+
+        assert status("") == status("Bearer x") == status("Bearer opén") == status("Basic opén sesame") == 401
+        assert status("Bearer opén sesame") == 200
+        assert status("", "/") == status("", "/box/ask.js") == 200
+        assert status("", "/nothing") == 401
+    assert "sesame" not in "\n".join(served.log)
+
+
+def test_who_asks_too_often_is_told_when_to_ask_again(course):
+    with Served(course, rate=2) as served:
+        answers = [served.client.post("/ask", json=ASK) for _ in range(3)]
+        other = served.client.post("/ask", json=ASK, headers={"X-Forwarded-For": "192.0.2.7"})
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert 1 <= int(answers[2].headers["Retry-After"]) <= 30
+    assert other.status_code == 200
+
+
+def test_only_a_proxy_can_say_who_asks(course):
+    with Served(course, rate=1, proxies=("192.0.2.1",)) as served:
+        answers = [served.client.post("/ask", json=ASK, headers={"X-Forwarded-For": f"192.0.2.{at}"}) for at in (7, 8)]
+    assert [answer.status_code for answer in answers] == [200, 429]
+
+
+def test_a_bucket_fills_again():
+    now = 0.0
+    rates = Rates(60, lambda: now)
+    assert [rates.take("a") for _ in range(60)] == [0.0] * 60
+    assert rates.take("a") == pytest.approx(1.0) and not rates.take("b")
+    now = 2.5
+    assert [bool(rates.take("a")) for _ in range(3)] == [False, False, True]
+
+
+def test_one_line_has_one_bucket_and_there_are_not_too_many():
+    rates = Rates(1)
+    assert not rates.take("2001:db8::1") and rates.take("2001:db8::ffff") and not rates.take("2001:db8:0:1::1")
+    for at in range(2 * MOST):
+        rates.take(str(at))
+    assert len(rates._buckets) == MOST
+
+
+def test_every_answer_has_headers_against_strange_scripts(course):
+    with Served(course, origins=(SITE, "null"), page=own_page(box())) as served:
+        found = [served.client.get(path).headers for path in ("/", "/health", "/nothing")]
+        found.append(served.client.post("/ask", json=ASK).headers)
+        found.append(served.client.get("/", headers={"Host": "evil.example"}).headers)
+    for headers in found:
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'self';") and policy.endswith(f"frame-ancestors 'self' {SITE}")
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+        assert "server" not in headers
+
+
+# Many at once
+
+
+def test_fifty_at_once(course, model):
+    server = model(reply="The oak is explained [1].", delay=0.3)
+
+    async def work(address):
+        limits = httpx.Limits(max_connections=50)
+        async with httpx.AsyncClient(base_url=address, limits=limits, timeout=20) as client:
+            return await asyncio.gather(*(client.post("/ask", json={"question": f"oak {at}?"}) for at in range(50)))
+
+    with Served(course, rate=1000) as served:
+        answers = asyncio.run(work(str(served.client.base_url)))
+    assert [said(events_in(answer.text)) for answer in answers] == ["The oak is explained [1]."] * 50
+    assert server.most_at_once > 16
+
+
+def test_the_model_is_asked_the_first_while_others_of_the_same_moment_are_looked_up(course, model, monkeypatch):
+    monkeypatch.setattr(serving_answers, "PACE", 0.1)
+    asked = []
+    model(reply=lambda body: asked.append(time.monotonic()) or "Yes [1].")
+    with Served(course) as served, ThreadPoolExecutor(4) as pool:
+        served.events()  # opens the index and the model
+        answers = list(pool.map(lambda at: served.events(), range(4)))
+    assert [said(events) for events in answers] == ["Yes [1]."] * 4
+    assert asked[4] - asked[1] >= 3 * 0.08
+
+
+def test_more_than_there_are_places_for_are_asked_to_wait(course, model, monkeypatch):
+    monkeypatch.setattr(serving_app, "PATIENCE", 0.05)
+    model(reply="one two three", pause=0.2)
+    with Served(course, concurrency=1) as served, served.client.stream("POST", "/ask", json=ASK) as first:
+        parts = first.iter_text()
+        next(parts)
+        second = served.client.post("/ask", json=ASK)
+        assert (second.status_code, second.headers["Retry-After"]) == (429, "2")
+        assert "event: done" in "".join(parts)
+        assert served.events()[-1][0] == "done"
+
+
+def test_who_goes_away_makes_room(course, model):
+    model(reply="word " * 500, pause=0.1)
+    with Served(course, concurrency=1) as served:
+        with served.client.stream("POST", "/ask", json=ASK) as first:
+            parts = first.iter_text()
+            next(parts)
+        began = time.monotonic()
+        with served.client.stream("POST", "/ask", json=ASK) as second:
+            assert second.status_code == 200
+        assert time.monotonic() - began < 1
+
+
+# The index
+
+
+def test_a_refresh_is_seen(own_course):
+    with Served(own_course) as served:
+        assert "elm" not in served.client.get("/search", params={"q": "elm"}).text.partition("hits")[2]
+        with (own_course / "trees.md").open("a") as file:
+            file.write("\n" + section("elm"))
+        lmm(f"index {own_course} -q")
+        assert "About elm" in served.client.get("/search", params={"q": "elm"}).text
+
+
+def test_an_index_that_is_written_is_waited_for(course):
+    store = client_from_config(load_project(course / "-"))
+    timer = threading.Timer(1.5, store.close)
+    with Served(course) as served:
+        timer.start()
+        assert served.events()[-1][0] == "done"
+
+
+def test_an_index_that_is_written_for_long_is_told(course, monkeypatch):
+    monkeypatch.setattr(serving_answers.Answers.read, "__defaults__", (0.0,))
+    store = client_from_config(load_project(course / "-"))
+    with Served(course) as served:
+        response = served.client.post("/ask", json=ASK)
+        store.close()
+        assert served.events()[-1][0] == "done"
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert response.json() == {"error": serving_answers.NOT_NOW}
+
+
+def test_without_an_index_there_is_nothing_to_ask():
+    write("empty/config.toml", "")
+    with Served(Path("empty").resolve()) as served:
+        response = served.client.post("/ask", json=ASK)
+    assert (response.status_code, response.json()) == (503, {"error": serving_answers.EMPTY})
+    assert "nothing is indexed yet" in "\n".join(served.log)
+
+
+# The log
+
+
+def test_the_log_holds_nothing_personal(course):
+    with Served(course, page=own_page(box())) as served:
+        served.events()
+        served.client.get("/search", params={"q": "my secret illness"})
+        served.client.get("/my-secret-page")
+    lines = [re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d (.+) \d+ ms", line)[1] for line in served.log]
+    assert lines == ["POST /ask 200", "GET /search 200", "- 404"]
+
+
+def test_questions_are_logged_where_that_is_wanted_and_bench_reads_them(course):
+    log = Path("asked.jsonl").resolve()
+    with Served(course, questions=log) as served:
+        served.events()
+        served.events({"question": "Who won the cup\nlast year, and by how many goals?"})
+    assert [(one.question, one.section) for one in read_questions(log)] == [
+        ("How is the oak explained?", "trees.md#about-oak"),
+        ("Who won the cup last year, and by how many goals?", ""),
+    ]
+    assert log.stat().st_mode & 0o077 == 0
+    assert json.loads(lmm(f"bench {course} --questions {log} --json")[0])
+
+
+# The page
+
+
+def box():
+    """Files such as those of the box."""
+    write("box/ask.js", "document.title = 'x';\n")
+    write("box/ask.css", "body {}\n")
+    write("box/LICENSE.txt", "MIT\n")
+    return Path("box")
+
+
+def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
+    with Served(course, page=own_page(packaged_extension() / "ask")) as served:
+        page = served.client.get("/")
+        links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+        scripts = re.search(r"SCRIPTS = (\[.*?\])", served.client.get("/box/ask.js").text, re.S)
+        links += [f"box/{name}" for name in json.loads(scripts[1])]
+        files = [served.client.get(link) for link in links]
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert {file.status_code for file in files} == {200}
+    assert {file.headers["content-type"] for file in files} == {
+        "text/javascript; charset=utf-8",
+        "text/css; charset=utf-8",
+    }
+    assert not re.search(r"<script[^>]*>[^<]|\son\w+=|style=", page.text)
+
+
+# The command
+
+
+@pytest.mark.slow
+def test_told_to_stop_it_finishes_its_answers(course, model):
+    model(reply="one two three four five six [1]", pause=0.2)
+    with (
+        command(course) as (process, port),
+        httpx.stream("POST", f"http://127.0.0.1:{port}/ask", json=ASK, timeout=20) as answer,
+    ):
+        parts = answer.iter_text()
+        text = next(parts)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        with pytest.raises(httpx.TransportError):
+            httpx.get(f"http://127.0.0.1:{port}/health")
+        text += "".join(parts)
+        assert said(events_in(text)) == "one two three four five six [1]" and events_in(text)[-1][0] == "done"
+        process.wait(5)
+
+
+def test_at_its_start_it_says_what_can_be_asked(course, tmp_path):
+    with command(course) as (process, _):
+        assert process.said[0] == "1 document, 4 sections\n"
+    with command(tmp_path) as (process, _):
+        assert process.said[0] == "warning: nothing is indexed yet: lmm index FILES\n"
+
+
+@pytest.mark.slow
+def test_the_command_serves_with_a_token_of_the_environment(course, monkeypatch):
+    monkeypatch.setenv("LMM_SERVE_TOKEN", "sesame")
+    with command(course) as (_, port):
+        address = f"http://127.0.0.1:{port}"
+        assert httpx.get(f"{address}/health").status_code == 401
+        assert httpx.get(f"{address}/health", headers={"Authorization": "Bearer sesame"}).status_code == 200
+        assert "<title>" in httpx.get(address).text
+
+
+def test_what_keeps_it_from_starting_is_told(own_course, monkeypatch):
+    monkeypatch.chdir(own_course)
+    assert "should end in .jsonl" in lmm("serve --log-questions asked.txt", status=2)[1]
+    assert "there is no folder there" in lmm("serve --log-questions there/asked.jsonl", status=2)[1]
+    assert "unknown source" in lmm("serve --model nobody/x", status=1)[1]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = lmm(f"serve --port {port}", status=1)[1]
+        assert f"cannot listen on 127.0.0.1, port {port}: Address already in use\n" in told
+    write(
+        "config.toml", "[serve]\norigins = ['course.example.org']\nhosts = ['http://x']\nproxies = ['me']\nrate = 0\n"
+    )
+    told = lmm("serve", status=2)[1]
+    assert all(f"`serve.{key}`" in told for key in ("origins", "hosts", "proxies", "rate"))
+
+
+def test_where_a_package_is_missing_it_says_how_to_install_it(course, monkeypatch):
+    monkeypatch.chdir(course)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "lmm_core.serving.server", raising=False)
+    import lmm_core.serving
+
+    monkeypatch.delattr(lmm_core.serving, "server", raising=False)
+    assert "pip install 'lmm-markdown[serve]'" in lmm("serve", status=1)[1]

@@ -1,0 +1,590 @@
+"""The configuration: what goes over what, what is said of mistakes, and what a file from
+somebody else cannot do."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from lmm_core.errors import ConfigError, ModelError
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.models.roles import Requests
+from lmm_core.models.sources import ModelSource
+from lmm_core.scan.options import ScanOpts
+from lmm_core.settings.config import (
+    ConfigSettings,
+    Settings,
+    default_text,
+    explain,
+    read_settings,
+    write_default,
+)
+from lmm_core.settings.project import Project, for_document, is_setting, load_project, model_name
+from lmm_core.workflows.models import Models
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch, _own_folder):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    Path(".git").mkdir()
+
+
+def config(text):
+    Path("config.toml").write_text(text, encoding="utf-8")
+    return Path("config.toml").resolve()
+
+
+def problems(text="", **arguments):
+    """The lines of the error that a file and arguments make."""
+    if text:
+        config(text)
+    with pytest.raises(ConfigError) as caught:
+        ConfigSettings(**arguments)
+    return str(caught.value).splitlines()
+
+
+def problem(text="", **arguments):
+    (one,) = problems(text, **arguments)
+    return one
+
+
+# What goes over what
+
+LAYERS = ["default", "environment", "file", "argument"]
+
+
+@pytest.mark.parametrize("highest", range(len(LAYERS)), ids=LAYERS)
+@pytest.mark.parametrize(
+    ("section", "key", "values"),
+    [
+        ("major", "model", ["default", "ollama/env", "ollama/file", "ollama/code"]),
+        ("major", "timeout", [60.0, 1.0, 2.0, 3.0]),
+        ("minor", "max_retries", [2, 3, 4, 0]),
+        ("RAG", "titles", [False, True, False, True]),
+        ("RAG", "summary_threshold", [50, 1, 2, 3]),
+        ("knit", "keep", [[], ["env"], ["file"], ["code"]]),
+        ("storage", "folder", [".lmm/index", "/elsewhere", "here", "/code"]),
+        ("split", "size", [1000, 10, 20, 30]),
+    ],
+)
+def test_settings_from_the_lowest_to_the_highest(section, key, values, highest, monkeypatch):
+    if highest >= 1:
+        text = values[1] if isinstance(values[1], str) else json.dumps(values[1])
+        monkeypatch.setenv(f"LMM_{section}__{key}".upper(), text)
+    if highest >= 2:
+        config(f"[{section}]\n{key} = {json.dumps(values[2])}\n")
+    arguments = {section: {key: values[3]}} if highest >= 3 else {}
+    assert getattr(getattr(ConfigSettings(**arguments), section), key) == values[highest]
+
+
+@pytest.mark.parametrize(
+    ("set_in", "expected"),
+    [
+        ([], "extractive/default"),
+        (["environment"], "ollama/environment"),
+        (["environment", "file"], "ollama/file"),
+        (["environment", "file", "header"], "ollama/header"),
+        (["environment", "header"], "ollama/header"),
+        (["environment", "file", "header", "argument"], "ollama/argument"),
+        (["file", "argument"], "ollama/argument"),
+    ],
+)
+def test_models_from_the_lowest_to_the_highest(set_in, expected, monkeypatch):
+    if "environment" in set_in:
+        monkeypatch.setenv("LMM_MINOR__MODEL", "ollama/environment")
+    if "file" in set_in:
+        config('[minor]\nmodel = "ollama/file"\n')
+    header = {"model": {"minor": "ollama/header"}} if "header" in set_in else {}
+    models = Models("ollama/argument" if "argument" in set_in else "")
+    assert str(models.name(for_document(load_project(None), header), "minor")) == expected
+
+
+def test_tables_in_code_are_merged_key_by_key():
+    config("[RAG]\nquestions = false\nsummaries = false\n[embeddings]\ndense_model = 'OpenAI/text-embedding-3-small'\n")
+    found = ConfigSettings(RAG={"questions": True}, embeddings={"dense_model": "OpenAI/text-embedding-3-large"})
+    assert found.RAG.questions
+    assert not found.RAG.summaries
+    assert found.embeddings.dense_model == "OpenAI/text-embedding-3-large"
+
+
+def test_a_section_given_as_an_object_is_merged_by_what_was_set_in_it():
+    config("[RAG]\nsummaries = false\n")
+    section = type(ConfigSettings().RAG)(titles=True)
+    found = ConfigSettings(RAG=section).RAG
+    assert (found.titles, found.summaries) == (True, False)
+
+
+def test_sections_are_not_shared():
+    ConfigSettings().knit.keep.append("topic")
+    assert ConfigSettings().knit.keep == []
+
+
+def test_settings_read_a_file_with_the_sections_of_education():
+    config("spelling = 'native'\n[storage]\nmemory = true\n[split]\nsize = 'ignored here'\n")
+    assert Settings().spelling == "native"
+
+
+def test_settings_of_the_environment_may_be_in_any_case_and_whole_sections(monkeypatch):
+    monkeypatch.setenv("lmm_rag__Titles", "yes")
+    monkeypatch.setenv("LMM_SPLIT", '{"size": 7}')
+    monkeypatch.setenv("LMM_SPELLING", "")  # empty is not set
+    found = ConfigSettings()
+    assert (found.RAG.titles, found.split.size, found.spelling) == (True, 7, "div")
+
+
+# Variables of roles
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({"LMM_SOURCE_MAJOR": "ollama"}, "ollama"),
+        ({"LMM_MODEL_MAJOR": "mistral/small"}, "mistral/small"),
+        ({"LMM_MODEL_MAJOR": "gpt-5"}, "openai/gpt-5"),
+        ({"LMM_MODEL_MAJOR": "meta/llama"}, "openai/meta/llama"),
+        ({"LMM_MODEL_MAJOR": "extractive/default"}, "extractive/default"),
+        ({"LMM_SOURCE_MAJOR": "openrouter", "LMM_MODEL_MAJOR": "meta/llama"}, "openrouter/meta/llama"),
+        ({"LMM_SOURCE": "ollama", "LMM_MODEL": "llama3"}, "ollama/llama3"),
+        ({"LMM_SOURCE": "ollama", "LMM_SOURCE_MAJOR": "vllm", "LMM_MODEL": "llama3"}, "vllm/llama3"),
+        ({"LMM_MAJOR__MODEL": "ollama/a"}, "ollama/a"),
+        ({"LMM_MAJOR__MODEL": "ollama/a", "LMM_MODEL": "ollama/b"}, "ollama/b"),
+        ({"LMM_SOURCE": "default", "LMM_MODEL": "default"}, "default"),
+        ({"LMM_SOURCES__LAB__BASE_URL": "http://localhost:1/v1", "LMM_MODEL": "lab/x"}, "lab/x"),
+    ],
+)
+def test_variables_of_a_role_make_the_name_of_its_model(variables, name, monkeypatch):
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    assert ConfigSettings().major.model == name
+    assert load_project(None).models["major"] == name
+
+
+def test_each_role_has_variables(monkeypatch):
+    for role in ("MAJOR", "MINOR", "AUX", "EMBEDDING"):
+        monkeypatch.setenv(f"LMM_SOURCE_{role}", "ollama")
+        monkeypatch.setenv(f"LMM_MODEL_{role}", role.lower())
+    assert load_project(None).models == {role: f"ollama/{role}" for role in ("major", "minor", "aux", "embedding")}
+
+
+# Mistakes
+
+
+def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
+    file = config("[RAG]\nquestion = true\n")
+    assert problem() == (
+        f"{file}: unknown key `RAG.question` (known: titles, questions, summaries, questions_threshold, "
+        "summary_threshold; did you mean `questions`?)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("speling = 'div'", "unknown key `speling`"),
+        ("[rag]\nquestions = true", "did you mean `RAG`?"),
+        ("_env_file = 'x'", "unknown key `_env_file`"),
+        ("spelling = 'both'", "`spelling`: should be 'div' or 'native', not 'both'"),
+        ("major = 'openai/x'", "`major`: should be a table, [major] and its keys"),
+        ("[RAG]\nquestions = 'maybe'", "`RAG.questions`: should be true or false, not 'maybe'"),
+        ("[RAG]\nquestions = 'true'", "`RAG.questions`: should be true or false"),
+        ("[major]\ntimeout = 'soon'", "`major.timeout`: should be a valid number, not 'soon'"),
+        ("[major]\ntimeout = 0", "`major.timeout`: should be greater than 0, not 0"),
+        ("[major]\ntimeout = inf", "`major.timeout`: should be a finite number"),
+        ("[aux]\nmax_concurrency = 0", "`aux.max_concurrency`: should be greater than or equal to 1"),
+        ("[minor]\nmodel = 'opnai/x'", "`minor.model`: 'opnai/x': unknown source 'opnai'; known are openai, mistral"),
+        ("[embeddings]\ndense_model = 'x'", "`embeddings.dense_model`: 'x': unknown source"),
+        ("[knit]\nkeep = 'topic'", "`knit.keep`: should be a valid list, not 'topic'"),
+        ("[split]\nsize = 3000", "`split`: max_size (2000) should be at least size (3000)"),
+        ("[split]\noverlap = 1000", "`split`: overlap (1000) should be less than size (1000)"),
+        ("[sources.lab]", "`sources.lab.base_url` is required"),
+        ("[sources.lab]\nbase_url = 'ftp://x'", "`sources.lab.base_url`: should be an address that begins with http"),
+        (
+            "[sources.lab]\nbase_url = 'http://a\\b'",
+            "`sources.lab.base_url`: should be an address that begins with http",
+        ),
+        ("[sources.extractive]\nbase_url = 'http://localhost'", "`sources.extractive`: this name has a meaning"),
+        ("[sources.'a/b']\nbase_url = 'http://localhost'", "`sources.a/b`: a source's name is made of"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(text, said):
+    file = config(text)
+    assert problem().startswith(f"{file}: ")
+    assert said in problem()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"a = 1\nb = = 2\n", "config.toml:2: not TOML: "),
+        (b"spelling = 'div'\nx = '\xff'\n", "config.toml:2: not UTF-8"),
+        (b"x = " + b"[" * 100_000, "not TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(text, said):
+    Path("config.toml").write_bytes(text)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        read_settings(Path("config.toml").resolve())
+
+
+def test_a_byte_order_mark_is_read():
+    Path("config.toml").write_bytes(b"\xef\xbb\xbfspelling = 'native'\r\n")
+    assert ConfigSettings().spelling == "native"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("LMM_RAG__QUESTIONS", "maybe", "LMM_RAG__QUESTIONS: `RAG.questions`: should be true or false, not 'maybe'"),
+        ("LMM_MAJOR__TIMEOUT", "soon", "LMM_MAJOR__TIMEOUT: `major.timeout`: should be a valid number, not 'soon'"),
+        ("LMM_KNIT__KEEP", "topic", 'LMM_KNIT__KEEP: should be JSON, like ["exercise", "topic"]'),
+        ("LMM_RAG", '{"question": true}', "LMM_RAG: unknown key `RAG.question`"),
+        ("LMM_SOURCE_AUX", "nobody", "LMM_SOURCE_AUX: `aux.model`: 'nobody': unknown source"),
+        ("LMM_RAG__QUESTION", "1", "LMM_RAG__QUESTION: unknown variable (did you mean LMM_RAG__QUESTIONS?)"),
+        ("LMM_MODEL_MAJR", "x", "LMM_MODEL_MAJR: unknown variable (did you mean LMM_MODEL_MAJOR?)"),
+        ("LMM_SOURCES__LAB__BASE_UR", "x", "did you mean LMM_SOURCES__LAB__BASE_URL?"),
+    ],
+)
+def test_a_mistake_in_the_environment_names_the_variable(variable, value, said, monkeypatch):
+    monkeypatch.setenv(variable, value)
+    assert said in problem()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"rag": {}}, "argument: unknown key `rag`"),
+        ({"RAG": {"question": True}}, "argument: unknown key `RAG.question`"),
+        ({"storage": {"memory": "no"}}, "argument: `storage.memory`: should be true or false, not 'no'"),
+        ({"RAG": None}, "argument: `RAG`: should be a table"),
+    ],
+)
+def test_a_mistake_in_code_is_an_error_at_once(arguments, said):
+    assert said in problem(**arguments)
+
+
+def test_a_section_of_education_is_no_argument_of_settings():
+    with pytest.raises(ConfigError, match="argument: unknown key `storage`"):
+        Settings(storage={"memory": True})
+
+
+def test_all_problems_are_told_at_once(monkeypatch):
+    monkeypatch.setenv("LMM_MODL", "x")
+    monkeypatch.setenv("LMM_MINOR__TIMEOUT", "soon")
+    found = problems("speling = 1\n[RAG]\nquestion = 1\n[major]\nmodel = 'no/x'\n", knit={"kep": []})
+    assert len(found) == 6
+    assert {line.split(":")[0].rpartition("/")[2] for line in found} == {
+        "LMM_MODL", "LMM_MINOR__TIMEOUT", "config.toml", "argument",
+    }  # fmt: skip
+
+
+def test_the_tests_and_inner_runs_have_variables_of_their_own(monkeypatch):
+    monkeypatch.setenv("LMM_INNER", "1")
+    monkeypatch.setenv("LMM_TEST_ANYTHING", "1")
+    assert ConfigSettings().spelling == "div"
+    assert not is_setting("LMM_INNER")
+    assert not is_setting("LMM_TRUST")
+    assert is_setting("lmm_spelling")
+
+
+# A file from somebody else
+
+
+def source(**keys):
+    return "[sources.lab]\n" + "".join(f'{key} = "{value}"\n' for key, value in keys.items())
+
+
+@pytest.mark.parametrize("key", ["api_key", "key", "token", "apikey"])
+def test_the_file_holds_no_key(key):
+    said = problem(source(base_url="http://localhost", **{key: "sk-1234"}))
+    assert f"unknown key `sources.lab.{key}`" in said
+    assert "key_variable" in said
+    assert "sk-1234" not in said
+
+
+def test_a_key_in_the_place_of_its_name_is_not_printed():
+    said = problem(source(base_url="https://api.lab.example/v1", key_variable="lab_aBc123"))
+    assert "never the key itself" in said
+    assert "aBc123" not in said
+
+
+def test_a_key_in_the_address_is_not_printed():
+    said = problem(source(base_url="https://me:sk-1234@lab.example/v1"))
+    assert "without user, password" in said
+    assert "sk-1234" not in said
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("LMM_SOURCES__LAB__API_KEY", "sk-1"), ("LMM_TOKEN", "sk-1"), ("LMM_SOURCES__LAB__KEY_VARIABLE", "sk-1")],
+)
+def test_a_variable_that_may_hold_a_key_is_named_without_its_value(variable, value, monkeypatch):
+    monkeypatch.setenv(variable, value)
+    assert any(line.startswith(variable) for line in problems())
+    assert value not in "\n".join(problems())
+
+
+def refusal(text, name="lab"):
+    """Why the key of a source, which is set, is not sent, with this file."""
+    config(text)
+    source = load_project(None).sources[name]
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(source.key_variable, "k3y")
+        return source.refusal
+
+
+@pytest.mark.parametrize("key_variable", ["", 'key_variable = "OPENAI_API_KEY"\n'], ids=["inherited", "named"])
+def test_the_file_cannot_send_a_key_of_openai_elsewhere(key_variable):
+    said = refusal(f'[sources.openai]\nbase_url = "https://evil.example/v1"\n{key_variable}', "openai")
+    assert f"which {Path('config.toml').resolve()} names" in said
+    assert said.endswith("lmm trust add evil.example OPENAI_API_KEY")
+
+
+def test_the_file_cannot_send_any_key_elsewhere():
+    assert "AWS_SECRET" in refusal(source(base_url="https://evil.example", key_variable="AWS_SECRET"))
+    assert "OPENAI_API_KEY" in refusal(source(base_url="https://evil.example", key_variable="OPENAI_API_KEY"))
+
+
+def test_the_file_cannot_lead_a_key_away_that_the_environment_names(monkeypatch):
+    monkeypatch.setenv("LMM_SOURCES__LAB__BASE_URL", "https://good.example/v1")
+    monkeypatch.setenv("LMM_SOURCES__LAB__KEY_VARIABLE", "MY_API_KEY")
+    assert refusal("[sources.lab]\nchat_model = 'm'\n") == ""
+    assert "MY_API_KEY" in refusal(source(base_url="https://evil.example/v1"))
+    assert "OTHER_KEY" in refusal(source(key_variable="OTHER_KEY"))
+
+
+def test_what_a_file_may_say_of_sources(monkeypatch):
+    config(
+        '[sources.Groq]\nbase_url = "https://api.groq.com/openai/v1"\nkey_variable = "GROQ_API_KEY"\n'
+        '[sources.openai]\nbase_url = "http://localhost:1234/v1"\n'
+        '[sources.mistral]\nbase_url = "https://proxy.example/v1"\nkey_variable = ""\n'
+    )
+    found = load_project(None).sources
+    file = str(Path("config.toml").resolve())
+    assert found["groq"] == ModelSource(
+        "groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", file=file, server_file=file
+    )
+    assert found["openai"].key_variable == "OPENAI_API_KEY"
+    assert found["openai"].chat_model == "gpt-4o-mini"
+    assert found["mistral"].key_variable == ""
+
+
+def test_code_and_environment_may_send_a_key_where_they_like(monkeypatch):
+    there = {"base_url": "https://proxy.example/v1"}
+    given = ConfigSettings(sources={"openai": there}).sources["openai"].as_source("openai")
+    assert (given.key_variable, given.refusal) == ("OPENAI_API_KEY", "")
+    monkeypatch.setenv("LMM_SOURCES__OPENAI__BASE_URL", there["base_url"])
+    found = load_project(None).sources["openai"]
+    assert (found.base_url, found.refusal) == (there["base_url"], "")
+
+
+@pytest.mark.parametrize("folder", ["/elsewhere", "../out", "a/../../out", "link/index", "bad\\u0000name"])
+def test_the_index_of_a_file_stays_in_the_project(folder, tmp_path_factory):
+    Path("link").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    assert "`storage.folder`: should lie inside" in problem(f'[storage]\nfolder = "{folder}"\n')
+
+
+def test_the_index_may_be_elsewhere_by_environment_or_code(monkeypatch):
+    assert ConfigSettings(storage={"folder": "/elsewhere"}).storage.folder == "/elsewhere"
+    monkeypatch.setenv("LMM_STORAGE__FOLDER", "../out")
+    assert ConfigSettings().storage.folder == "../out"
+
+
+def test_nothing_in_the_file_is_replaced(monkeypatch):
+    monkeypatch.setenv("SOMETHING", "x")
+    config('[storage]\nfolder = "$SOMETHING/~/%(x)s"\n')
+    assert ConfigSettings().storage.folder == "$SOMETHING/~/%(x)s"
+
+
+# Explaining, and a file to begin with
+
+
+def test_every_setting_is_explained(monkeypatch):
+    monkeypatch.setenv("LMM_MODEL_MAJOR", "ollama/x")
+    monkeypatch.setenv("LMM_RAG", '{"titles": true}')
+    file = config("[split]\nsize = 5\n[sources.lab]\nbase_url = 'http://localhost'\n")
+    found = {value.key: (value.value, value.origin) for value in explain(file)}
+    assert found["major.model"] == ("ollama/x", "environment LMM_MODEL_MAJOR")
+    assert found["RAG.titles"] == (True, "environment LMM_RAG")
+    assert found["split.size"] == (5, str(file))
+    assert found["sources.lab.base_url"] == ("http://localhost", str(file))
+    assert found["sources.lab.chat_model"] == ("", "default")
+    assert found["knit.keep"] == ([], "default")
+    assert list(found)[:2] == ["spelling", "major.model"]
+    assert list(found)[-1] == "serve.connections"
+
+
+def test_the_default_file_says_the_defaults():
+    plain = ConfigSettings()
+    config(default_text())
+    assert ConfigSettings() == plain
+    uncommented = re.sub(r"^# (?=\w+ = )", "", default_text(), flags=re.M)
+    config(uncommented)
+    assert ConfigSettings() == plain
+    keys = {f"{section}.{key}" for section, table in tomllib.loads(uncommented).items() if section != "spelling" for key in table}  # fmt: skip
+    assert keys | {"spelling"} == {value.key for value in explain(Path("none/config.toml"))}
+
+
+def test_a_default_file_is_written_once():
+    file = write_default(Path())
+    assert file.read_text(encoding="utf-8") == default_text()
+    file.write_text("spelling = 'native'\n")
+    with pytest.raises(ConfigError, match=r"config\.toml: is there already"):
+        write_default(Path())
+    assert file.read_text() == "spelling = 'native'\n"
+
+
+# The project
+
+
+def test_the_defaults_of_a_project_are_those_of_the_configuration():
+    plain = Project(Path.cwd())
+    config("")
+    assert load_project(None) == plain
+    assert (plain.rules, plain.opts, plain.requests["major"]) == (KnitRules(), ScanOpts(), Requests())
+
+
+def test_a_project_has_what_the_file_says():
+    config(
+        "spelling = 'native'\n[RAG]\ntitles = true\nsummary_threshold = 7\n[knit]\ndiv_types = ['solution']\n"
+        "keep = ['topic']\n[minor]\ntimeout = 5\nmax_retries = 0\nmax_concurrency = 1\n[embeddings]\ndense_model='ollama/e'\n"
+    )
+    project = load_project(Path("sub/notes.md"))
+    assert project.root == Path.cwd()
+    assert project.spelling == "native"
+    assert project.opts == ScanOpts(titles=True, summary_threshold=7)
+    assert "solution" in project.rules.div_types
+    assert project.rules.keep == {"topic"}
+    assert project.requests["minor"] == Requests(5.0, 0, 1)
+    assert project.models["embedding"] == "ollama/e"
+
+
+@pytest.mark.parametrize(("variable", "heavy"), [("", False), ("LMM_INNER", False), ("LMM_SPELLING", True)])
+def test_pydantic_is_imported_only_where_there_is_something_to_read(variable, heavy):
+    code = "import sys; from lmm_core.settings.project import load_project; load_project(None); print('pydantic' in sys.modules)"
+    environment = {**os.environ} | ({variable: "div"} if variable else {})
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == str(heavy)
+    assert sorted(os.listdir()) == [".git"]
+
+
+# The header
+
+PROJECT = Project(Path())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"major": "openai/x", "minor": "default", "system": "You teach.", "RAG": ["questions"]},
+        [{"major": "openai/x"}, {"minor": "default"}, {"system": "You teach."}, {"RAG": "questions"}],
+    ],
+    ids=["mapping", "list"],
+)
+def test_a_header_names_models_annotations_and_a_system_message(model):
+    project = Project(
+        Path(), opts=ScanOpts(titles=True, summary_threshold=7), models={**PROJECT.models, "minor": "ollama/y"}
+    )
+    found = for_document(project, {"title": "T", "model": model})
+    assert found.models == {"major": "openai/x", "minor": "ollama/y", "aux": "default", "embedding": "default"}
+    assert found.system == "You teach."
+    assert found.opts == ScanOpts(questions=True, summaries=False, titles=False, summary_threshold=7)
+
+
+@pytest.mark.parametrize("model", [None, {}, [], {"major": None, "RAG": "default", "system": "default"}])
+def test_a_header_that_says_nothing_changes_nothing(model):
+    assert for_document(PROJECT, {"model": model}) == PROJECT
+
+
+def test_a_header_may_want_no_annotations_and_calls_summaries_by_both_names():
+    assert not for_document(PROJECT, {"model": {"RAG": []}}).opts.questions
+    for name in ("summary", "summaries"):
+        assert for_document(PROJECT, {"model": {"RAG": [name]}}).opts.summaries
+
+
+def test_a_header_has_knit_rules():
+    rules = for_document(PROJECT, {"lmm": {"div-types": "solution", "keep": "topic"}}).rules
+    assert "solution" in rules.div_types
+    assert rules.keep == frozenset()  # a document keeps nothing in that others leave out
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (
+            "openai/x",
+            "`model`: should be a mapping, or a list of mappings, of embedding, major, minor, aux, system, RAG",
+        ),
+        (["openai/x"], "`model`: should be a mapping"),
+        ({"majr": "openai/x"}, "unknown key `model.majr` (known: embedding, major"),
+        ({"minor": 4}, "`model.minor`: should be source/model, source or default, not 4"),
+        ({"aux": "something tiny"}, "`model.aux`: 'something tiny': unknown source 'something tiny'; known are openai"),
+        ({"system": ["x"]}, "`model.system`: should be a text"),
+        ({"RAG": ["keywords"]}, "`model.RAG`: should be a list of questions, summary, summaries, titles"),
+        ({"RAG": False}, "`model.RAG`: should be a list of questions"),
+    ],
+)
+def test_a_mistake_in_the_header_is_named(model, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        for_document(PROJECT, {"model": model})
+
+
+def test_all_mistakes_in_the_header_are_named():
+    with pytest.raises(ConfigError) as caught:
+        for_document(PROJECT, {"model": [{"major": 1}, {"x": 1}, "y"]})
+    assert len(str(caught.value).splitlines()) == 3
+
+
+# Which model it is
+
+
+def named(role, models=None, **sources):
+    return str(model_name(Project(Path(), models={**PROJECT.models, **(models or {})}, sources=sources), role))
+
+
+@pytest.mark.parametrize("role", ["major", "minor", "aux"])
+def test_without_a_key_the_stand_in_works(role):
+    assert named(role) == "extractive/default"
+
+
+def test_without_a_key_nothing_embeds():
+    assert named("embedding") == "none"
+
+
+def test_with_a_key_openai_works(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    assert [named(role) for role in ("major", "minor", "aux")] == ["openai/gpt-4o-mini"] * 3
+    assert named("embedding") == "openai/text-embedding-3-small"
+
+
+@pytest.mark.parametrize(
+    ("role", "models", "name"),
+    [
+        ("major", {"major": "OpenAI"}, "openai/gpt-4o-mini"),
+        ("minor", {"major": "openai/gpt-5"}, "openai/gpt-4o-mini"),
+        ("minor", {"major": "ollama/llama3"}, "ollama/llama3"),
+        ("minor", {"major": "extractive"}, "extractive/default"),
+        ("aux", {"minor": "mistral"}, "mistral/mistral-small-latest"),
+        ("embedding", {"embedding": "mistral"}, "mistral/mistral-embed"),
+        ("embedding", {"major": "ollama/x"}, "none"),
+        ("embedding", {"embedding": "None"}, "none"),
+        ("embedding", {"embedding": "extractive"}, "none"),
+        ("embedding", {"embedding": "FastEmbed/BAAI/x"}, "fastembed/BAAI/x"),
+    ],
+)
+def test_a_model_that_is_not_named_follows_from_what_is(role, models, name):
+    assert named(role, models) == name
+
+
+def test_a_source_without_a_model_of_its_own_wants_a_name():
+    with pytest.raises(ModelError, match="name a model: ollama/MODEL"):
+        named("major", {"major": "ollama"})
+
+
+def test_a_configured_source_has_models():
+    assert named("major", {"major": "lab"}, lab=ModelSource("lab", "http://localhost", chat_model="tiny")) == "lab/tiny"

@@ -1,0 +1,163 @@
+"""Ranks and measures of retrieval, and the sections that a file of questions names."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmm_core.errors import QuestionsError, RetrieveError
+from lmm_core.retrieve.passages import build_material
+from lmm_core.store.vector_store import ScoredPoint
+from lmm_core.study.measures import (
+    DEPTH,
+    Labelled,
+    LabelledQuestion,
+    QuestionResult,
+    address,
+    annotated_questions,
+    by_section,
+    find_section,
+    hit_at,
+    judge,
+    label_questions,
+    mean_reciprocal_rank,
+)
+
+
+def point(number, source, *headings, questions=None, kind=None):
+    """A chunk under headings that are numbered titles: `1 Spread`, `1.2 The variance`."""
+    paths = [heading.split(" ", 1)[0] for heading in headings]
+    titles = [heading.split(" ", 1)[1] for heading in headings]
+    payload = {
+        "page_content": f"text {number}", "docid": source, "source": source, "sequence": number,
+        "titles": ["Course", *titles], "section_path": paths, "parent": paths[-1] if paths else "",
+        "anchors": [title.lower().replace(" ", "-") for title in titles], "line_start": number * 10,
+    }  # fmt: skip
+    return ScoredPoint(
+        str(number), payload | ({"questions": questions} if questions else {}) | ({"type": kind} if kind else {}), 0.0
+    )
+
+
+POINTS = [
+    point(1, "a.md", "1 Spread", questions="How far apart? What is spread?"),
+    point(2, "a.md", "1 Spread", "1.1 The variance", questions="What is a variance?"),
+    point(3, "a.md", "2 Centre", questions=["What is a mean?", "When does it mislead?"]),
+    point(4, "a.md", "3 Exercise", questions="Which mean?", kind="exercise"),
+    point(5, "book/b.md", "1 Centre"),
+]
+MATERIAL = build_material(POINTS)
+
+
+def hits(*numbers):
+    return [MATERIAL.passages[str(number)] for number in numbers]
+
+
+def named(name):
+    return find_section(MATERIAL, name)
+
+
+def outcomes(*ranks):
+    labelled = Labelled("?", named("Spread"))
+    return [QuestionResult(labelled, rank, None) for rank in ranks]
+
+
+def test_the_annotated_questions_are_those_of_all_sections():
+    assert [(one.question, address(one.section)) for one in annotated_questions(MATERIAL)] == [
+        ("How far apart?", "a.md#spread"),
+        ("What is spread?", "a.md#spread"),
+        ("What is a variance?", "a.md#the-variance"),
+        ("What is a mean?", "a.md#centre"),
+        ("When does it mislead?", "a.md#centre"),
+        ("Which mean?", "a.md#exercise"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "rank"),
+    [
+        ("Spread", (1, 3), 1),
+        ("Spread", (3, 2, 1), 2),  # a subsection is part of it
+        ("The variance", (1, 3, 2), 3),  # the section around it is not
+        ("a.md#centre", (5, 3), 2),  # another document's section of this name
+        ("Spread", (3, 4, 5), None),
+        ("Spread", (), None),
+        ("book/b.md", (1, 5), 2),
+    ],
+)
+def test_the_rank_is_that_of_the_first_hit_in_the_section(name, found, rank):
+    outcome = judge(Labelled("?", named(name)), hits(*found))
+    assert outcome.rank == rank
+    assert outcome.first == (hits(*found) or [None])[0]
+
+
+def test_measures_of_known_ranks():
+    ranked = outcomes(1, 2, 5, 11, None)
+    assert [hit_at(ranked, k) for k in (1, 3, 5, 10, DEPTH)] == [0.2, 0.4, 0.6, 0.6, 0.8]
+    assert mean_reciprocal_rank(ranked) == pytest.approx((1 + 1 / 2 + 1 / 5 + 1 / 11) / 5)
+    assert hit_at([], 5) == mean_reciprocal_rank([]) == 0
+
+
+@given(st.lists(st.none() | st.integers(1, DEPTH), min_size=1))
+def test_measures_keep_their_order(ranks):
+    ranked = outcomes(*ranks)
+    curve = [hit_at(ranked, k) for k in range(1, DEPTH + 1)]
+    assert curve == sorted(curve)
+    assert curve[0] <= mean_reciprocal_rank(ranked) + 1e-9 <= curve[-1] + 2e-9
+
+
+def test_the_section_that_cannot_be_found_is_first_and_its_worst_question():
+    ranks = {"Spread": [1, 3], "Exercise": [7, None, 9], "The variance": [None]}
+    mixed = [QuestionResult(Labelled(f"{rank}", named(name)), rank, None) for name in ranks for rank in ranks[name]]
+    assert [(section.title, [one.rank for one in group]) for section, group in by_section(mixed)] == [
+        ("The variance", [None]),
+        ("Exercise", [None, 9, 7]),
+        ("Spread", [3, 1]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("the  Variance", "a.md#the-variance"),
+        ("Spread > The variance", "a.md#the-variance"),
+        ("Course > Spread > The variance", "a.md#the-variance"),
+        ("#the-variance", "a.md#the-variance"),
+        ("b.md#centre", "book/b.md#centre"),
+        ("book/b.md#centre", "book/b.md#centre"),
+        ("b.md", "book/b.md"),
+    ],
+)
+def test_a_section_is_named_by_title_titles_anchor_or_file(name, found):
+    assert address(named(name)) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Centre", "may be a.md#centre (Course > Centre), book/b.md#centre (Course > Centre)"),
+        ("#centre", "may be a.md#centre"),
+        ("Variance", "near: a.md#the-variance (Course > Spread > The variance)"),
+        ("a.md#spraed", "near: a.md#spread"),
+        ("Quantum gravity", "lmm scan"),
+        ("#", "no section '#'"),
+    ],
+)
+def test_an_unknown_name_is_told_with_those_that_come_near(name, says):
+    with pytest.raises(RetrieveError) as told:
+        named(name)
+    assert says in str(told.value)
+
+
+def test_all_wrong_sections_of_a_file_are_told_at_once():
+    asked = [
+        LabelledQuestion("a", "Spread", "s.csv:2"),
+        LabelledQuestion("b", "Spred", "s.csv:3"),
+        LabelledQuestion("c", "", "s.csv:4"),
+        LabelledQuestion("d", "Centre", "s.csv:5"),
+    ]
+    with pytest.raises(
+        QuestionsError, match=r"s.csv:3: no section 'Spred'; near: a.md#spread .*\ns.csv:5: 'Centre' may be"
+    ):
+        label_questions(asked, MATERIAL)
+    assert [(one.question, one.origin) for one in label_questions([asked[0], asked[2]], MATERIAL)] == [
+        ("a", "students")
+    ]

@@ -1,0 +1,104 @@
+"""The table of contents."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmm_core.study.outline import make_outline, plain_title, reading_minutes, show_minutes, show_outline
+from tests.retrieve.from_files import material
+
+NOTES = """---
+title: Notes on *chance*
+---
+
+Some words before.
+
+---
+summary: What a die is.
+---
+
+# The `die` {#sec-die .unnumbered}
+
+Six sides.
+
+::: exercise
+**Roll it.** How often is it six?
+:::
+
+## Loaded
+
+::: topic
+Loaded dice, and how they are found out.
+:::
+
+# Coins
+
+Two sides.
+"""
+
+
+def lines(*texts, level=0, summaries=False):
+    return show_outline(make_outline(material(*texts), level), summaries, 60)
+
+
+def test_titles_types_and_times():
+    assert lines(NOTES) == (
+        "1 min  Notes on chance  (notes.md)\n1 min    The die  [exercise]\n1 min      Loaded  [topic]\n1 min    Coins\n"
+    )
+
+
+def test_what_is_typed_in_sections_that_are_not_shown_counts_above():
+    assert lines(NOTES, level=1) == "1 min  Notes on chance  [exercise, topic]  (notes.md)\n"
+    assert "The die  [exercise, topic]" in lines(NOTES, level=2)
+
+
+def test_summaries():
+    assert "1 min    The die  [exercise]\n           What a die is.\n" in lines(NOTES, summaries=True)
+
+
+@pytest.mark.parametrize("header", ["", "---\ntitle: Dice\n---\n\n"])
+def test_a_document_that_is_one_section_is_shown_once(header):
+    assert lines(header + "# Dice {#d}\n\nA die.\n\n## Loaded\n\nNot fair.\n") == (
+        "1 min  Dice  (notes.md)\n1 min    Loaded\n"
+    )
+
+
+def test_a_document_without_titles_is_known_by_its_file():
+    assert lines("Only text.\n") == "1 min  notes.md  (notes.md)\n"
+
+
+def test_an_outline_as_data():
+    document, die, loaded, _ = make_outline(material(NOTES))
+    assert (document.id, die.id, loaded.id) == ("notes.md", "notes.md#1", "notes.md#1.1")
+    assert (die.anchor, die.level, die.place, die.summary) == ("sec-die", 1, "notes.md:11-23", "What a die is.")
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("The *t* test {#sec-t .unnumbered}", "The t test"),
+        ("`mean()` and **median**", "mean() and median"),
+        ("What $R^2$ and $a_i*b*c_j$ say[^1]", "What $R^2$ and $a_i*b*c_j$ say"),
+        ("A [link](http://x.org) to_be snake_case_name", "A link to_be snake_case_name"),
+        ("2 * 3 * 4", "2 * 3 * 4"),
+        ("***both***", "both"),
+        ("red\x1b[31m", "red[31m"),
+        ("می\u200cشود", "می\u200cشود"),  # its joiner is part of the word
+    ],
+)
+def test_plain_titles(title, shown):
+    assert plain_title(title) == shown
+
+
+@given(st.text(max_size=200))
+def test_no_title_steers_a_terminal(title):
+    assert "Cc" not in map(unicodedata.category, plain_title(title))
+    plain_title(title).encode("utf-8")
+
+
+def test_times():
+    assert reading_minutes(list(material("word " * 400).passages.values())) == 2
+    assert reading_minutes(list(material("字" * 400).passages.values())) == 2
+    assert [show_minutes(minutes) for minutes in (0.1, 59, 60, 125)] == ["1 min", "59 min", "1 h", "2 h 5 min"]

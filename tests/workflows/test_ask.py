@@ -1,0 +1,254 @@
+"""The command `lmm ask`, over the sample book."""
+
+import json
+import os
+import shlex
+import subprocess
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from lmm_core.store.places import LocalStorage, open_store
+from tests.commands import BIN, write
+from tests.embedding_server import EmbeddingServer
+from tests.indexing import lmm
+from tests.model_server import ModelServer
+from tests.test_readme import ROOT, fits, transcript
+from tests.workflows.test_conversation import Terminal, wait_for
+
+
+def answering(body):
+    """A model that makes queries of a question, and an answer of notes."""
+    if "`queries`" in body["messages"][0]["content"]:
+        return json.dumps({"queries": ["mean median outlier", "robust summary"]})
+    question = body["messages"][-1]["content"].rpartition("</notes>")[2]
+    if "*exercise*" in question:
+        return "Take the nap study, and let one student sleep for 15 hours [1]."
+    return "NO_ANSWER" if "cup" in question else "When a few wild values carry it away [2]."
+
+
+def ask(command, server=None, stdin="", status=0, **env):
+    """Standard output and standard error of `lmm ask …`."""
+    keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url} if server else {}
+    done = CliRunner().invoke(cli, ["ask", *shlex.split(command)], input=stdin, env=keys | env)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.output
+    return done.stdout, done.stderr
+
+
+def test_ask_page(sample_book, monkeypatch):
+    write("sample-book/questions.txt", "When does the mean mislead?\nan *exercise* on that\nWho won the cup?\n")
+    with ModelServer(reply=answering) as server:
+        for command, shown in transcript(ROOT / "docs" / "ask.md"):
+            if command.startswith("cd "):
+                monkeypatch.chdir(command[3:])
+                continue
+            if "--model openai" in command:
+                monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+                monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            command, _, file = command.partition(" < ")
+            done = subprocess.run([BIN / "lmm", *shlex.split(command)[1:]], stdin=open(file or os.devnull),
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+            printed = done.stdout
+            assert done.returncode == 0, printed
+            assert fits(shown, printed), f"{command} printed:\n{printed}"
+
+
+def test_a_session_goes_on_from_what_was_asked(indexed_book):
+    with ModelServer(reply=answering) as server:
+        out, said = ask("", server, stdin="When does the mean mislead?\n\nAnd the median?\n")
+        last = [message["content"] for message in server.requests[-1]["messages"]]
+        queries = [body for body in server.requests if "`queries`" in body["messages"][0]["content"]]
+    assert out.count("[2] Describing distributions") == 2
+    assert last[1:3] == ["When does the mean mislead?", "When a few wild values carry it away [2]."]
+    assert "When does the mean mislead?" in queries[1]["messages"][-1]["content"]
+    assert "*definition* *exercise* *topic*" in said
+    assert "9 documents" in said
+
+
+def test_help_names_what_can_be_asked_for(indexed_book):
+    assert "In this index, types of material to ask for: *definition* *exercise* *topic*" in ask("--help")[0]
+
+
+def test_help_is_there_without_an_index():
+    assert "In this index" not in ask("--help")[0]
+
+
+def test_a_question_is_expanded_by_the_model_and_answered_once(indexed_book):
+    with ModelServer(reply=answering) as server:
+        ask("'When does the mean mislead?'", server)
+        assert server.count == 2
+        ask("'When does the mean mislead?'", server)
+        assert server.count == 2  # from the cache
+        context, _ = ask("--no-model 'When does the mean mislead?'", server)
+        assert server.count == 2
+    assert context.startswith('<source n="1">')
+    assert "77-96" in context
+
+
+def test_budget_and_kind(indexed_book):
+    small, _ = ask("--no-model --budget 150 'When does the mean mislead?'")
+    assert len(small) < 1200
+    exercises = json.loads(ask("--no-model --json --type exercise mean")[0])
+    assert {kind for source in exercises["sources"] for kind in source["kinds"]} == {"exercise"}
+    assert exercises["tokens"] <= 1000
+
+
+def test_for_programs(indexed_book):
+    found = json.loads(ask("--json 'What is the standard error?'")[0])
+    assert (found["answered"], found["by"]) == (True, "extractive/default")
+    assert found["sources"][0]["place"] == "04-estimation.md:50-76"
+    assert json.loads(ask("--json 'How do I bake bread without yeast?'")[0])["answered"] is False
+
+
+def test_a_model_that_cannot_be_reached_is_told(indexed_book):
+    _, said = ask("mean", status=1, OPENAI_API_KEY="sk-test", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    assert "cannot reach http://127.0.0.1:9/v1" in said
+    assert "sk-test" not in said
+
+
+def test_control_characters_of_a_model_do_not_reach_the_terminal(indexed_book):
+    with ModelServer(reply="\x1b[31mRed\x07 [1]") as server:
+        assert ask("'the mean?'", server)[0].startswith("[31mRed [1]")
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [("mean", 1, "nothing is indexed yet: lmm index FILES"), ("''", 2, "an empty question"), ("--budget 3 x", 2, "50")],
+)
+def test_what_cannot_be_asked(command, status, said):
+    assert said in ask(command, status=status)[1]
+
+
+def test_an_index_of_another_model_is_told(indexed_book):
+    write("config.toml", "[embeddings]\ndense_model = 'openai/other'\nencoding = 'hybrid'\n")
+    assert "was made otherwise" in ask("mean", status=1, OPENAI_API_KEY="sk-test")[1]
+
+
+@pytest.mark.parametrize(
+    "question", ["x" * 10_000, "mean " * 4_000, "Wann führt der Mittelwert in die Irre?", "*", "**", "[1]"]
+)
+def test_odd_questions(indexed_book, question):
+    assert ask(shlex.quote(question))[1].count("Traceback") == 0
+
+
+def test_no_chat_key_is_needed_and_no_time_is_lost(indexed_book):
+    os.environ.pop("OPENAI_API_KEY", None)
+    began = time.monotonic()
+    ask("'What is a residual?'")
+    assert time.monotonic() - began < 2
+
+
+def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed_book, monkeypatch):
+    write("config.toml", "[ask]\nqueries = 'keywords'\n")
+    with ModelServer(reply="One two three four five six seven [1].", pause=0.2) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        terminal = Terminal("lmm ask")
+        wait_for(lambda: "? " in terminal.read())
+        os.write(terminal.screen, b"What is a residual?\r")
+        wait_for(lambda: "two" in terminal.read())
+        terminal.press_ctrl_c()
+        wait_for(lambda: "(stopped)" in terminal.read())
+        server.pause = 0
+        os.write(terminal.screen, b"And the mean?\r")
+        wait_for(lambda: terminal.read().count("? \x1b") == 3)
+        assert "\n[1] " in terminal.seen
+        terminal.press_ctrl_c()
+        assert terminal.end() == 0, terminal.seen
+    assert terminal.seen.count("seven") == 1
+
+
+def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeypatch):
+    choice = {"index": 0, "delta": {"content": "Far [2] away"}, "finish_reason": "length"}
+    part = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]}
+    monkeypatch.setattr("tests.model_server.parts_of", lambda body, text: [json.dumps(part).encode(), b"[DONE]"])
+    write("config.toml", "[ask]\nqueries = 'keywords'\n")
+    with ModelServer() as server:
+        out, said = ask("'When does the mean mislead?'", server, status=1)
+        told = json.loads(ask("--json 'When does the mean mislead?'", server, status=1)[0])
+    assert out.startswith("Far [2] away\n\n[2] Describing distributions")
+    assert "openai/gpt-4o-mini: the reply was cut short (length)" in said
+    assert (told["answer"], told["notes"]) == ("Far [2] away", [said.splitlines()[-1]])
+
+
+def test_a_type_that_is_not_there_is_told(indexed_book):
+    assert (
+        "of the type 'riddle'; types of material in the collection: definition" in ask("--type riddle x", status=1)[1]
+    )
+    assert json.loads(ask("--type Exercise --no-model --json mean")[0])["sources"]
+
+
+def test_titles_and_files_cannot_steer_the_terminal():
+    write("a.md", "Only text, and it is about zebras.\n")
+    write("b.md", "# A \x1b[31mred title\n\nHere it is about walruses.\n")
+    lmm("index -q .")
+    assert "[1] a.md:1\n" in ask("zebras")[0]
+    assert "\x1b" not in ask("walruses")[0] + ask("--no-model walruses")[0] + ask("'A red elephant of mine?'")[0]
+
+
+def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, monkeypatch):
+    def index():
+        return subprocess.run([BIN / "lmm", "index", "-q", "."], capture_output=True, text=True)
+
+    write("config.toml", "[ask]\nqueries = 'keywords'\n")
+    with ModelServer(reply="Stripes confuse flies [1].") as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        terminal = Terminal("lmm ask")
+        wait_for(lambda: "? " in terminal.read())
+        os.write(terminal.screen, b"When does the mean mislead?\r")
+        wait_for(lambda: terminal.read().count("? \x1b") == 2)
+        write("zebras.md", "# Zebras\n\nZebras have stripes, and stripes confuse the flies that bite.\n")
+        assert (index().returncode, index().stderr) == (0, "")
+        os.write(terminal.screen, b"And the zebras?\r")
+        wait_for(lambda: terminal.read().count("? \x1b") == 3)
+        os.write(terminal.screen, b"\x04")
+        assert terminal.end() == 0, terminal.seen
+        asked = [message["content"] for message in server.requests[-1]["messages"]]
+    assert "zebras.md:3" in asked[-1]
+    assert asked[1:3] == ["When does the mean mislead?", "Stripes confuse flies [1]."]
+
+
+def test_a_session_goes_on_after_a_question_while_another_has_the_index(indexed_book, monkeypatch):
+    terminal = Terminal("lmm ask")
+    wait_for(lambda: "? " in terminal.read())
+    other = open_store(LocalStorage(".lmm/index"))
+    os.write(terminal.screen, b"What is a residual?\r")
+    wait_for(lambda: "is in use by another process" in terminal.read() and terminal.seen.count("? \x1b") == 2)
+    other.close()
+    os.write(terminal.screen, b"What is a residual?\r")
+    wait_for(lambda: "[1] " in terminal.read())
+    os.write(terminal.screen, b"\x04")
+    assert terminal.end() == 1, terminal.seen
+
+
+def test_a_session_about_a_type_that_is_not_there_does_not_begin(indexed_book):
+    out, said = ask("--type riddle", stdin="What is a residual?\nAnd the mean?\n", status=1)
+    assert (out, said.count("of the type 'riddle'")) == ("", 1)
+
+
+def test_a_budget_that_nothing_fits_into_is_said(indexed_book):
+    assert ask("--no-model --budget 50 residuals")[0] == "(nothing of what was found fits into so few tokens)\n"
+    assert ask("--no-model zzz")[0] == "(nothing was found)\n"
+
+
+def test_a_session_without_an_input_ends(indexed_book):
+    done = subprocess.run("lmm ask <&-", shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "Ctrl-D ends this")
+
+
+def test_the_queries_of_a_question_are_embedded_in_one_request(monkeypatch):
+    write("config.toml", "[embeddings]\nencoding = 'hybrid'\ndense_model = 'openai/other'\n")
+    write("notes.md", "# Zebras\n\nZebras have stripes.\n")
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        lmm("index -q notes.md")
+        before = len(server.requests)
+        asked = json.loads(ask("--no-model --json 'Why do zebras have stripes?'")[0])
+    assert asked["queries"] == ["Why do zebras have stripes?", "zebras stripes"]
+    assert [body["input"] for body in server.requests[before:]] == [asked["queries"]]

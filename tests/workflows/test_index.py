@@ -1,0 +1,535 @@
+"""`lmm index` on files: what is written, what is not, and what goes wrong."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from lmm_core.store.places import LocalStorage, open_store
+from tests.commands import BIN, run, text, write
+from tests.embedding_server import EmbeddingServer
+from tests.indexing import LONG, counts, document, found, lmm, section, stored
+from tests.model_server import ModelServer
+
+# What a user gets
+
+
+def test_a_book_is_indexed_and_found_with_nothing_else_said(sample_book):
+    _, told = lmm("index sample-book")
+    assert re.search(r"\n\d+ documents, \d+ chunks written, 0 removed, 0 unchanged, \d+\.\d s\n$", told)
+    assert "words alone are compared (BM25)" in told
+    printed, _ = lmm("search 'when is a mean misleading?' -k 1")
+    assert re.match(r"\d+\.\d+  Describing distributions > .*\n +sample-book/02-describing\.md:\d+-\d+\n", printed)
+
+
+def test_a_second_run_looks_into_nothing(sample_book, monkeypatch):
+    monkeypatch.chdir(sample_book)
+    first = counts(".")
+    before = stored()
+    assert counts(".") == (0, 0, 0, first[0], 0)
+    assert stored() == before
+
+
+def test_one_changed_paragraph_is_one_chunk(sample_book, monkeypatch):
+    monkeypatch.chdir(sample_book)
+    total = counts(".")[0]
+    before = stored()
+    path = sample_book / "05-linear-models.md"
+    one = next(p for p in before.values() if p["source"].endswith(path.name) and "|" not in p["page_content"])
+    paragraph = one["page_content"].split("\n\n")[0]
+    write(path, text(path).replace(paragraph, paragraph + " Indeed.", 1))
+    written, moved, removed, unchanged, documents = counts(".")
+    assert (written, removed, moved + unchanged, documents) == (1, 1, total - 1, 1)
+    assert moved < 5  # those of the same section: they name the text around them
+    after = stored()
+    assert len(before.keys() & after.keys()) == total - 1
+
+
+def test_what_moves_keeps_its_id():
+    write("notes.md", document("alpha", "beta", "gamma"))
+    counts("notes.md")
+    before = stored()
+    write("notes.md", document("omega", "alpha", "beta", "gamma"))
+    assert counts("notes.md") == (1, 3, 0, 0, 1)
+    after = stored()
+    assert before.keys() < after.keys()
+    ((_, beta),) = [item for item in after.items() if "beta is" in item[1]["page_content"]]
+    assert (beta["sequence"], beta["section_path"]) == (2, ["3"])
+    assert "beta is" in text("notes.md").splitlines()[beta["line_start"] - 1]
+
+
+def test_a_file_that_is_gone_is_removed_when_asked():
+    write("a.md", document("alpha"))
+    write("b.md", document("beta"))
+    counts("a.md b.md")
+    Path("b.md").unlink()
+    assert counts("a.md") == (0, 0, 0, 1, 0)
+    assert len(stored()) == 2
+    assert counts("a.md --prune --dry-run") == (0, 0, 1, 1, 0)
+    assert len(stored()) == 2
+    assert counts("a.md --prune") == (0, 0, 1, 1, 0)
+    assert [one["source"] for one in stored().values()] == ["a.md"]
+    assert [one["source"] for one in stored("documents").values()] == ["a.md"]
+    assert [one["source"] for one in stored("chunks.files").values()] == ["a.md"]
+
+
+def test_a_dry_run_writes_nothing():
+    write("notes.md", document("alpha", "beta"))
+    _, told = lmm("index --dry-run notes.md")
+    assert "1 document, 2 chunks would be written, 0 removed, 0 unchanged" in told
+    assert not os.path.exists(".lmm")
+    counts("notes.md")
+    before = stored(), stored("chunks.files")
+    write("notes.md", document("alpha", "gamma"))
+    assert counts("--dry-run notes.md") == (1, 0, 1, 1, 1)
+    assert (stored(), stored("chunks.files")) == before
+
+
+def test_a_rebuild_makes_all_anew():
+    write("notes.md", document("alpha", "beta"))
+    counts("notes.md")
+    before = stored()
+    assert counts("notes.md") == (0, 0, 0, 2, 0)
+    assert counts("--rebuild notes.md") == (2, 0, 0, 0, 1)
+    assert stored() == before
+
+
+def test_settings_that_change_chunks_are_noticed_in_unchanged_files():
+    write("notes.md", document("alpha", "beta"))
+    counts("notes.md")
+    write("config.toml", "[embeddings]\nannotations = []\n")
+    assert counts("notes.md") == (2, 0, 0, 0, 1)
+    write("config.toml", "[embeddings]\nannotations = []\n[split]\nsize = 60\nmax_size = 90\nshort = 0\n")
+    assert counts("notes.md")[0] > 2
+
+
+def test_what_is_told_is_quiet_when_asked():
+    write("notes.md", document("alpha"))
+    assert lmm("index -q notes.md") == ("", "")
+
+
+def test_an_index_below_is_searched_where_there_is_none_here():
+    for name in ("one", "two"):
+        write(f"{name}/_quarto.yml", "")
+        write(f"{name}/notes.md", document(name))
+    counts("one")
+    printed, _ = lmm("search one -k 1")
+    assert "one/notes.md:7-7" in printed
+    counts("two")
+    _, told = lmm("search one", status=2)
+    assert "several below (one, two)" in told
+
+
+# Annotations
+
+
+@pytest.fixture
+def model(monkeypatch):
+    with ModelServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
+        yield server
+
+
+def test_indexing_asks_no_model(model):
+    write("notes.md", document("alpha"))
+    counts("notes.md")
+    assert model.count == 0
+
+
+def test_annotating_when_it_is_asked_for_also_where_the_file_is_indexed(model):
+    write("notes.md", document("alpha", "beta"))
+    counts("notes.md")
+    assert counts("--annotate --dry-run notes.md")[0] == 0
+    assert (model.count, "questions" in text("notes.md")) == (0, False)
+    assert counts("--annotate notes.md") == (3, 0, 0, 0, 1)  # one is a summary
+    assert model.count
+    assert text("notes.md").count("~questions") == 2
+    assert counts("--annotate notes.md") == (0, 0, 0, 3, 0)
+
+
+def test_annotations_between_two_runs_are_embedded(model):
+    write("notes.md", document("alpha", "beta"))
+    counts("notes.md")
+    before = stored()
+    lmm("rag notes.md")
+    assert counts("notes.md") == (3, 0, 0, 0, 1)
+    assert before.keys() < stored().keys()
+    assert [one["type"] for one in stored().values() if "type" in one] == ["summary"]
+    assert {one["docid"] for one in stored().values()} == {"notes.md"}
+
+
+# Identity
+
+
+def test_the_docid_is_the_headers_else_the_path_from_the_root():
+    write("config.toml", "")
+    write("part/one.md", document("alpha"))
+    write("two.md", document("beta", header="docid: second"))
+    counts("part two.md")
+    assert {one["source"]: one["docid"] for one in stored().values()} == {
+        "part/one.md": "part/one.md",
+        "two.md": "second",
+    }
+    lmm("rag part/one.md")
+    assert "~docid: part/one.md" in text("part/one.md")
+    counts("part two.md")
+    assert {one["source"]: one["docid"] for one in stored().values()} == {
+        "part/one.md": "part/one.md",
+        "two.md": "second",
+    }
+
+
+def test_folders_without_a_project_are_told_apart():
+    for number, name in enumerate(("a", "b")):
+        write(f"{name}/notes.md", document("alphabet"[number:]))
+    assert counts("a b")[0] == 2
+    assert {one["source"] for one in stored().values()} == {"a/notes.md", "b/notes.md"}
+
+
+def test_two_projects_in_one_run_are_told_apart(tmp_path):
+    for name in ("a", "b"):
+        write(f"{name}/config.toml", "")
+        write(f"{name}/notes.md", document("alpha"))
+    _, told = lmm("index a b", status=1)
+    assert "notes.md and ../b/notes.md have the same docid 'notes.md'" in told
+
+
+def test_another_docid_leaves_nothing_under_the_old_one():
+    write("notes.md", document("alpha", "beta", header="docid: old"))
+    counts("notes.md")
+    write("notes.md", document("alpha", "beta", header="docid: new"))
+    assert counts("notes.md") == (2, 0, 2, 0, 1)
+    assert {one["docid"] for one in stored().values()} == {"new"}
+    assert {one["docid"] for one in stored("documents").values()} == {"new"}
+
+
+def test_a_docid_twice_is_an_error_before_anything_is_written():
+    write("a.md", document("alpha", header="docid: same"))
+    write("b.md", document("beta", header="docid: same"))
+    _, told = lmm("index a.md b.md", status=1)
+    assert told == "a.md and b.md have the same docid 'same': change one; nothing was written\n"
+    assert stored() == {}
+    counts("a.md")
+    _, told = lmm("index b.md", status=1)
+    assert "a.md and b.md have the same docid 'same'" in told
+    assert [one["source"] for one in stored().values()] == ["a.md"]
+
+
+def test_a_renamed_file_with_a_docid_moves_and_one_without_is_pruned():
+    write("a.md", document("alpha", header="docid: mine"))
+    write("b.md", document("beta"))
+    counts("a.md b.md")
+    os.rename("a.md", "c.md")
+    os.rename("b.md", "d.md")
+    assert counts("c.md d.md") == (1, 1, 0, 0, 2)
+    assert counts("c.md d.md --prune") == (0, 0, 1, 2, 0)
+    assert {one["source"] for one in stored().values()} == {"c.md", "d.md"}
+
+
+# What is stored
+
+SECRETS = """---
+title: T
+private: no
+~~secret: SECRET
+?: SECRET
+~chat:
+  - user: SECRET
+  - model: SECRET
+---
+
+# One
+
+---
+level: easy
+~~mine: SECRET
+?: SECRET
+~chat:
+  - user: SECRET
+  - model: SECRET
+---
+
+The first text, LONG
+
+::: exercise
+Compute what the div asks for, LONG
+:::
+
+---
+skip: true
+---
+
+# Two
+
+SECRET, which is left out, LONG
+
+---
+=: make it shorter
+~edit: before
+---
+
+The old text of an open edit, LONG
+
+---
+~edit: after
+---
+
+SECRET, the new text, LONG
+"""
+
+
+def test_no_private_key_chat_or_edit_is_stored_anywhere(tmp_path):
+    write("notes.md", SECRETS.replace("LONG", LONG))
+    counts("notes.md")
+    payloads = [*stored().values(), *stored("documents").values()]
+    assert "SECRET" not in json.dumps([one for one in payloads if "left out" not in one["page_content"]])
+    assert not [key for one in payloads for key in one if key.startswith(("~", "?", "="))]
+    assert not [one for one in stored().values() if "left out" in one["page_content"]]
+    kinds = {one["page_content"][:7]: one.get("type") for one in stored().values()}
+    assert kinds["The fir"] is None
+    assert "exercise" in kinds.values()
+    assert {one["level"] for one in stored().values() if one["page_content"].startswith("The first")} == {"easy"}
+
+
+def test_the_old_text_of_an_open_edit_counts(model):
+    write("notes.md", document("alpha").replace("Here the", "<!-- lmm -->Here the"))
+    write("notes.md", f"---\ntitle: T\n---\n\n# One\n\n---\n=: Make it shorter.\n---\n\nThe old one, {LONG}\n")
+    model.reply = "The new one."
+    lmm("edit notes.md")
+    assert "The new one." in text("notes.md")
+    counts("notes.md")
+    (one,) = stored().values()
+    assert one["page_content"] == f"The old one, {LONG}"
+
+
+# Odd documents
+
+
+@pytest.mark.parametrize(
+    "content", ["", "\n", "---\ntitle: T\n---\n", "# Heading\n", "\ufeff", "---\nskip: true\n---\n\nText.\n"]
+)
+def test_a_document_of_no_chunks_is_one(content):
+    write("notes.md", content)
+    assert counts("notes.md") == (0, 0, 0, 0, 1)
+    assert counts("notes.md") == (0, 0, 0, 0, 0)
+
+
+def test_a_document_may_lose_all_its_chunks():
+    write("notes.md", document("alpha", "beta"))
+    counts("notes.md")
+    write("notes.md", "# Nothing\n")
+    assert counts("notes.md") == (0, 0, 2, 0, 1)
+    assert (stored(), stored("documents")) == ({}, {})
+
+
+@pytest.mark.parametrize("change", [lambda s: s.replace("\n", "\r\n"), lambda s: "\ufeff" + s], ids=["crlf", "mark"])
+def test_line_ends_and_marks_do_not_move_lines(change):
+    write("notes.md", change(document("alpha", "beta")))
+    counts("notes.md")
+    (one, *_) = found("beta")
+    assert one["line_start"] == one["line_end"] == 11
+    assert "\ufeff" not in one["page_content"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "content", "query"),
+    [
+        ("ar", "المتوسط الحسابي هو مجموع القيم مقسوما على عددها في هذا الكتاب الطويل", "المتوسط"),
+        ("ja", "平均 は 合計 を 個数 で 割った もの です。 とても 長い 文章 です。", "平均"),
+        ("de", "Die Häufigkeiten der Würfel werden hier ausführlich beschrieben.", "Häufigkeit"),
+    ],
+)
+def test_other_languages_are_found(lang, content, query):
+    write("notes.md", f"---\nlang: {lang}\n---\n\n# A\n\n{content}\n\n# B\n\nNothing of it is to be found in here.\n")
+    counts("notes.md")
+    assert found(f"'{query}' -k 1")[0]["page_content"] == content
+
+
+def test_a_title_of_3000_characters():
+    title = "word " * 600
+    write("notes.md", f"# {title}\n\nA text below a very long title, {LONG}\n")
+    assert counts("notes.md")[0] == 1
+    assert found("title")[0]["titles"] == [title.strip()]
+    assert len(lmm("search title")[0]) < 4000
+
+
+def test_the_header_says_how_a_document_is_split():
+    write("notes.md", document("alpha", "beta", header="split: {size: 50, max_size: 80, short: 0}"))
+    assert counts("notes.md")[0] > 4
+    assert all(len(one["page_content"]) <= 80 for one in stored().values())
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("{siez: 50}", "unknown key `split.siez` (known: size, max_size, overlap, unit, short, documents)"),
+        ("{rules: 50}", "unknown key `split.rules` (known: size, max_size, overlap, unit, short, documents)"),
+        ("{1: 50}", "unknown key `split.1` (known: size, max_size, overlap, unit, short, documents)"),
+        ("{size: many}", "`split`: size: "),
+        ("{size: 5000}", "`split`: max_size should be at least 5000, not 2000"),
+        ("{unit: words}", "`split`: unit: "),
+        ("small", "`split`: a mapping, not 'small'"),
+    ],
+)
+@pytest.mark.parametrize("command", ["index", "chunks", "split"])
+def test_wrong_split_options_are_told_with_their_place(said, told, command):
+    write("notes.md", document("alpha", header=f"split: {said}"))
+    _, error = lmm(f"{command} notes.md", status=1)
+    assert error.splitlines()[-1 if command != "index" else 0].startswith(f"notes.md:1: {told}")
+    assert "Traceback" not in error
+
+
+def test_one_bad_file_keeps_no_other_from_the_index():
+    write("a.md", document("alpha"))
+    Path("b.md").write_bytes(b"\xff\xfe bad")
+    write("c.md", document("gamma", header="split: 3"))
+    _, told = lmm("index a.md b.md c.md", status=1)
+    assert "b.md:1: not UTF-8" in told
+    assert "c.md:1: `split`" in told
+    assert "1 document, 1 chunk written" in told
+
+
+@pytest.mark.slow
+def test_50000_chunks():
+    body = "".join(section(f"word{number}") for number in range(50_000))
+    write("notes.md", body)
+    assert counts("notes.md")[0] == 50_000
+    assert counts("notes.md") == (0, 0, 0, 50_000, 0)
+    assert "word777 " in found("word777 -k 1")[0]["page_content"]
+
+
+# Failures
+
+
+def test_a_run_that_is_killed_is_completed_by_the_next():
+    for number in range(40):
+        write(f"notes/{number}.md", document(*(f"w{number}x{part}" for part in range(15))))
+    began = time.monotonic()
+    for delay in (0.55, 0.75, 0.95):
+        process = subprocess.Popen([str(BIN / "lmm"), "index", "-q", "notes"])
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert time.monotonic() - began < 20
+    written, moved, removed, unchanged, _ = counts("notes")
+    assert (written + unchanged, moved, removed) == (600, 0, 0)
+    points = stored().values()
+    assert len({(one["docid"], one["sequence"]) for one in points}) == len(points) == 600
+    assert len(stored("documents")) == 600
+    assert counts("notes") == (0, 0, 0, 600, 0)
+
+
+def test_a_run_that_ended_before_its_records_were_made():
+    write("notes.md", document("alpha"))
+    counts("notes.md")
+    store = open_store(LocalStorage(".lmm/index"))
+    store.drop("chunks.files")
+    store.close()
+    assert counts("notes.md") == (0, 0, 0, 1, 1)
+    assert counts("notes.md") == (0, 0, 0, 1, 0)
+
+
+def test_a_folder_that_is_in_use_is_told_in_one_sentence():
+    write("notes.md", document("alpha"))
+    counts("notes.md")
+    store = open_store(LocalStorage(".lmm/index"))
+    try:
+        for command in ("lmm index notes.md", "lmm search alpha"):
+            done = run(command)
+            assert done.returncode == 1
+            assert re.fullmatch(
+                rb"the index in .* is in use by another process \(pid \d+\); try again .*\n", done.stderr
+            )
+    finally:
+        store.close()
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_one_sentence():
+    write("notes.md", document("alpha"))
+    write(".lmm", "a file, where the folder should be\n")
+    _, told = lmm("index notes.md", status=1)
+    assert re.fullmatch(r"/.*/\.lmm is a file, not a folder: move it away, or name another folder\n", told)
+
+
+def test_a_failing_embedding_server_leaves_the_old_version(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    write("config.toml", '[embeddings]\ndense_model = "openai/small"\n')
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        write("notes.md", document("alpha", "beta"))
+        assert counts("notes.md")[0] == 2
+        before, asked = stored(), server.count
+        assert counts("--rebuild notes.md")[0] == 2
+        assert server.count == asked  # all vectors come from the cache
+        server.status = 401
+        write("notes.md", document("alpha", "gamma"))
+        _, told = lmm("index notes.md", status=1)
+        assert "401" in told or "key" in told
+        assert stored() == before
+        server.status = 200
+        assert counts("notes.md") == (1, 0, 1, 1, 1)
+
+
+def test_a_model_that_is_not_there_is_an_error_and_never_another_one():
+    write("notes.md", document("alpha"))
+    _, told = lmm("index notes.md", status=1, env={"LMM_MODEL_EMBEDDING": "fastembed/BAAI/bge-small-en-v1.5"})
+    assert "lmm models get" in told
+    assert not os.path.exists(".lmm/index/chunks")
+
+
+def test_a_collection_of_another_encoding_is_an_error_and_nothing_changes():
+    write("notes.md", document("alpha"))
+    counts("notes.md")
+    before = stored()
+    write("config.toml", '[embeddings]\nencoding = "sparse"\n')
+    write("notes.md", document("beta"))
+    for command in ("index notes.md", "search alpha"):
+        _, told = lmm(command, status=1)
+        assert "'chunks' was made otherwise (encoding bm25, now sparse" in told
+        assert "lmm index --rebuild" in told
+    assert stored() == before
+    assert counts("--rebuild notes.md")[0] == 1
+
+
+def test_a_collection_of_another_language_is_an_error():
+    write("notes.md", document("alpha", header="lang: en"))
+    counts("notes.md")
+    write("more.md", document("beta", header="lang: de"))
+    assert counts("more.md")[0] == 1  # the collection's language holds
+    write("config.toml", '[embeddings]\nlanguage = "de"\n')
+    _, told = lmm("index notes.md", status=1)
+    assert "sparse bm25/english, now bm25/german" in told
+
+
+def test_a_text_without_annotations_is_told_of_where_nothing_else_is_encoded():
+    write("config.toml", '[embeddings]\nencoding = "sparse"\nannotations = ["questions"]\n')
+    write("notes.md", document("alpha"))
+    _, told = lmm("index notes.md")
+    assert "notes.md:7: warning: a text without annotations" in told
+    assert "1 chunk written" in told
+
+
+def test_git_leaves_an_index_alone():
+    write("notes.md", document("alpha"))
+    subprocess.run(["git", "init", "-q"], check=True)
+    lmm("index notes.md")
+    seen = subprocess.run(["git", "status", "--short", "-uall"], capture_output=True, text=True, check=True).stdout
+    assert ".lmm/index" not in seen and "notes.md" in seen
+
+
+def test_a_document_is_indexed_by_its_blocks():
+    from lmm_core.markdown import parse_markdown_text
+    from lmm_core.workflows.index import blocklist_upload, global_client_from_config
+
+    blocks = parse_markdown_text("---\ntitle: T\ndocid: by-blocks\n---\n\n# A\n\nA mean is a sum by a count.\n")
+    assert blocklist_upload(blocks).written == 1
+    again = blocklist_upload(blocks)
+    assert (again.written, again.unchanged) == (0, 1)
+    global_client_from_config().close()
