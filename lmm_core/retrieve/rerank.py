@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..errors import ModelError
 from ..models.chat import Asker
 from ..models.embedders.cross_encoder import CrossEncoder
-from ..models.openai_chat import require_key, without_key
+from ..models.openai.chat import require_key, without_key
 from ..models.prompts import RERANK
 from ..models.replies import find_value
 from ..models.roles import ModelName

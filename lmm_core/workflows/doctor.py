@@ -101,7 +101,7 @@ def _local_model(role: str, name: ModelName, project: Project) -> MachineFinding
 def _server(source: ModelSource) -> MachineFinding:
     """Whether a source's server answers."""
     from ..models.chat import run
-    from ..models.openai_chat import check_server
+    from ..models.openai.chat import check_server
 
     error = run(check_server(source, SECONDS_ONLINE))
     if error:

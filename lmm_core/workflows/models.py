@@ -97,7 +97,7 @@ class Models:
 
     def _open(self, name: ModelName, source: ModelSource, limits: Requests) -> Asker:
         from ..models.chat import Asker
-        from ..models.openai_chat import OpenAIChat
+        from ..models.openai.chat import OpenAIChat
         from ..models.reply_cache import ReplyCache
 
         limits = replace(limits, max_concurrency=self.jobs or limits.max_concurrency)

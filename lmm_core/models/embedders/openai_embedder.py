@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
 from ..chat import Reply, Usage
-from ..openai_chat import explain, number_in, open_client, require_key
+from ..openai.chat import explain, number_in, open_client, require_key
 from ..roles import ModelName, Requests
 from ..sources import ModelSource
 from ..tokens import estimate_tokens

@@ -22,7 +22,7 @@ from lmm_core.models.embedders.embedding_cache import (
     EmbeddingCacheSize,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Lengths:

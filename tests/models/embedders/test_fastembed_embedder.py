@@ -30,7 +30,7 @@ from lmm_core.workflows.doctor import examine
 from lmm_core.workflows.from_config import embedder_from_config
 from lmm_core.workflows.models import Models
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 NEAR = ("The mean is pulled by extreme values.", "Outliers move the average.", "We went to the beach by bus.")

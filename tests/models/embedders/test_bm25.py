@@ -15,7 +15,7 @@ from lmm_core.models.embedders import bm25
 from lmm_core.models.embedders.bm25 import LANGUAGES, LISTS, Bm25Encoder, bm25_language, stop_words
 from lmm_core.models.embedders.embedder import Sparse, SparseEncoder
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TEXTS = [
     "The mean is not robust; the median's robustness is well-known (see §3).",
     "Der Mittelwert ist nicht robust: größere Ausreißer verschieben ihn, daß es kracht.",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import CacheError, ModelError
 from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
-from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.reply_cache import CacheSize, ReplyCache, cache_folder, request_key
 from lmm_core.models.roles import ModelName, Requests
 from lmm_core.models.sources import ModelSource
@@ -389,14 +389,14 @@ def test_a_run_that_was_killed_pays_for_nothing_twice(server, cache):
         "import asyncio, os, sys\n"
         "from pathlib import Path\n"
         "from lmm_core.models.reply_cache import ReplyCache\n"
-        "from lmm_core.models.chat import Asker, Message, Request\n"
-        "from lmm_core.models.openai_chat import OpenAIChat\n"
+        "from lmm_core.models.chat import Asker, ChatMessage, Request\n"
+        "from lmm_core.models.openai.chat import OpenAIChat\n"
         "from lmm_core.models.roles import ModelName\n"
-        "from lmm_core.models.sources import Source\n"
-        "chat = OpenAIChat(ModelName('test', 'm'), Source('test', sys.argv[1], 'TEST_API_KEY'))\n"
+        "from lmm_core.models.sources import ModelSource\n"
+        "chat = OpenAIChat(ModelName('test', 'm'), ModelSource('test', sys.argv[1], 'TEST_API_KEY'))\n"
         "asker = Asker(chat, ReplyCache(Path(sys.argv[2])))\n"
         "async def work():\n"
-        "    await asyncio.gather(*(asker.ask(Request((Message('user', str(n)),)), str) for n in range(10)))\n"
+        "    await asyncio.gather(*(asker.ask(Request((ChatMessage('user', str(n)),)), str) for n in range(10)))\n"
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(work())\n"
     )
