@@ -6,14 +6,13 @@ is read from the environment when a request is made.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from ..errors import ModelError
-from .trust import address_of, key_refusal
+from .addresses import address_of, is_loopback, server_of
+from .trust import key_refusal
 
 STAND_IN = "extractive"
 STAND_IN_NAME = "extractive/default"
@@ -73,10 +72,10 @@ class ModelSource:
     def detour(self) -> str:
         """What is to be said before anything is sent, where a file puts another server into the
         place of one of ours, in a sentence; "" elsewhere."""
-        own, there = SOURCES.get(self.name), _server(self.base_url)
-        if own is None or not self.server_file or self.local or there == _server(own.base_url):
+        own, there = SOURCES.get(self.name), server_of(self.base_url)
+        if own is None or not self.server_file or self.local or there == server_of(own.base_url):
             return ""
-        return f"{self.server_file} sends what goes to `{self.name}` to {there}, not to {_server(own.base_url)}"
+        return f"{self.server_file} sends what goes to `{self.name}` to {there}, not to {server_of(own.base_url)}"
 
     def key(self) -> str:
         """The key, "" where there is none. Raises ModelError where it may not go to the server."""
@@ -123,34 +122,12 @@ def _homes(variable: str) -> set[str]:
     return {address_of(own.base_url).host for own in SOURCES.values() if own.key_variable == variable}
 
 
-def is_address(url: str) -> bool:
-    """Whether a URL can be that of a server."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """How a model is asked: seconds for one request, further attempts after one that
+    failed, requests at the same time, tokens that a chat or an edit may send."""
 
-
-def shown_address(url: str) -> str:
-    """An address without what may be secret in it: a password, a query."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-def _server(url: str) -> str:
-    """Scheme, host and port of an address, as they are shown."""
-    parts = urlsplit(shown_address(url))
-    return f"{parts.scheme}://{parts.netloc}".lower()
-
-
-def is_loopback(url: str) -> bool:
-    """Whether a URL's host is this machine."""
-    try:
-        host = (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
-        return False
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+    timeout: float = 60.0
+    max_retries: int = 2
+    max_concurrency: int = 16
+    context_tokens: int = 100_000

@@ -8,7 +8,6 @@ or in LMM_TRUST. Hosts are compared whole, with their ports, never by parts of t
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import re
@@ -20,15 +19,10 @@ from pathlib import Path
 
 from ..errors import MarkdownError, TrustError
 from ..markdown.files import MarkdownFile, load_markdown, save_markdown
+from .addresses import address_of, read_host
 
 TRUST_VARIABLE = "LMM_TRUST"
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
-# Narrower than any client reads addresses, so that none can take another host from one.
-_HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
-_ADDRESS = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?(?:/[!-~]*)?", re.I)
-_HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_HTTPS = 443
 _HEAD = (
     "# Which keys may go to which hosts, beside those of LM markdown's own sources: HOST = [VARIABLES].\n"
     "# Written by `lmm trust add HOST VARIABLE` and `lmm trust remove HOST VARIABLE`.\n"
@@ -48,16 +42,6 @@ class Pair:
         return f"lmm trust add {shlex.quote(self.host)} {shlex.quote(self.variable)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server is: `host` with its port, where that is not the scheme's own; `here`:
-    on this machine."""
-
-    scheme: str
-    host: str
-    here: bool
-
-
 # Hosts and variables
 
 
@@ -66,64 +50,6 @@ def read_pair(host: str, variable: str) -> Pair:
     if not VARIABLE.fullmatch(variable):
         raise TrustError("the name of an environment variable (A-Z, 0-9, _) is wanted, never the key itself")
     return Pair(read_host(host), variable)
-
-
-def read_host(text: str) -> str:
-    """A host as it is compared: in lower case, without the dot at its end and without port
-    443. Raises TrustError where it is anything but HOST or HOST:PORT."""
-    if not text.isascii():
-        raise TrustError(f"a host is written in ASCII{_ascii_form(text)}")
-    found = _HOST_AND_PORT.fullmatch(text)
-    if not found:
-        raise TrustError("a host alone is wanted, like api.groq.com or api.groq.com:8443: no https://, no path, no @")
-    return _with_port(_host(found[1]), found[2], _HTTPS)
-
-
-def address_of(url: str) -> Address:
-    """The server that a URL leads to. Raises TrustError where it is not written plainly."""
-    found = _ADDRESS.fullmatch(url)
-    if not found:
-        raise TrustError("an address like https://host:port/path is wanted, in ASCII, without user and `\\`")
-    scheme, host = found[1].lower(), _host(found[2])
-    here = host == "localhost" or (_is_ip(host) and ipaddress.ip_address(host.strip("[]")).is_loopback)
-    return Address(scheme, _with_port(host, found[3], _HTTPS if scheme == "https" else 80), here)
-
-
-def _host(text: str) -> str:
-    """A name or an IP address as it is compared. Raises TrustError where it could be read in
-    more than one way (`127.1`, `localhost.`, which a name server may answer for)."""
-    if _is_ip(text):
-        address = ipaddress.ip_address(text.strip("[]"))
-        return f"[{address}]" if address.version == 6 else str(address)
-    name = text.lower().removesuffix(".")
-    labels = name.split(".")
-    if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)) or re.fullmatch(r"\d+|0x[0-9a-f]*", labels[-1]):
-        raise TrustError("neither a host's name nor an IP address (IPv6 in brackets)")
-    if name == "localhost" and text.endswith("."):
-        raise TrustError("localhost is written without a dot at its end")
-    return name
-
-
-def _is_ip(host: str) -> bool:
-    bracketed = host.startswith("[") and host.endswith("]")
-    try:
-        return (ipaddress.ip_address(host.strip("[]")).version == 6) == bracketed
-    except ValueError:
-        return False
-
-
-def _with_port(host: str, port: str | None, usual: int) -> str:
-    if port is not None and not 0 < int(port) < 65536:
-        raise TrustError("a port is a number from 1 to 65535")
-    return host if port is None or int(port) == usual else f"{host}:{int(port)}"
-
-
-def _ascii_form(host: str) -> str:
-    """How a name in other letters is written in ASCII, which shows what only looks alike."""
-    try:
-        return f": if you mean it, write {host.encode('idna').decode('ascii')}"
-    except UnicodeError:
-        return ""
 
 
 # The question

@@ -44,7 +44,7 @@ from ..files.marked import check_inside
 from ..files.names import clash, name_problem
 from ..markdown.files import project_root
 from ..markdown.rag_only import DIV_TYPES, OUT, RAG_ONLY, named_types
-from ..models.roles import ModelName, is_default, leads_outside, parse_name
+from ..models.names import ModelName, is_default, leads_outside, parse_name
 from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelSource, known_sources
 from ..models.trust import VARIABLE, read_trust_variable, trusted_pairs
 from .project import CONFIG_NAME, is_setting

@@ -10,9 +10,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from ..errors import StoreError, TrustError
-from ..models.sources import is_address, is_loopback, shown_address
-from ..models.trust import address_of, key_refusal
-from .vector_store import VectorStore
+from ..models.addresses import address_of, is_loopback, shown_address
+from ..models.trust import key_refusal
 
 KEY_VARIABLE = "QDRANT_API_KEY"
 URL_VARIABLE = "QDRANT_URL"
@@ -88,26 +87,6 @@ class RemoteSource:
 
 
 Place = Literal[":memory:"] | LocalStorage | RemoteSource
-
-
-def open_store(place: Place) -> VectorStore:
-    """The store at a place. A server is not asked anything yet; a folder that is there is
-    ours from now on. Raises StoreError."""
-    if isinstance(place, LocalStorage):
-        from .edge_store import EdgeStore
-
-        return EdgeStore(Path(place.folder))
-    if isinstance(place, RemoteSource):
-        if not is_address(place.url):
-            raise StoreError(f"{place.url!r} is no address of a Qdrant server: http://… or https://… is wanted")
-        from .qdrant_store import remote_store
-
-        return remote_store(place)
-    if place == ":memory:":
-        from .qdrant_store import memory_store
-
-        return memory_store()
-    raise StoreError(f"{place!r} is no place for an index: ':memory:', a LocalStorage or a RemoteSource is wanted")
 
 
 def _is_near(url: str) -> bool:

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 from ..errors import StoreError
+from ..models.addresses import is_loopback
 from ..models.embedders.embedder import Sparse
-from ..models.sources import is_loopback
+from .filters import among, filter_from
 from .places import KEY_VARIABLE, RemoteSource
-from .points import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
+from .points import checked_id, checked_name, checked_points, in_batches
+from .qdrant_errors import client_errors, describe_error, may_pass
+from .ranking import Hit, run_search
 from .vector_store import Point, ScoredPoint, Search, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
@@ -284,8 +287,8 @@ class QdrantStore:
         for wait in (*(WAITS if again else ()), None):
             try:
                 return request()
-            except _failures() as error:
-                if wait is None or not _may_pass(error):
+            except client_errors() as error:
+                if wait is None or not may_pass(error):
                     raise self._told(error) from None  # the chain may hold what a server repeats: our key
                 time.sleep(max(wait, min(float(getattr(error, "retry_after_s", 0)), LONGEST)))
         raise AssertionError("the last attempt returns or raises")
@@ -294,7 +297,7 @@ class QdrantStore:
         """What happened, in a sentence without the key."""
         if self._source is None:
             return StoreError(f"Qdrant refuses this: {error}")
-        text = _sentence(error, self._source, bool(self._key))
+        text = describe_error(error, self._source, bool(self._key))
         return StoreError(text.replace(self._key, f"(the key in {KEY_VARIABLE})") if self._key else text)
 
 
@@ -345,81 +348,3 @@ def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
     dense = {name: params.size for name, params in named.items() if not params.multivector_config}
     multi = {name: params.size for name, params in named.items() if params.multivector_config}
     return VectorSpec(dense, multi, tuple(sparse or ()))
-
-
-# What goes wrong
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    """What the client raises: of a server, of gRPC, and (ValueError) of its local mode."""
-    import grpc  # type: ignore[import-untyped]
-    from qdrant_client.common.client_exceptions import QdrantException
-    from qdrant_client.http.exceptions import ApiException
-
-    return (ApiException, QdrantException, grpc.RpcError, ValueError)
-
-
-def _status(error: Exception) -> int:
-    """The HTTP status of an answer, 0 where there was none; of gRPC's, what is the same."""
-    if code := getattr(error, "code", None):
-        grpc = {"UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "NOT_FOUND": 404, "INVALID_ARGUMENT": 400}
-        return {**grpc, "RESOURCE_EXHAUSTED": 429, "INTERNAL": 500}.get(code().name, 0)
-    if hasattr(error, "retry_after_s"):
-        return 429
-    return int(getattr(error, "status_code", 0) or 0)
-
-
-def _kind(error: Exception) -> str:
-    """What happened to a request that was not answered: time-out, unreachable, broken or other."""
-    import httpx
-
-    source = getattr(error, "source", error)
-    code = error.code().name if hasattr(error, "code") else ""
-    if isinstance(source, httpx.TimeoutException) or code == "DEADLINE_EXCEEDED":
-        return "time-out"
-    if isinstance(source, httpx.ConnectError) or code == "UNAVAILABLE":
-        return "unreachable"
-    return "broken" if isinstance(source, httpx.TransportError) else "other"
-
-
-def _may_pass(error: Exception) -> bool:
-    """Whether the same request may do better in a moment. A server that is not there will
-    not: a wrong address is said at once."""
-    status = _status(error)
-    return status == 429 or status >= 500 or (not status and _kind(error) in ("time-out", "broken"))
-
-
-def _sentence(error: Exception, source: RemoteSource, has_key: bool) -> str:
-    """What to tell the user."""
-    at, status = f"the Qdrant server at {source.address}", _status(error)
-    if status in (401, 403):
-        have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"wants a key: set {KEY_VARIABLE}"
-        return f"{at} {have} ({status})"
-    if status == 429:
-        return f"{at} has too much to do (429): try again later"
-    if 300 <= status < 400:
-        return f"{at} leads on to another address ({status}), where nothing is sent: if that is the right one, give it"
-    if status >= 500:
-        return f"{at} has failed ({status}): {_answer(error)}"
-    if status:
-        return f"{at} refuses this ({status}): {_answer(error)}"
-    reason = str(getattr(error, "source", error)).strip()
-    return {
-        "time-out": f"{at} has not answered within {source.timeout:g} s",
-        "unreachable": f"no Qdrant server answers at {source.address} ({reason}): is it running, is the address right?",
-        "broken": f"the connection to {at} broke ({reason or 'no reason given'}): try again",
-        "other": f"{at} has answered what cannot be understood: is it a Qdrant server? ({reason[:200]})",
-    }[_kind(error)]
-
-
-def _answer(error: Exception) -> str:
-    """What a server says of an error."""
-    content = getattr(error, "content", None)
-    if content is None:
-        details = getattr(error, "details", None)
-        return str(details() if details else error)
-    try:
-        told = json.loads(content)["status"]["error"]
-    except (ValueError, KeyError, TypeError):
-        told = content.decode(errors="replace")[:200].strip()
-    return str(told) or "it does not say why"

@@ -43,7 +43,7 @@ from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_mark
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
-from ..models.roles import DEFAULT
+from ..models.names import DEFAULT
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project, load_project, project_from_settings
@@ -77,7 +77,8 @@ def project_from(config: ConfigSettings | Project | None) -> Project:
 def client_from_config(config: ConfigSettings | Project | None = None) -> VectorStore:
     """The store that the configuration names; the caller closes it. Raises StoreError
     and ConfigError."""
-    from ..store.places import LocalStorage, RemoteSource, open_store
+    from ..store.opening import open_store
+    from ..store.places import LocalStorage, RemoteSource
 
     project = project_from(config)
     index = project.index

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from ..logging import ConsoleLogger
-from ..models.annotators.annotator import Annotator, Deferred, stand_in
-from ..models.roles import NO_MODEL, ModelName, Requests, parse_name
-from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources
+from ..models.annotators.annotator import Annotator
+from ..models.annotators.lazy import Deferred, stand_in
+from ..models.names import NO_MODEL, ModelName, parse_name
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, Requests, known_sources
 from ..settings.project import Project, model_name
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from lmm_core.llmd.journal import JOURNAL, Journal, change
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
 from lmm_core.quarto.setup import init_project
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorSpec
 from tests.commands import run, text, write
 from tests.indexing import document, lmm

@@ -18,7 +18,8 @@ from lmm_core.crawl.indexer import payload_of, snippet_of
 from lmm_core.crawl.snippets import read_snippet_file, slice_text
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.refresh import FILES
-from lmm_core.store.places import RemoteSource, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import RemoteSource
 from tests.commands import copy_folder, write
 from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
 from tests.indexing import FailingStore

@@ -16,8 +16,8 @@ from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
-from lmm_core.models.roles import Requests, parse_name
-from lmm_core.models.sources import known_sources
+from lmm_core.models.names import parse_name
+from lmm_core.models.sources import Requests, known_sources
 from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
 from tests.crawl.indexed import DATABASE, bm25, fill, index, page, search

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import CacheError, ModelError
 from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
+from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.reply_cache import CacheSize, ReplyCache, cache_folder, request_key
-from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelSource
+from lmm_core.models.sources import ModelSource, Requests
 from tests.model_server import ModelServer
 
 KEY = "sk-secret-0123456789"
@@ -391,7 +391,7 @@ def test_a_run_that_was_killed_pays_for_nothing_twice(server, cache):
         "from lmm_core.models.reply_cache import ReplyCache\n"
         "from lmm_core.models.chat import Asker, ChatMessage, Request\n"
         "from lmm_core.models.openai.chat import OpenAIChat\n"
-        "from lmm_core.models.roles import ModelName\n"
+        "from lmm_core.models.names import ModelName\n"
         "from lmm_core.models.sources import ModelSource\n"
         "chat = OpenAIChat(ModelName('test', 'm'), ModelSource('test', sys.argv[1], 'TEST_API_KEY'))\n"
         "asker = Asker(chat, ReplyCache(Path(sys.argv[2])))\n"

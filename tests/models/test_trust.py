@@ -7,12 +7,11 @@ import pytest
 from lmm_core.errors import TrustError
 from lmm_core.markdown.files import load_markdown
 from lmm_core.models import trust
+from lmm_core.models.addresses import address_of, read_host
 from lmm_core.models.trust import (
     Pair,
     add_pair,
-    address_of,
     key_refusal,
-    read_host,
     read_pair,
     read_trust_variable,
     remove_pair,

@@ -13,8 +13,7 @@ import pytest
 
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.rag_only import KnitRules
-from lmm_core.models.roles import Requests
-from lmm_core.models.sources import ModelSource
+from lmm_core.models.sources import ModelSource, Requests
 from lmm_core.scan.options import ScanOpts
 from lmm_core.settings.config import (
     ConfigSettings,

@@ -15,8 +15,9 @@ import pytest
 
 from lmm_core.errors import StoreError
 from lmm_core.models.embedders.embedder import Sparse
-from lmm_core.store import edge_store, folder_lock, qdrant_store
-from lmm_core.store.places import LocalStorage, RemoteSource, open_store
+from lmm_core.store import edge_engine, edge_store, folder_lock, qdrant_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage, RemoteSource
 from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where
 from tests.qdrant_server import Fault, OwnNames, QdrantServer
 from tests.store.points import DIMENSIONS, INDEXES, SPEC, key, near, point
@@ -337,7 +338,7 @@ def test_all_places_find_the_same_in_the_same_order(tmp_path, monkeypatch, segme
     """Of points with many twins, written twice in part, and in part removed."""
     if segment:
         monkeypatch.setattr(edge_store, "SEGMENT", segment)
-        monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+        monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
     points, newer, searches = random_points(400), random_points(400, seed=2), list(random_searches(30))
     found = {}
     with ExitStack() as using:
@@ -478,7 +479,8 @@ def test_looking_for_a_folder_does_not_make_it(tmp_path):
 
 WRITES = """
 import os, sys
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from tests.store.points import *
 store = open_store(LocalStorage(sys.argv[1]))
 if not store.collections():
@@ -520,8 +522,8 @@ def test_a_killed_process_loses_nothing_that_was_written(tmp_path):
 
 
 SETTLING = """
-from lmm_core.store import edge_store
-edge_store.SEGMENT, edge_store.IN_MEMORY = 300, 1
+from lmm_core.store import edge_engine, edge_store
+edge_store.SEGMENT, edge_engine.IN_MEMORY = 300, 1
 for at in range(1000, 9000, 100):
     store.upsert('notes', [point(n, words=[n % 99]) for n in range(at, at + 100)])
 """
@@ -563,7 +565,7 @@ def test_a_collection_that_was_half_made_or_half_removed_is_not_there(tmp_path):
 
 
 def test_a_folder_in_use_is_one_sentence(tmp_path, monkeypatch):
-    holds = "import sys\nfrom lmm_core.store.places import *\nstore = open_store(LocalStorage(sys.argv[1]))\n"
+    holds = "import sys\nfrom lmm_core.store.opening import *\nstore = open_store(LocalStorage(sys.argv[1]))\n"
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, {})
     store.close()
@@ -665,7 +667,7 @@ def best_of(store, word):
 
 def test_new_payloads_change_no_score(tmp_path, monkeypatch):
     """To the engine, in a collection of many segments, they make new points of the old ones."""
-    monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+    monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
     monkeypatch.setattr(edge_store, "SEGMENT", 100)
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, {})
@@ -678,7 +680,7 @@ def test_new_payloads_change_no_score(tmp_path, monkeypatch):
 
 
 def test_what_was_written_last_is_tidied_up_though_a_segment_was_just_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+    monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
     monkeypatch.setattr(edge_store, "SEGMENT", 300)
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, {})
@@ -711,14 +713,14 @@ def test_a_folder_of_an_earlier_version_is_used_as_it_is(tmp_path, monkeypatch):
 
     points, searches = random_points(300), list(random_searches(10))
     found = {}
-    for name, config in (("earlier", earlier), ("now", edge_store._edge_config)):
+    for name, config in (("earlier", earlier), ("now", edge_store.edge_config)):
         with monkeypatch.context() as patched:
-            patched.setattr(edge_store, "_edge_config", config)
+            patched.setattr(edge_store, "edge_config", config)
             store = open_store(LocalStorage(tmp_path / name))
             store.create("notes", SPEC, {}, INDEXES)
             store.upsert("notes", points[:200])
             store.close()
-        monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+        monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
         store = open_store(LocalStorage(tmp_path / name))
         store.upsert("notes", points[150:])
         store.delete("notes", [each.id for each in points[:50]])
@@ -730,7 +732,8 @@ def test_a_folder_of_an_earlier_version_is_used_as_it_is(tmp_path, monkeypatch):
 
 MEASURED = """
 import sys
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store import edge_store
 from tests.store.points import *
 edge_store.SEGMENT = 4096
@@ -790,7 +793,8 @@ import sys
 import lmm_core.store.edge_store, lmm_core.store.qdrant_store
 heavy = {"qdrant_edge", "qdrant_client", "numpy", "grpc", "httpx", "pydantic"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorSpec, Search
 store = open_store(LocalStorage(sys.argv[1]))
 store.create("notes", VectorSpec(dense={"d": 2}), {}, {})

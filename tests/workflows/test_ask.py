@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from tests.commands import BIN, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm

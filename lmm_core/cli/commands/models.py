@@ -20,7 +20,7 @@ def models() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the models that fastembed knows: dimensions, size, and whether they are here."""
-    from ...models.embedders.fastembed_embedder import list_models
+    from ...models.embedders.fastembed_models import list_models
 
     found = list_models()
     if as_json:
@@ -37,7 +37,7 @@ def list_(as_json: bool) -> None:
 def get(name: str) -> None:
     """Download the model NAME into the user's cache folder. The one that was got last is
     used where no embedding model is configured and no OPENAI_API_KEY is set."""
-    from ...models.embedders.fastembed_embedder import get_model, models_folder
+    from ...models.embedders.fastembed_models import get_model, models_folder
 
     try:
         got = get_model(name)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ModelError
-from ..roles import ModelName, local_folder
-from .fastembed_embedder import LOCAL, ModelFiles, cached_files, encodable, explained, fingerprint, hush, local_files
+from ..names import ModelName, local_folder
+from .fastembed_models import LOCAL, ModelFiles, cached_files, encodable, explained, fingerprint, hush, local_files
 
 if TYPE_CHECKING:
     from fastembed.rerank.cross_encoder import TextCrossEncoder

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CacheError, ModelError
-from ..reply_cache import CacheFile
+from ..cache_file import CacheFile
 from .embedder import Embedder, batches
 
 MOST_BYTES = 500_000_000

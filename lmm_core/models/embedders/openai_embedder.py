@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
 from ..chat import Reply, Usage
-from ..openai.chat import explain, number_in, open_client, require_key
-from ..roles import ModelName, Requests
-from ..sources import ModelSource
+from ..names import ModelName
+from ..openai.client import explain, open_client, require_key
+from ..openai.completions import number_in
+from ..sources import ModelSource, Requests
 from ..tokens import estimate_tokens
 from .embedder import batches
 

@@ -19,11 +19,11 @@ from lmm_core.models.annotators.model_annotator import (
     read_annotation,
 )
 from lmm_core.models.chat import Asker
+from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
 from lmm_core.models.reply_cache import ReplyCache
-from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelSource
+from lmm_core.models.sources import ModelSource, Requests
 from tests.model_server import ModelServer
 from tests.strategies import markdown
 

@@ -16,14 +16,10 @@ from lmm_core.cli.commands.models import models as models_command
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
-from lmm_core.models.embedders.fastembed_embedder import (
-    FastEmbedder,
-    list_models,
-    models_folder,
-    newest_model,
-)
+from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
+from lmm_core.models.embedders.fastembed_models import list_models, models_folder, newest_model
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
-from lmm_core.models.roles import ModelName, leads_outside, parse_name
+from lmm_core.models.names import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.project import for_document, load_project
 from lmm_core.workflows.doctor import examine
@@ -325,9 +321,10 @@ def refuse(*arguments, **more):
     raise OSError("no network in this test")
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 import fastembed  # not to count how long this takes
-from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, get_model
-from lmm_core.models.roles import ModelName
-from lmm_core.models.sources import ModelError
+from lmm_core.errors import ModelError
+from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
+from lmm_core.models.embedders.fastembed_models import get_model
+from lmm_core.models.names import ModelName
 began = time.monotonic()
 try:
     {code}
@@ -402,7 +399,8 @@ def test_the_doctor_says_what_embeds(monkeypatch):
 def test_naming_a_folder_imports_nothing_heavy():
     code = (
         "import sys, lmm_core.cli.commands.models, lmm_core.models.embedders.embedding_cache\n"
-        "from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, newest_model\n"
+        "from lmm_core.models.embedders.fastembed_embedder import FastEmbedder\n"
+        "from lmm_core.models.embedders.fastembed_models import newest_model\n"
         "newest_model()\n"
         "print([n for n in ('fastembed', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"
     )

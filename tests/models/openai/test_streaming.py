@@ -6,9 +6,9 @@ import pytest
 
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import ChatMessage, Request
+from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import known_sources
+from lmm_core.models.sources import Requests, known_sources
 from tests.model_server import ModelServer
 
 REQUEST = Request((ChatMessage("user", "Hello?"),))

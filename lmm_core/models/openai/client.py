@@ -1,0 +1,130 @@
+"""Client."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ModelError
+from ..addresses import is_address, shown_address
+from ..names import ModelName
+from ..sources import ModelSource, Requests
+
+if TYPE_CHECKING:
+    from openai import APIError, AsyncOpenAI
+
+# What is sent in a request to a server that is not OpenAI's.
+HEADERS = frozenset({
+    "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"
+})  # fmt: skip
+
+
+def require_key(name: ModelName, source: ModelSource) -> str:
+    """The key of a source; "" where none is needed. Raises ModelError."""
+    key = source.key()
+    if source.needs_key and not key:
+        raise ModelError(
+            f"{name}: {source.key_variable} is not set: put the key into the environment, or take --model "
+            "extractive/default (no key, no network)",
+            stop=True,
+        )
+    if not all("!" <= sign <= "~" for sign in key):
+        raise ModelError(
+            f"{name}: {source.key_variable} holds what no key holds (blanks, control characters, or no ASCII)",
+            stop=True,
+        )  # fmt: skip
+    return key
+
+
+def open_client(source: ModelSource, key: str, limits: Requests) -> AsyncOpenAI:
+    """A client for a source, which sends to its host alone. Raises ModelError where its
+    address is none."""
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    if not is_address(source.base_url):
+        raise ModelError(f"{source.name}: {source.base_url} is not the address of a server (http://…)", stop=True)
+    http = DefaultAsyncHttpxClient(trust_env=not source.local)  # a proxy has no part in what stays on this machine
+    client = AsyncOpenAI(
+        api_key=key or "none",
+        base_url=source.base_url,
+        timeout=limits.timeout,
+        max_retries=limits.max_retries,
+        http_client=http,
+    )
+    http.event_hooks = {"request": [partial(_check_request, source, key or "none", _server(client.base_url))]}
+    return client
+
+
+def _server(url: Any) -> tuple[str, str, int | None]:
+    """What of a client's URL says where a request goes."""
+    return url.scheme, url.host, url.port
+
+
+async def _check_request(source: ModelSource, key: str, home: tuple[str, str, int | None], request: Any) -> None:
+    """Look at each request before it is sent: a redirect leads to no other server, and what
+    the client finds in OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS and the like is for OpenAI's source,
+    as the person names it, alone."""
+    if _server(request.url) != home:
+        there = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
+        raise ModelError(
+            f"{source.name}: {shown_address(source.base_url)} leads on to {there}, where nothing is sent: "
+            "if that is the right address, give it",
+            stop=True,
+        )
+    if source.name != "openai" or source.file:
+        for name in {*request.headers} - HEADERS:
+            del request.headers[name]
+        request.headers["Authorization"] = f"Bearer {key}"
+
+
+async def check_server(source: ModelSource, seconds: float) -> ModelError | None:
+    """Ask a server for its list of models; None where it answers, else what is wrong."""
+    import openai
+
+    try:
+        async with open_client(source, source.key(), Requests(timeout=seconds, max_retries=0)) as client:
+            await client.models.list()
+    except ModelError as error:
+        return error
+    except openai.APIError as error:
+        return explain(error, source.name, source, source.key(), seconds, answered=False)
+    except (ValueError, RecursionError, AttributeError) as error:
+        return ModelError(f"{source.name}: not a reply of the OpenAI protocol ({type(error).__name__})")
+    return None
+
+
+def explain(
+    error: APIError, name: str, source: ModelSource, key: str, timeout: float, answered: bool
+) -> ModelError:  # fmt: skip
+    """An error of the client in a sentence, without the key. Where the server has not
+    `answered` before, one that cannot be reached stops the run."""
+    import openai
+
+    address = shown_address(source.base_url)
+    if isinstance(error.__cause__, ModelError):  # `_check_request`, of which some versions make one of theirs
+        return error.__cause__
+    if isinstance(error, openai.APITimeoutError):
+        return ModelError(f"{name}: no answer in {timeout:g} s")
+    if isinstance(error, openai.APIConnectionError):
+        return ModelError(f"{name}: cannot reach {address} (is the server running?)", stop=not answered)
+    if not isinstance(error, openai.APIStatusError):
+        return ModelError(f"{name}: {without_key(str(error), key)}")
+    status, said = error.status_code, without_key(_said(error), key)
+    if status in (401, 403):
+        variable = f"${source.key_variable}" if source.key_variable else "the server wants a key: key_variable"
+        return ModelError(f"{name}: the key is refused ({status}): look at {variable}", stop=True)
+    if status == 404:
+        return ModelError(f"{name}: no such model or address at {address} (404): {said}", stop=True)
+    return ModelError(f"{name}: error {status}: {said}", stop=error.code == "insufficient_quota")
+
+
+def _said(error: Any) -> str:
+    body = error.body
+    said = body.get("message") if isinstance(body, dict) else None
+    return str(said or error.message)
+
+
+def without_key(text: str, key: str) -> str:
+    """One line of at most 300 characters, in which the key does not stand."""
+    line = " ".join((text.replace(key, "(key)") if key else text).split())
+    return line if len(line) <= 300 else line[:299] + "…"

@@ -1,0 +1,122 @@
+"""Completions."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ModelError
+from ..chat import Call, ChatMessage, Show
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, AsyncStream
+
+# Asked by the client's own `post`, and read as JSON: `chat.completions` would look through
+# all of a request and a reply once more, which is a third of the processor time of a call.
+PATH = "/chat/completions"
+
+
+def value_at(value: Any, key: str) -> Any:
+    """What an object has under a key; None where it has nothing there, or is no object."""
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def first_item(value: Any) -> Any:
+    """The first of a list; None where there is none."""
+    return value[0] if isinstance(value, list) and value else None
+
+
+async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Show, name: str) -> dict[str, Any] | None:
+    """A completion put together from its parts, which are shown as they come; None where
+    the server sends none, or does not say that the last one is the last."""
+    texts: list[str] = []
+    refusals: list[str] = []
+    calls: dict[int, dict[str, Any]] = {}
+    ended, used = None, None
+    stream = await _open_stream(client, body)
+    try:
+        async for part in stream:
+            used = value_at(part, "usage") or used
+            if choice := first_item(value_at(part, "choices")):
+                delta = value_at(choice, "delta")
+                texts.append(text_in(value_at(delta, "content")))
+                refusals.append(text_in(value_at(delta, "refusal")))
+                _gather_calls(calls, delta)
+                show(texts[-1])
+                ended = value_at(choice, "finish_reason") or ended
+    except _transport_errors() as error:
+        why = f"the connection broke off in the middle of the answer ({type(error).__name__})"
+        raise ModelError(f"{name}: {why}") from None
+    called = [calls[at] for at in sorted(calls)]
+    message = {"content": "".join(texts), "refusal": "".join(refusals), "tool_calls": called}
+    return {"choices": [{"message": message, "finish_reason": ended}], "usage": used} if ended else None
+
+
+async def _open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AsyncStream[object]:
+    from openai import AsyncStream
+
+    asked = body | {"stream": True, "stream_options": {"include_usage": True}}
+    return await client.post(PATH, cast_to=object, body=asked, stream=True, stream_cls=AsyncStream[object])
+
+
+def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
+    """Put the parts of tool calls together, which come by number."""
+    found = value_at(delta, "tool_calls")
+    for number, part in enumerate(found if isinstance(found, list) else []):
+        at, function = value_at(part, "index"), value_at(part, "function")
+        call = calls.setdefault(number if at is None else at, {"id": "", "function": {"name": "", "arguments": ""}})
+        call["id"] = call["id"] or text_in(value_at(part, "id"))
+        for key in call["function"]:
+            call["function"][key] += text_in(value_at(function, key))
+
+
+def calls_in(message: Any) -> tuple[Call, ...]:
+    """The tools that a message calls; some servers give no ids."""
+    found = value_at(message, "tool_calls")
+    calls = []
+    for number, call in enumerate(found if isinstance(found, list) else []):
+        name, arguments = (text_in(value_at(value_at(call, "function"), key)) for key in ("name", "arguments"))
+        if name:
+            calls.append(Call(text_in(value_at(call, "id")) or f"call_{number}", name, arguments))
+    return tuple(calls)
+
+
+def message_data(message: ChatMessage) -> dict[str, Any]:
+    """A message as the protocol has it."""
+    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        sent["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.calls
+        ]
+    if message.answers:
+        sent["tool_call_id"] = message.answers
+    return sent
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    """What breaks while a stream is read; the client speaks through httpx, from its
+    version 3 on through httpx2, and lets its errors through or makes them its own."""
+    from openai import APIConnectionError
+
+    return (APIConnectionError, *(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules))
+
+
+def no_choices(completion: Any) -> str:
+    """Why there is no reply in a completion; some servers send errors as one."""
+    said = value_at(value_at(completion, "error"), "message")
+    return str(said or "not a reply of the OpenAI protocol (no choices)")
+
+
+def text_in(content: Any) -> str:
+    """The text of a message: servers of models that think may send it in parts."""
+    if isinstance(content, list):
+        texts = [value_at(part, "text") for part in content]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def number_in(used: Any, key: str) -> int:
+    """A number of tokens in what a server says of its use; 0 where it says none."""
+    value = value_at(used, key) if isinstance(used, dict) else getattr(used, key, None)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,30 @@
+"""Opening."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import StoreError
+from ..models.addresses import is_address
+from .places import LocalStorage, Place, RemoteSource
+from .vector_store import VectorStore
+
+
+def open_store(place: Place) -> VectorStore:
+    """The store at a place. A server is not asked anything yet; a folder that is there is
+    ours from now on. Raises StoreError."""
+    if isinstance(place, LocalStorage):
+        from .edge_store import EdgeStore
+
+        return EdgeStore(Path(place.folder))
+    if isinstance(place, RemoteSource):
+        if not is_address(place.url):
+            raise StoreError(f"{place.url!r} is no address of a Qdrant server: http://… or https://… is wanted")
+        from .qdrant_store import remote_store
+
+        return remote_store(place)
+    if place == ":memory:":
+        from .qdrant_store import memory_store
+
+        return memory_store()
+    raise StoreError(f"{place!r} is no place for an index: ':memory:', a LocalStorage or a RemoteSource is wanted")
