@@ -1,4 +1,7 @@
-"""Addresses of servers."""
+"""Addresses of servers, compared and displayed.
+
+Hosts are compared as a whole, with their ports, never by parts of their names.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ..errors import TrustError
 
-# Narrower than any client reads addresses, so that none can take another host from one.
+# Stricter than any client, so that no client can read another host from an address.
 _HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
 _ADDRESS = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?(?:/[!-~]*)?", re.I)
 _HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
@@ -19,8 +22,9 @@ _HTTPS = 443
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is: `host` with its port, where that is not the scheme's own; `here`:
-    on this machine."""
+    """A server.
+
+    host: with its port, unless that is the scheme's default; here: True if it is this machine."""
 
     scheme: str
     host: str
@@ -28,8 +32,9 @@ class Address:
 
 
 def read_host(text: str) -> str:
-    """A host as it is compared: in lower case, without the dot at its end and without port
-    443. Raises TrustError where it is anything but HOST or HOST:PORT."""
+    """Return a host in the form that is compared: lower case, without a final dot and without port 443.
+
+    Raise TrustError unless the text is HOST or HOST:PORT."""
     if not text.isascii():
         raise TrustError(f"a host is written in ASCII{_ascii_form(text)}")
     found = _HOST_AND_PORT.fullmatch(text)
@@ -39,7 +44,7 @@ def read_host(text: str) -> str:
 
 
 def address_of(url: str) -> Address:
-    """The server that a URL leads to. Raises TrustError where it is not written plainly."""
+    """Return the server that a URL leads to. Raise TrustError if the URL is not written plainly."""
     found = _ADDRESS.fullmatch(url)
     if not found:
         raise TrustError("an address like https://host:port/path is wanted, in ASCII, without user and `\\`")
@@ -49,8 +54,10 @@ def address_of(url: str) -> Address:
 
 
 def _host(text: str) -> str:
-    """A name or an IP address as it is compared. Raises TrustError where it could be read in
-    more than one way (`127.1`, `localhost.`, which a name server may answer for)."""
+    """Return a name or an IP address in the form that is compared.
+
+    Raise TrustError if it can be read in more than one way (`127.1`, or `localhost.`, for which a
+    name server may have an answer)."""
     if _is_ip(text):
         address = ipaddress.ip_address(text.strip("[]"))
         return f"[{address}]" if address.version == 6 else str(address)
@@ -78,7 +85,7 @@ def _with_port(host: str, port: str | None, usual: int) -> str:
 
 
 def _ascii_form(host: str) -> str:
-    """How a name in other letters is written in ASCII, which shows what only looks alike."""
+    """Return a hint with the ASCII form of a name in other letters, which exposes lookalikes."""
     try:
         return f": if you mean it, write {host.encode('idna').decode('ascii')}"
     except UnicodeError:
@@ -86,7 +93,7 @@ def _ascii_form(host: str) -> str:
 
 
 def is_address(url: str) -> bool:
-    """Whether a URL can be that of a server."""
+    """Return True if a URL can be a server's."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -95,19 +102,19 @@ def is_address(url: str) -> bool:
 
 
 def shown_address(url: str) -> str:
-    """An address without what may be secret in it: a password, a query."""
+    """Return an address without its secrets: a password or a query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def server_of(url: str) -> str:
-    """Scheme, host and port of an address, as they are shown."""
+    """Return the scheme, host and port of an address, for display."""
     parts = urlsplit(shown_address(url))
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL's host is this machine."""
+    """Return True if a URL leads to this machine."""
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:

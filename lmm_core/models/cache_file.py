@@ -1,4 +1,4 @@
-"""Cache."""
+"""A cache in an SQLite file of the user's cache folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from ..errors import CacheError
 from ..files.user import cache_folder
 
-_CHECKED_EVERY = 50  # adding up all sizes takes milliseconds
+_CHECKED_EVERY = 50  # rows; adding up all sizes takes milliseconds
 _EVICT = (
     "DELETE FROM {0} WHERE key IN (SELECT key FROM "
     "(SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS together FROM {0}) WHERE together > ?)"
@@ -21,9 +21,10 @@ _EVICT = (
 
 
 class CacheFile:
-    """A table in an SQLite file of the cache folder, which many processes and threads may
-    use at once. Its rows have a `key`, a `size` in bytes, and when they were `used` last:
-    beyond `most_bytes` those that were used longest ago go."""
+    """A table in an SQLite file of the cache folder, safe for several processes and threads.
+
+    Its rows have a `key`, a `size` in bytes and the time they were last `used`. If the sizes
+    exceed `most_bytes` together, the rows used longest ago are removed."""
 
     table: ClassVar[str]
     schema: ClassVar[tuple[str, ...]]
@@ -36,14 +37,14 @@ class CacheFile:
         self._kept = 0
 
     def close(self) -> None:
-        """Close the file; it is opened again where it is needed."""
+        """Close the file; it is opened again when needed."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
 
     def _totals(self) -> tuple[int, int]:
-        """How many rows there are, and their bytes. Raises CacheError."""
+        """Return the number of rows and their bytes. Raise CacheError if the file cannot be read."""
         try:
             self.path.stat()
         except FileNotFoundError:
@@ -54,8 +55,9 @@ class CacheFile:
         return int(count), int(total)
 
     def _remove(self) -> tuple[int, int]:
-        """Empty it, also where it cannot be read; returns what was in it. Raises
-        CacheError."""
+        """Remove the file, even if it cannot be read, and return the totals of before.
+
+        Raise CacheError if it cannot be removed."""
         try:
             totals = self._totals()
         except CacheError:
@@ -69,9 +71,9 @@ class CacheFile:
         return totals
 
     def _limit(self) -> None:
-        """To be called whenever something was kept."""
+        """Remove old rows if there are too many. To be called whenever a row was added."""
         if self._kept % _CHECKED_EVERY == 0 and self._totals()[1] > self.most_bytes:
-            # Down to nine tenths of the limit, so that not every new row evicts one.
+            # Down to nine tenths of the limit, so that the next row does not evict one again.
             self._run(_EVICT.format(self.table), self.most_bytes * 0.9)
         self._kept += 1
 
@@ -97,7 +99,7 @@ class CacheFile:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._connection = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
         os.chmod(self.path, 0o600)
-        with suppress(sqlite3.OperationalError):  # another process is making it so just now
+        with suppress(sqlite3.OperationalError):  # another process is switching it right now
             self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         for statement in self.schema:

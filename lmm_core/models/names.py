@@ -1,4 +1,4 @@
-"""Names of models."""
+"""Names of models as people write them: `source/model`, or a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """`source/model`; the source in lower case."""
+    """The name of a model: `source/model`, with the source in lower case."""
 
     source: str
     model: str
@@ -27,8 +27,10 @@ NO_MODEL = ModelName(NONE, "")
 
 
 def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
-    """A name as people write it: `OpenAI/gpt-4o-mini`, or a source alone, which has a
-    model of its own. Raises ModelError, which says what is allowed."""
+    """Return the name that a text holds: `OpenAI/gpt-4o-mini`, or a source alone.
+
+    A source alone means its default model. Raise ModelError, with the names that are allowed, if
+    the source is unknown."""
     source, _, model = text.strip().partition("/")
     name = source.strip().lower()
     if name == STAND_IN:
@@ -50,13 +52,14 @@ def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
 
 
 def is_default(name: str) -> bool:
-    """Whether a name leaves the choice to LM markdown."""
+    """Return True if a name leaves the choice to LM markdown."""
     return name.strip().lower() == DEFAULT
 
 
 def local_folder(name: ModelName, root: Path) -> Path | None:
-    """The folder that a model is (`fastembed/./models/x` from the project's root on,
-    `fastembed//models/x`); None for one that fastembed knows by its name."""
+    """Return the folder of a model that is one, or None for a model that fastembed knows by name.
+
+    `fastembed/./models/x` is relative to the root, `fastembed//models/x` absolute."""
     if name.source != FASTEMBED:
         return None
     if name.model.startswith(("./", "../", ".\\", "..\\")) or Path(name.model).is_absolute():
@@ -65,7 +68,7 @@ def local_folder(name: ModelName, root: Path) -> Path | None:
 
 
 def leads_outside(name: ModelName, root: Path) -> bool:
-    """Whether a model is a folder that does not lie in the project."""
+    """Return True if a model is a folder outside the project."""
     try:
         folder = local_folder(name, root)
         return folder is not None and not folder.resolve().is_relative_to(root.resolve())

@@ -1,8 +1,6 @@
-"""The reply cache: what models have answered, kept on disk, so that an interrupted
-run goes on where it stopped without paying twice.
+"""A cache of models' replies on disk: an interrupted run resumes without paying twice.
 
-It holds replies under hashes of what was asked; neither the questions nor keys. The
-file that it is in, and what happens to it, is the same for other caches.
+It holds replies under hashes of the requests, never the requests themselves or keys.
 """
 
 from __future__ import annotations
@@ -22,20 +20,20 @@ MOST_BYTES = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class CacheSize:
-    """How many replies there are, and their bytes."""
+    """The number of replies in the cache, and their size in bytes."""
 
     replies: int
     bytes: int
 
 
 def request_key(parts: Sequence[Any]) -> bytes:
-    """The hash of a request (any JSON values): 20 bytes."""
+    """Return the hash (20 bytes) of a request, given as JSON values."""
     data = json.dumps(parts, ensure_ascii=False, sort_keys=True)
     return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=20).digest()
 
 
 class ReplyCache(CacheFile):
-    """Replies of models."""
+    """Replies of models, in an SQLite file."""
 
     table = "replies"
     schema = (
@@ -47,7 +45,7 @@ class ReplyCache(CacheFile):
         super().__init__(folder, most_bytes)
 
     def find(self, key: bytes) -> str | None:
-        """The reply to a request, None where there is none. Raises CacheError."""
+        """Return the reply to a request, or None. Raise CacheError if the cache cannot be read."""
         rows = self._run("SELECT reply FROM replies WHERE key = ?", key)
         if not rows:
             return None
@@ -55,20 +53,21 @@ class ReplyCache(CacheFile):
         return str(rows[0][0])
 
     def keep(self, key: bytes, reply: str) -> None:
-        """Keep a reply; it is on disk when this returns. Raises CacheError."""
+        """Write a reply to disk. Raise CacheError if that fails."""
         size = len(reply.encode("utf-8"))
         self._run("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?)", key, reply, size, time.time())
         self._limit()
 
     def forget(self, key: bytes) -> None:
-        """Remove a reply, if it is there. Raises CacheError."""
+        """Remove a reply, if it is there. Raise CacheError if that fails."""
         self._run("DELETE FROM replies WHERE key = ?", key)
 
     def size(self) -> CacheSize:
-        """How much is in it. Raises CacheError."""
+        """Return how much the cache holds. Raise CacheError if it cannot be read."""
         return CacheSize(*self._totals())
 
     def clear(self) -> CacheSize:
-        """Empty it, also where it cannot be read; returns what was in it. Raises
-        CacheError."""
+        """Empty the cache, even if it cannot be read, and return how much it held.
+
+        Raise CacheError if its file cannot be removed."""
         return CacheSize(*self._remove())

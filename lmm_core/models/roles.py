@@ -1,5 +1,7 @@
-"""Which model does what: major (chats and edits), minor (annotations), aux (small
-helps), embedding."""
+"""The choice of a model for each role.
+
+The roles are major (chats and edits), minor (annotations), aux (small tasks) and embedding.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,11 @@ ROLES = ("major", "minor", "aux", "embedding")
 
 
 def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]) -> ModelName:
-    """The model for a role. `names` says what is configured for each role, `default`
-    where nothing is; `sources` are all that are known, OpenAI's among them. Raises
-    ModelError where a source is unknown, or has no model of its own and none is named."""
+    """Return the model for a role.
+
+    names: the configured model of each role (`default` leaves the choice to us); sources: all known
+    sources, including OpenAI's. Raise ModelError if a source is unknown, or if it has no default
+    model and none is named."""
     name = names.get(role, DEFAULT)
     if is_default(name):
         return _default_model(role, names, sources)
@@ -26,7 +30,9 @@ def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, Mode
 
 
 def _fit_for(role: str, name: ModelName) -> ModelName:
-    """The stand-in embeds nothing, and what embeds cannot be asked. Raises ModelError."""
+    """Return the name if the model can have the role; embeddings from the stand-in become no model.
+
+    Raise ModelError if an embedding model would have to answer requests."""
     if role == "embedding":
         return NO_MODEL if name.source == STAND_IN else name
     if name.source in (FASTEMBED, NONE):

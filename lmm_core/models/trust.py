@@ -1,9 +1,8 @@
-"""Trust: which keys the person at this machine lets go to which hosts.
+"""The hosts that may have a key, as the person at this machine decides.
 
-A `config.toml` may come with a cloned folder. What it says may send a key to the host of the
-source of ours that the key belongs to, and to this machine; to any other host only once the
-person has said so: in a file of the user's own configuration (`lmm trust add HOST VARIABLE`),
-or in LMM_TRUST. Hosts are compared whole, with their ports, never by parts of their names.
+A `config.toml` may come with a cloned folder. It can have a key sent only to this machine and
+to the host of the source that the key belongs to. Any other host needs the person's consent,
+given in a file of the user's own configuration (`lmm trust add HOST VARIABLE`) or in LMM_TRUST.
 """
 
 from __future__ import annotations
@@ -31,37 +30,38 @@ _HEAD = (
 
 @dataclass(frozen=True, order=True, slots=True)
 class Pair:
-    """A host (with its port, where that is not 443) and the variable whose key it may have."""
+    """A host (with its port unless that is 443) and a variable whose key may be sent to it."""
 
     host: str
     variable: str
 
     @property
     def command(self) -> str:
-        """The command that allows it, safe to be pasted into a shell."""
+        """The command that allows it, safe to paste into a shell."""
         return f"lmm trust add {shlex.quote(self.host)} {shlex.quote(self.variable)}"
 
 
-# Hosts and variables
+# Pairs of a host and a variable
 
 
 def read_pair(host: str, variable: str) -> Pair:
-    """A pair as a person writes it. Raises TrustError, which does not repeat what may be a key."""
+    """Return a pair as a person writes it.
+
+    Raise TrustError if it is wrong. The message does not repeat the text, which may be a key."""
     if not VARIABLE.fullmatch(variable):
         raise TrustError("the name of an environment variable (A-Z, 0-9, _) is wanted, never the key itself")
     return Pair(read_host(host), variable)
 
 
-# The question
+# The decision
 
 
 def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), otherwise: str = "") -> str:
-    """Why the key in a variable is not sent to a server, in a sentence with the command that
-    allows it; "" where it is sent.
+    """Return why the key in a variable is not sent to a server, or "" if it may be sent.
 
-    file: the `config.toml` that names the server or the variable; "" where the person does
-    (environment, code), who may send it anywhere. home: the hosts that the key is for; otherwise:
-    what else can be done than to take https."""
+    The sentence includes the command that would allow it. file: the `config.toml` that names the
+    server or the variable; "" if the person does (environment, code), who may send the key
+    anywhere. home: the hosts that the key is for. otherwise: advice besides using https."""
     if not file:
         return ""
     try:
@@ -83,9 +83,10 @@ def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), 
 
 
 def trusted_pairs(root: Path | None) -> dict[Pair, str]:
-    """What the person at this machine has allowed, each with where that is said; root: the
-    folder of the project's `config.toml`, in which nobody's trust is kept; None without such
-    a file. Raises TrustError."""
+    """Return the pairs that the person has allowed, each with the place that says so.
+
+    root: the folder of the project's `config.toml`, or None; a file of pairs inside it does not
+    count. Raise TrustError if a pair or the file is wrong."""
     path = trust_file()
     given = dict.fromkeys(read_trust_variable(), f"environment {TRUST_VARIABLE}")
     kept = _pairs_in(_load(path, root)) if path.exists() else []
@@ -93,8 +94,10 @@ def trusted_pairs(root: Path | None) -> dict[Pair, str]:
 
 
 def read_trust_variable() -> list[Pair]:
-    """The pairs in LMM_TRUST: `HOST VARIABLE, HOST VARIABLE`. Raises TrustError, which names
-    the pair by its number, since what stands there may be a key."""
+    """Return the pairs in LMM_TRUST: `HOST VARIABLE, HOST VARIABLE`.
+
+    Raise TrustError if one is wrong. The message gives its number instead of its text, which may be
+    a key."""
     pairs = []
     for number, text in enumerate(os.environ.get(TRUST_VARIABLE, "").split(","), 1):
         words = text.split()
@@ -111,8 +114,10 @@ def read_trust_variable() -> list[Pair]:
 
 
 def trust_file() -> Path:
-    """Where trust is kept: in the user's configuration folder, which is XDG_CONFIG_HOME on
-    every system, else where the system keeps configuration. Raises TrustError."""
+    """Return the file of allowed pairs, in the user's configuration folder.
+
+    That folder is XDG_CONFIG_HOME on every system, or the system's usual one. Raise TrustError if
+    the user has no home."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     if base and Path(base).is_absolute():
         return Path(base, "lmm", "trust.toml")
@@ -128,7 +133,7 @@ def trust_file() -> Path:
 
 
 def add_pair(pair: Pair, root: Path | None) -> bool:
-    """Keep a pair; says whether it is new. Raises TrustError and OSError."""
+    """Add a pair to the file, and return True if it is new. Raise TrustError or OSError."""
     path = trust_file()
     _check_place(path, root)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -141,7 +146,7 @@ def add_pair(pair: Pair, root: Path | None) -> bool:
 
 
 def remove_pair(pair: Pair, root: Path | None) -> bool:
-    """Take a pair out of the file; says whether it was there. Raises TrustError and OSError."""
+    """Remove a pair from the file, and return True if it was there. Raise TrustError or OSError."""
     path = trust_file()
     if not path.exists():
         return False
@@ -153,7 +158,9 @@ def remove_pair(pair: Pair, root: Path | None) -> bool:
 
 
 def _load(path: Path, root: Path | None) -> MarkdownFile:
-    """The file as it is. Raises TrustError, also where somebody else may have written it."""
+    """Return the file as it is now.
+
+    Raise TrustError if it cannot be read, or if somebody else may have written it."""
     _check_place(path, root)
     try:
         _check_owner(path)
@@ -175,7 +182,7 @@ def _pairs_in(file: MarkdownFile) -> list[Pair]:
 
 
 def _save(file: MarkdownFile, pairs: list[Pair]) -> None:
-    """Replace the file, where it is still the one that was read."""
+    """Replace the file, unless it has changed since it was read."""
     hosts: dict[str, list[str]] = {}
     for pair in sorted(set(pairs)):
         hosts.setdefault(pair.host, []).append(pair.variable)
@@ -193,8 +200,9 @@ def _names(value: object) -> list[str]:
 
 
 def _check_place(path: Path, root: Path | None) -> None:
-    """Raises TrustError for what is no file, like a pipe, which would be waited for; and in a
-    project, which may be cloned, and does not say what it may itself."""
+    """Raise TrustError if the path is no regular file, or lies in the project.
+
+    Reading a pipe would wait for ever. A project may be cloned, and must not trust itself."""
     if path.exists() and not path.is_file():
         raise TrustError(f"{path}: is not a file, so it does not count: remove it")
     folder = root.resolve() if root else None
@@ -208,8 +216,7 @@ def _check_place(path: Path, root: Path | None) -> None:
 
 
 def _check_owner(path: Path) -> None:
-    """Raises TrustError where others than this user (and root) can write the file, the folder
-    that it is in, or the link that leads there."""
+    """Raise TrustError if anybody but this user and root can write the file, its folder or its link."""
     if os.name != "posix":
         return
     for place in dict.fromkeys((path.parent, path, path.resolve().parent, path.resolve())):

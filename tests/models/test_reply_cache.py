@@ -15,10 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmm_core.errors import CacheError, ModelError
+from lmm_core.files.user import cache_folder
 from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.reply_cache import CacheSize, ReplyCache, cache_folder, request_key
+from lmm_core.models.reply_cache import CacheSize, ReplyCache, request_key
 from lmm_core.models.sources import ModelSource, Requests
 from tests.model_server import ModelServer
 

@@ -1,4 +1,4 @@
-"""The annotator protocol: what a section shows, and what is said of it."""
+"""The annotator protocol: a section goes in, questions and a summary come out."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from ...errors import ModelError
 
 @dataclass(slots=True, frozen=True)
 class AnnotatorSection:
-    """What an annotator sees: the titles path (document first), the section's own
-    text as markdown, the summaries of its subsections in their order, and the
-    language (`en`, `de-AT`, …; "" where none is said)."""
+    """A section as an annotator sees it.
+
+    titles: the path of titles, the document's first; text: the section's own text as markdown;
+    summaries: those of its subsections, in order; language: a code such as `en` or `de-AT`, ""
+    if unknown."""
 
     titles: tuple[str, ...]
     text: str
@@ -23,7 +25,7 @@ class AnnotatorSection:
 
 @dataclass(slots=True, frozen=True)
 class Annotation:
-    """What an annotator says; nothing where it has nothing to say."""
+    """The questions and the summary of a section; empty if the annotator found nothing to say."""
 
     questions: list[str] = field(default_factory=list)
     summary: str = ""
@@ -31,8 +33,9 @@ class Annotation:
 
 @runtime_checkable
 class Annotator(Protocol):
-    """Anything that annotates sections. `name` is `source/model`; `stopped` is the
-    error after which it is of no use to ask for more."""
+    """Anything that annotates sections.
+
+    name: `source/model`; stopped: the error after which asking again would be useless, or None."""
 
     name: str
 
@@ -40,15 +43,16 @@ class Annotator(Protocol):
     def stopped(self) -> ModelError | None: ...
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
-        """What is `wanted` of a section: `questions` that it answers, its `summary`.
-        `instead` tells a new asking for the same from the one before (see `Request`).
-        Raises ModelError."""
+        """Return the annotations of a section that are in `wanted` (`questions`, `summary`).
+
+        instead: tells a repeated request from the one before it (see `Request`). Raise ModelError
+        if there is no usable reply."""
         ...
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
-        """The tokens that would be sent; 0 where no model is asked."""
+        """Return the number of tokens that would be sent; 0 if no model is asked."""
         ...
 
     async def close(self) -> None:
-        """Let connections go."""
+        """Close all connections."""
         ...

@@ -1,11 +1,10 @@
-"""The extractive stand-in: annotations without a language model.
+"""Annotations without a language model, taken from the text itself.
 
-It needs no key and no network. Its summary is made of sentences of the text
-itself: the first one and the one that holds most of the key terms (the lead and
-frequency heuristics of H. P. Luhn, "The Automatic Creation of Literature
-Abstracts", 1958). Its questions ask for what the text defines ("X is a …") and
-for its key terms. It understands nothing, and what it writes is marked with its
-name.
+This stand-in needs no key and no network. The summary consists of the first sentence and
+the sentence with the most key terms (the lead and frequency heuristics of H. P. Luhn, "The
+Automatic Creation of Literature Abstracts", 1958). The questions ask about terms that the
+text defines ("X is a …") and about its key terms. Nothing is understood, and what is written
+is marked with the stand-in's name.
 """
 
 from __future__ import annotations
@@ -26,8 +25,11 @@ MOST_QUESTIONS = 3
 
 @dataclass(frozen=True)
 class _Phrases:
-    """How questions are asked in a language. `definition` finds what is defined:
-    its groups are `term` and `verb`; `what` asks for it, by verb."""
+    """The wording of questions in one language.
+
+    definition: matches a sentence that defines a `term` by a `verb` (its groups); what: the
+    question about such a term, by verb; about: the question about a title; terms, joiner: the
+    question about several terms."""
 
     definition: re.Pattern[str]
     what: dict[str, str]
@@ -68,7 +70,7 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]*[^\W_]", re.U)
 
 
 class ExtractiveAnnotator:
-    """The annotator that needs no model. One call takes milliseconds."""
+    """The annotator that needs no model. A section takes it milliseconds."""
 
     name = STAND_IN_NAME
     stopped = None
@@ -86,8 +88,9 @@ class ExtractiveAnnotator:
 
 
 def extract(section: AnnotatorSection) -> Annotation:
-    """At most 3 questions, a summary of at most 400 characters. Nothing where the text
-    holds no sentence."""
+    """Return at most 3 questions and a summary of at most 400 characters.
+
+    Both are empty if the text holds no sentence."""
     language = section.language.lower()[:2]
     sentences = split_sentences(plain_text(section.text))
     terms = key_terms(" ".join([*sentences, *section.summaries]), language)
@@ -97,8 +100,9 @@ def extract(section: AnnotatorSection) -> Annotation:
 
 
 def key_terms(text: str, language: str, most: int = 4) -> list[str]:
-    """The words that occur most often, stop words left out, the longer first among
-    equals; each in the form in which it occurs first."""
+    """Return the most frequent words, without stop words, each in the form that occurs first.
+
+    Of words that occur equally often, the longer come first. A word has to occur twice."""
     stop = STOPWORDS.get(language, STOPWORDS["en"])
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -126,14 +130,14 @@ def _score(sentence: str, terms: list[str]) -> float:
 
 
 def _cut(sentence: str) -> str:
-    """A sentence that is longer than the summary may be ends at a word, with `…`."""
+    """Return a sentence, cut at a word and ended with `…` if it is too long for a summary."""
     if len(sentence) <= SUMMARY_CHARACTERS:
         return sentence
     return sentence[: SUMMARY_CHARACTERS - 2].rsplit(" ", 1)[0] + " …"
 
 
 def _fit(sentences: list[str]) -> str:
-    """As many whole sentences as fit, in their order, none twice."""
+    """Return as many whole sentences as fit into a summary, in order and without repetition."""
     taken: list[str] = []
     for sentence in dict.fromkeys(sentences):
         if len(" ".join([*taken, sentence])) <= SUMMARY_CHARACTERS:
@@ -156,8 +160,9 @@ def _ask(section: AnnotatorSection, sentences: list[str], terms: list[str], phra
 
 
 def _define(sentence: str, prose: str, phrases: _Phrases, stop: frozenset[str]) -> str | None:
-    """The question that a defining sentence answers, None for any other sentence.
-    A term loses the capital of its sentence's start where the prose has it without."""
+    """Return the question that a defining sentence answers, or None for other sentences.
+
+    A capital at the start of a sentence is dropped if the prose has the term without it."""
     found = phrases.definition.match(sentence)
     if not found:
         return None

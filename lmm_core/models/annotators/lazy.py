@@ -1,4 +1,7 @@
-"""Lazy."""
+"""Annotators that are made when they are first asked.
+
+Importing what an annotator needs takes time, and most runs have nothing to ask.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,7 @@ from .annotator import Annotation, Annotator, AnnotatorSection
 
 @dataclass
 class Deferred:
-    """An annotator that is made when it is first asked: what it needs takes time to
-    import, and most runs have nothing to ask. `make` may raise ModelError."""
+    """An annotator that `make` makes when it is first asked. `make` may raise ModelError."""
 
     name: str
     make: Callable[[], Annotator]
@@ -50,7 +52,7 @@ class Deferred:
 
 
 def stand_in() -> Annotator:
-    """The annotator that needs no model."""
+    """Return the annotator that needs no model."""
 
     def make() -> Annotator:
         from .extractive import ExtractiveAnnotator

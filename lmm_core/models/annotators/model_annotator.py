@@ -1,4 +1,4 @@
-"""Annotations by a chat model: one request for each section."""
+"""Annotations by a chat model, with one request for each section."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ModelAnnotator:
 
 
 def make_request(section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Request:
-    """What is asked of a section."""
+    """Return the request for the annotations of a section."""
     items = "\n".join(f"- {summary}" for summary in section.summaries)
     values = {
         "language": language_of(section.language),
@@ -55,8 +55,9 @@ def make_request(section: AnnotatorSection, wanted: Sequence[str], instead: str 
 
 
 def read_annotation(text: str, wanted: Sequence[str]) -> Annotation:
-    """The annotation in a reply. Raises ModelError where what was wanted is not in it,
-    or is of a size that no annotation has."""
+    """Return the annotation that a reply holds.
+
+    Raise ModelError if a wanted part is missing, or too large to be an annotation."""
     found = find_object(text)
     questions = _read_questions(found.get("questions")) if "questions" in wanted else []
     summary = _read_summary(found.get("summary")) if "summary" in wanted else ""

@@ -1,4 +1,4 @@
-"""Prose."""
+"""The plain prose of markdown, and its sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from ...markdown.regions import split_fences
 
 MOST_CHARACTERS = 100_000
-_REMOVED = (
+_REMOVED = (  # in this order: what comes later may rely on what is gone already
     re.compile(r"<!--.*?-->", re.S),
     re.compile(r"\$\$.*?\$\$(?:[ \t]*\{[^}\n]*\})?", re.S),
     re.compile(r"^[ \t]*\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.M | re.S),
@@ -40,8 +40,10 @@ _ABBREVIATION = re.compile(
 
 
 def plain_text(markdown: str) -> str:
-    """The prose of a markdown text (of its first 100,000 characters): one paragraph a
-    line, without code, equations, tables, markup and notes."""
+    """Return the prose of a markdown text, one paragraph a line.
+
+    Code, equations, tables, notes and markup are left out, and so is everything after the first
+    100,000 characters."""
     prose = "".join("\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
     text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), prose[:MOST_CHARACTERS])
     for pattern in _REMOVED:
@@ -57,8 +59,10 @@ def plain_text(markdown: str) -> str:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a plain text, one paragraph a line; fragments that end in no
-    full stop (items of lists, labels) are left out where there are sentences."""
+    """Return the whole sentences of a plain text that has one paragraph a line.
+
+    Fragments without a full stop (list items, labels) are left out, unless there is nothing
+    else."""
     found: list[str] = []
     for paragraph in text.split("\n"):
         open_parts: list[str] = []

@@ -1,6 +1,7 @@
-"""Cross-encoders on this machine, by fastembed: how well texts answer a question, each
-read together with it. No server, no key; nothing is downloaded (`lmm models get` is for
-that)."""
+"""Cross-encoders on this machine, by fastembed: they score texts by how well each answers a question.
+
+They need no server and no key, and download nothing (`lmm models get` does).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
 
 class CrossEncoder:
-    """A model that was got (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`), or one in a folder
-    (`fastembed/./models/x`; root: what it is relative to). Raises ModelError where it is not
-    there."""
+    """A cross-encoder on this machine.
+
+    It was downloaded before (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`), or lies in a folder
+    (`fastembed/./models/x`, relative to `root`). Raise ModelError if it is missing."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
@@ -32,8 +34,9 @@ class CrossEncoder:
         self._model: TextCrossEncoder | None = None
 
     async def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """For each text how well it answers the question: numbers without a unit, the
-        higher the better. Raises ModelError."""
+        """Return a score for each text; the better it answers the question, the higher.
+
+        The scores have no unit. Raise ModelError if the model fails."""
         return await asyncio.to_thread(self._score, question, list(texts))
 
     def _score(self, question: str, texts: list[str]) -> list[float]:
@@ -55,7 +58,7 @@ def _load(files: ModelFiles) -> TextCrossEncoder:
 
 
 def _register(files: ModelFiles) -> str:
-    """Make a folder known to fastembed; returns the name that it has there."""
+    """Make a folder known to fastembed, and return its name there."""
     from fastembed.common.model_description import ModelSource
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 

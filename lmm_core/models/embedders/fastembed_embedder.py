@@ -1,9 +1,6 @@
-"""Embedding models on this machine, by fastembed: no server, no key, and after
-`lmm models get` no network.
+"""Embedding models on this machine, by fastembed; no server and no key.
 
-A model is one that fastembed knows (`fastembed/BAAI/bge-small-en-v1.5`), got once into
-the user's cache folder, or a folder (`fastembed/./models/x`) with an ONNX file and its
-tokenizer. Loading never downloads: that is what `get_model` is for.
+Loading a model never downloads anything: see `fastembed_models.get_model`.
 """
 
 from __future__ import annotations
@@ -35,18 +32,18 @@ if TYPE_CHECKING:
     from fastembed.common.model_description import PoolingType
     from tokenizers import Tokenizer
 
-# So many texts go to the thread at a time: an interrupted program waits for them alone.
+# Texts given to the thread at a time. An interrupted program has to wait for these only.
 TEXTS_AT_ONCE = 16
-UNKNOWN_WINDOW = 512
+UNKNOWN_WINDOW = 512  # tokens, if a model does not say
 
 
 class FastEmbedder:
-    """A model on this machine. Raises ModelError where it is not there.
+    """An embedding model on this machine. Raise ModelError if it is missing.
 
-    window: in tokens, those that the model puts around a text among them; dimensions: of
-    a vector; space: tells vectors apart that must not be compared, also where a model has
-    kept its name. Vectors have the length 1. Texts go to the model one at a time: the
-    vectors of int8 models depend on what else is in a batch, and batches are not faster."""
+    window: in tokens, including those that the model adds to a text; dimensions: numbers in a
+    vector; space: tells vectors apart that must not be compared, even if a model changed under
+    its name. Vectors have length 1. Texts go to the model one at a time: vectors of int8 models
+    depend on the rest of the batch, and batches are no faster."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
@@ -61,13 +58,13 @@ class FastEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Numbers in a vector."""
+        """The number of numbers in a vector."""
         if not self._dimensions:
             self._embed(["dimensions"])
         return self._dimensions
 
     def count(self, text: str) -> int:
-        """Tokens of a text, to be held against `window`."""
+        """Return the number of tokens of a text, to compare with `window`."""
         with self._lock, explained(f"{self.name} cannot be used"):
             if self._tokenizer is None:
                 from tokenizers import Tokenizer
@@ -85,7 +82,7 @@ class FastEmbedder:
         return found
 
     async def close(self) -> None:
-        """See `Embedder`; frees the model's memory."""
+        """Free the model's memory."""
         with self._lock:
             self._model = self._tokenizer = None
 
@@ -106,20 +103,22 @@ class FastEmbedder:
 
 
 def _register(files: ModelFiles) -> str:
-    """Make a folder known to fastembed; returns the name that it has there."""
+    """Make a folder known to fastembed, and return its name there."""
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource
 
     name = f"{LOCAL}{fingerprint(files)}"
     if name not in {one.model for one in TextEmbedding._list_supported_models()}:
-        source = ModelSource(hf=name)  # fastembed wants one; with a folder given it asks nobody
+        source = ModelSource(hf=name)  # required, but not used if a folder is given
         TextEmbedding.add_custom_model(name, _pooling(files.folder), True, source, files.dimensions, files.onnx)
     return name
 
 
 def _pooling(folder: Path) -> PoolingType:
-    """How vectors of tokens become one, as the folder says (`1_Pooling` is of
-    sentence-transformers), else the model that it is named after, else their mean."""
+    """Return how the vectors of tokens are combined into one.
+
+    The folder may say so (`1_Pooling` is a convention of sentence-transformers). Otherwise it is
+    the way of the model that the folder is named after, or the mean."""
     from fastembed import TextEmbedding
     from fastembed.common.model_description import PoolingType
 
@@ -146,14 +145,14 @@ def _load(files: ModelFiles) -> TextEmbedding:
     hush()
     from fastembed import TextEmbedding
 
-    # A folder that is there as the cache: fastembed makes the one that it is given.
+    # The cache folder is not needed, but fastembed would create it: so name one that exists.
     return TextEmbedding(
         files.known or _register(files), cache_dir=str(files.folder), specific_model_path=str(files.folder)
     )
 
 
 def _window(folder: Path) -> int:
-    """Tokens that a model takes, as fastembed reads them; where nothing is said, few."""
+    """Return the number of tokens that a model takes, read as fastembed reads it."""
     said = read_json(folder / "tokenizer_config.json")
     found = [said.get("model_max_length"), said.get("max_length")]
     sizes = [size for size in found if type(size) is int and 0 < size < 2**31]
@@ -161,7 +160,7 @@ def _window(folder: Path) -> int:
 
 
 def _unit(vector: Any) -> list[float]:
-    """A vector of length 1, in the precision of the model (32 bits)."""
+    """Return a vector scaled to length 1, in the model's precision (32 bits)."""
     import numpy as np
 
     found = np.asarray(vector, dtype=np.float32).ravel()

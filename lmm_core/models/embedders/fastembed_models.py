@@ -1,4 +1,9 @@
-"""Models."""
+"""Models of fastembed on this machine: listed, downloaded, and found.
+
+A model is one that fastembed knows (`fastembed/BAAI/bge-small-en-v1.5`), downloaded once to
+the user's cache folder, or a folder (`fastembed/./models/x`) with an ONNX file and its
+tokenizer. Only `get_model` downloads.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +28,11 @@ Known = TypeVar("Known", bound="BaseModelDescription")
 SECONDS_TO_THE_HUB = 5.0
 _ONNX = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
-LOCAL = "lmm-local/"
+LOCAL = "lmm-local/"  # begins the names under which folders are made known to fastembed
 
 
 class Listed(NamedTuple):
-    """A model that can be got. `size` is in GB; present: it is on this machine."""
+    """A model that can be downloaded: its size in GB, and whether it is on this machine already."""
 
     name: str
     dimensions: int
@@ -37,8 +42,10 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A model's files. `known` is fastembed's name for it, "" for a folder of one's own;
-    `dimensions` is 0 where nothing but the model itself says it."""
+    """The files of a model.
+
+    onnx: the ONNX file in the folder; known: fastembed's name of the model, "" for a folder of the
+    user's own; dimensions: 0 if only running the model tells."""
 
     folder: Path
     onnx: str
@@ -47,12 +54,12 @@ class ModelFiles:
 
 
 def models_folder() -> Path:
-    """Where models are kept that were got."""
+    """Return the folder of downloaded models."""
     return cache_folder() / "fastembed"
 
 
 def list_models() -> list[Listed]:
-    """All models that fastembed knows, in the order of their names."""
+    """Return all embedding models that fastembed knows, by name."""
     return [
         Listed(one.model, one.dim or 0, one.size_in_GB, _find(one) is not None)
         for one in sorted(_descriptions(), key=lambda one: one.model.lower())
@@ -60,28 +67,32 @@ def list_models() -> list[Listed]:
 
 
 def newest_model() -> str:
-    """The model that was got last, "" for none."""
+    """Return the name of the model that was downloaded last, or ""."""
     with suppress(OSError):
-        if any(models_folder().glob("models--*/snapshots/*")):  # without this, fastembed is not even imported
+        if any(models_folder().glob("models--*/snapshots/*")):  # if not, importing fastembed is saved
             here = [one for one in _descriptions() if _find(one)]
             return max(here, key=_got).model if here else ""
     return ""
 
 
 def get_model(name: str) -> str:
-    """Download a model, or a cross-encoder, where it is not on this machine; returns its
-    name as it is written in `config.toml`. Raises ModelError."""
+    """Download an embedding model or cross-encoder, unless it is here, and return its full name.
+
+    The name is the one to write into `config.toml`. Raise ModelError if there is no such model, or
+    the download fails."""
     model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), [*_descriptions(), *_cross_encoders()])
     if _find(model) is None:
         _download(model)
     with suppress(OSError):
-        os.utime(_repository(model) / "snapshots")  # now it is the one that was got last
+        os.utime(_repository(model) / "snapshots")  # makes it the newest
     return f"{FASTEMBED}/{model.model}"
 
 
 def _download(model: BaseModelDescription) -> None:
-    """Raises ModelError within seconds where the hub cannot be reached: fastembed itself
-    would try for 39 seconds."""
+    """Download a model.
+
+    Raise ModelError within seconds if the hub cannot be reached; fastembed itself would try for
+    39 seconds."""
     from fastembed import TextEmbedding
     from huggingface_hub import HfApi
 
@@ -95,7 +106,7 @@ def _download(model: BaseModelDescription) -> None:
 
 
 def _descriptions() -> list[DenseModelDescription]:
-    """What fastembed knows of its models on the hub."""
+    """Return fastembed's descriptions of embedding models on the hub."""
     hush()
     from fastembed import TextEmbedding
 
@@ -104,7 +115,7 @@ def _descriptions() -> list[DenseModelDescription]:
 
 
 def _cross_encoders() -> list[BaseModelDescription]:
-    """What fastembed knows of its rerankers on the hub."""
+    """Return fastembed's descriptions of cross-encoders on the hub."""
     hush()
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
@@ -126,7 +137,7 @@ def _describe(name: str, models: Sequence[Known]) -> Known:
 
 
 def _find(model: BaseModelDescription) -> Path | None:
-    """The folder of a model that was got completely."""
+    """Return the folder of a model if it was downloaded completely, or None."""
     if not _repository(model).is_dir():
         return None
     from fastembed import TextEmbedding
@@ -145,14 +156,16 @@ def _repository_name(model: BaseModelDescription) -> str:
 
 
 def _got(model: DenseModelDescription) -> float:
-    """When a model was got, in seconds."""
+    """Return the time of a model's download, in seconds."""
     with suppress(OSError):
         return (_repository(model) / "snapshots").stat().st_mtime
     return 0.0
 
 
 def cached_files(name: str, cross_encoder: bool = False) -> ModelFiles:
-    """The files of a model that was got; of a reranker, where one is meant. Raises ModelError."""
+    """Return the files of a downloaded embedding model, or of a cross-encoder.
+
+    Raise ModelError if it is not on this machine."""
     model = _describe(name, _cross_encoders() if cross_encoder else _descriptions())
     folder = _find(model)
     if folder is None:
@@ -163,7 +176,7 @@ def cached_files(name: str, cross_encoder: bool = False) -> ModelFiles:
 
 
 def local_files(name: str, folder: Path) -> ModelFiles:
-    """The files of a model in a folder. Raises ModelError where some are missing."""
+    """Return the files of a model in a folder. Raise ModelError if some are missing."""
     onnx = next((file for file in _ONNX if (folder / file).is_file()), "")
     missing = [file for file in _TOKENIZER if not (folder / file).is_file()]
     if not onnx:
@@ -176,7 +189,7 @@ def local_files(name: str, folder: Path) -> ModelFiles:
 
 
 def fingerprint(files: ModelFiles) -> str:
-    """What changes with a model's files."""
+    """Return a hash that changes when a model's files change."""
     parts = [str(files.folder.resolve())]
     for name in (files.onnx, *_TOKENIZER, "config.json", "1_Pooling/config.json"):
         with suppress(OSError):
@@ -193,12 +206,12 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def encodable(text: str) -> str:
-    """Tokenizers take no halves of surrogate pairs."""
+    """Return a text without halves of surrogate pairs, which tokenizers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def hush() -> None:
-    """fastembed tells on standard error what our own errors say already."""
+    """Keep fastembed from printing to standard error what our own errors say."""
     from loguru import logger
 
     logger.disable("fastembed")
@@ -206,7 +219,7 @@ def hush() -> None:
 
 @contextmanager
 def explained(said: str) -> Iterator[None]:
-    """Whatever goes wrong in fastembed becomes a ModelError."""
+    """Turn every error of fastembed into a ModelError."""
     try:
         yield
     except ModelError:

@@ -18,15 +18,16 @@ from .embedder import batches
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-# OpenAI takes up to 2,048 texts and 300,000 tokens a request; smaller ones fail less dearly.
+# OpenAI takes up to 2,048 texts and 300,000 tokens a request. A small request that fails costs less.
 MOST_TEXTS = 256
 MOST_CHARACTERS = 200_000
 WINDOW = 8191
 
 
 class OpenAIEmbedder:
-    """An embedding model; texts go in batches, several at once. Raises ModelError where
-    a key is needed and not set."""
+    """An embedding model on a server, asked for several batches of texts at once.
+
+    Raise ModelError if a key is needed and not set."""
 
     window = WINDOW
 

@@ -1,5 +1,5 @@
-"""Chat models over the OpenAI protocol: the client, requests and replies.
+"""The OpenAI protocol: clients, requests and completions of chat models.
 
-May import `errors`, the standard library and the modules of `models`; the `openai` package
-is imported when a client is opened.
+May import `errors`, `logging` and the other modules of `models`. The `openai` package itself
+is imported when the first client is opened.
 """

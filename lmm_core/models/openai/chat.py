@@ -1,5 +1,7 @@
-"""Chat models over the OpenAI protocol, by the `openai` client: OpenAI itself, and
-any server that speaks as it does (Ollama, vLLM, llama.cpp, Mistral, …)."""
+"""Chat models over the OpenAI protocol, by the `openai` client.
+
+The server is OpenAI's or any that speaks its protocol (Ollama, vLLM, llama.cpp, Mistral, …).
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,16 @@ from .completions import (
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
-# How long (seconds) requests wait for the answer to the first: servers refuse a wrong
-# key sooner than they answer, and then nothing more is asked.
+# Seconds that further requests wait for the reply to the first. Servers refuse a wrong key faster
+# than they answer, and then nothing more is sent.
 HEAD_START = 0.1
-AT_ONCE = 16  # requests of one client: for each it looks through all its connections
+AT_ONCE = 16  # requests of one client, because for each it looks through all its connections
 
 
 class OpenAIChat:
-    """A chat model; at most `limits.max_concurrency` requests are on their way at once.
-    Raises ModelError where a key is needed and not set."""
+    """A chat model on a server, with at most `limits.max_concurrency` requests at once.
+
+    Raise ModelError if a key is needed and not set."""
 
     def __init__(self, name: ModelName, source: ModelSource, limits: Requests | None = None) -> None:
         self.name, self.server = str(name), source.base_url
@@ -47,7 +50,7 @@ class OpenAIChat:
         self.stopped: ModelError | None = None
         self._model, self._source, self._limits = name.model, source, limits or Requests()
         self._key = require_key(name, source)
-        self._clients: list[AsyncOpenAI] = []  # that have their turns
+        self._clients: list[AsyncOpenAI] = []  # used in turn
         self._sent = 0
         self._slots: asyncio.Semaphore | None = None
         self._first: asyncio.Event | None = None
@@ -55,9 +58,10 @@ class OpenAIChat:
         self._answered = False
 
     async def reply(self, request: Request, show: Show | None = None) -> Reply:
-        """See `ChatModel`. The client tries again by itself after time-outs, 429 and
-        5xx, with back-off."""
-        self._clients = self._clients or self._open()  # takes time, in which nobody's head start may end
+        """Return the reply to a request; see `ChatModel`.
+
+        The client repeats requests by itself after time-outs, 429 and 5xx, with increasing waits."""
+        self._clients = self._clients or self._open()  # before the head start, because it takes time
         first = await self._let_first_go_ahead()
         self._slots = self._slots or asyncio.Semaphore(self._limits.max_concurrency)
         async with self._slots:
@@ -88,15 +92,15 @@ class OpenAIChat:
         try:
             return await self._send(request, self._schemas, show)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if show:  # the server may not know how to send an answer in parts
+            if show:  # the server may not be able to stream
                 return await self._complete(request, None)
-            if request.tools:  # or no tools
+            if request.tools:  # or to call tools
                 return await self._complete(replace(request, tools=()), None)
             if not (request.schema and self._schemas):
                 raise self._explain(error) from None
         except openai.APIError as error:
             raise self._explain(error) from None
-        try:  # the server may know no schemas; the prompt asks for JSON in words, too
+        try:  # the server may not support schemas; the prompt asks for JSON in words, too
             reply = await self._send(request, False, show)
         except openai.APIError as error:
             raise self._explain(error) from None
@@ -109,7 +113,7 @@ class OpenAIChat:
         try:
             completion = await stream_completion(client, body, show, self.name) if show else None
             completion = completion or json.loads(await client.post(PATH, cast_to=bytes, body=body))
-        except (ValueError, RecursionError) as error:  # a body that is no JSON
+        except (ValueError, RecursionError) as error:  # the body is not JSON
             raise ModelError(f"{self.name}: not a reply of the OpenAI protocol ({type(error).__name__})") from None
         self._answered = True
         return self._read(completion, request)
@@ -122,8 +126,9 @@ class OpenAIChat:
         return body | ({"tools": request.tools} if request.tools else {})
 
     def _read(self, completion: Any, request: Request) -> Reply:
-        """The reply in a completion; servers leave out this and that. What was paid for
-        counts, whether it is of use or not."""
+        """Return the reply in a completion, of which servers may omit any part.
+
+        Its tokens are paid for and so are counted, even if the reply is useless."""
         choice = first_item(value_at(completion, "choices"))
         message = value_at(choice, "message")
         if message is None:
@@ -158,7 +163,7 @@ class OpenAIChat:
             raise
 
     async def close(self) -> None:
-        """See `ChatModel`. What belongs to the running event loop goes as well."""
+        """Close all connections, and forget everything that belongs to the running event loop."""
         self._slots = self._first = None
         clients, self._clients = self._clients, []
         for client in clients:

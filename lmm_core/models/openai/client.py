@@ -1,4 +1,4 @@
-"""Client."""
+"""Clients of the OpenAI protocol: opened, checked, and their errors put into sentences without the key."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..sources import ModelSource, Requests
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
-# What is sent in a request to a server that is not OpenAI's.
+# The only headers that a server other than OpenAI's gets.
 HEADERS = frozenset({
     "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"
 })  # fmt: skip
 
 
 def require_key(name: ModelName, source: ModelSource) -> str:
-    """The key of a source; "" where none is needed. Raises ModelError."""
+    """Return the key of a source, or "" if it needs none. Raise ModelError if it is missing or wrong."""
     key = source.key()
     if source.needs_key and not key:
         raise ModelError(
@@ -37,13 +37,14 @@ def require_key(name: ModelName, source: ModelSource) -> str:
 
 
 def open_client(source: ModelSource, key: str, limits: Requests) -> AsyncOpenAI:
-    """A client for a source, which sends to its host alone. Raises ModelError where its
-    address is none."""
+    """Return a client that sends to the host of a source and to no other.
+
+    Raise ModelError if the source's address is not a server's."""
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
     if not is_address(source.base_url):
         raise ModelError(f"{source.name}: {source.base_url} is not the address of a server (http://…)", stop=True)
-    http = DefaultAsyncHttpxClient(trust_env=not source.local)  # a proxy has no part in what stays on this machine
+    http = DefaultAsyncHttpxClient(trust_env=not source.local)  # what stays on this machine does not go through a proxy
     client = AsyncOpenAI(
         api_key=key or "none",
         base_url=source.base_url,
@@ -56,14 +57,15 @@ def open_client(source: ModelSource, key: str, limits: Requests) -> AsyncOpenAI:
 
 
 def _server(url: Any) -> tuple[str, str, int | None]:
-    """What of a client's URL says where a request goes."""
+    """Return the part of a client's URL that decides where a request goes."""
     return url.scheme, url.host, url.port
 
 
 async def _check_request(source: ModelSource, key: str, home: tuple[str, str, int | None], request: Any) -> None:
-    """Look at each request before it is sent: a redirect leads to no other server, and what
-    the client finds in OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS and the like is for OpenAI's source,
-    as the person names it, alone."""
+    """Check a request before it is sent.
+
+    A redirect may not lead to another server. What the client reads from OPENAI_ORG_ID,
+    OPENAI_CUSTOM_HEADERS and the like goes to OpenAI's source only, as named by the person."""
     if _server(request.url) != home:
         there = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
         raise ModelError(
@@ -78,7 +80,7 @@ async def _check_request(source: ModelSource, key: str, home: tuple[str, str, in
 
 
 async def check_server(source: ModelSource, seconds: float) -> ModelError | None:
-    """Ask a server for its list of models; None where it answers, else what is wrong."""
+    """Ask a server for its list of models, and return the error, or None if it answers."""
     import openai
 
     try:
@@ -96,12 +98,13 @@ async def check_server(source: ModelSource, seconds: float) -> ModelError | None
 def explain(
     error: APIError, name: str, source: ModelSource, key: str, timeout: float, answered: bool
 ) -> ModelError:  # fmt: skip
-    """An error of the client in a sentence, without the key. Where the server has not
-    `answered` before, one that cannot be reached stops the run."""
+    """Return an error of the client as a sentence, without the key.
+
+    answered: the server has answered before. If it has not and cannot be reached, the run stops."""
     import openai
 
     address = shown_address(source.base_url)
-    if isinstance(error.__cause__, ModelError):  # `_check_request`, of which some versions make one of theirs
+    if isinstance(error.__cause__, ModelError):  # from `_check_request`; some versions of the client wrap it
         return error.__cause__
     if isinstance(error, openai.APITimeoutError):
         return ModelError(f"{name}: no answer in {timeout:g} s")
@@ -125,6 +128,6 @@ def _said(error: Any) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    """One line of at most 300 characters, in which the key does not stand."""
+    """Return a text on one line of at most 300 characters, with the key removed."""
     line = " ".join((text.replace(key, "(key)") if key else text).split())
     return line if len(line) <= 300 else line[:299] + "…"

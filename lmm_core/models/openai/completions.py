@@ -1,4 +1,7 @@
-"""Completions."""
+"""Requests and completions of the OpenAI protocol as JSON: messages written, replies read, streams joined.
+
+Servers leave out various parts of a completion, so nothing is assumed to be there.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,26 @@ from ..chat import Call, ChatMessage, Show
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
 
-# Asked by the client's own `post`, and read as JSON: `chat.completions` would look through
-# all of a request and a reply once more, which is a third of the processor time of a call.
+# The client's own `post` is used, and its reply read as JSON. `chat.completions` would check the
+# request and the reply in full, which is a third of the processor time of a call.
 PATH = "/chat/completions"
 
 
 def value_at(value: Any, key: str) -> Any:
-    """What an object has under a key; None where it has nothing there, or is no object."""
+    """Return the value of a key, or None if it is missing or the value is no object."""
     return value.get(key) if isinstance(value, dict) else None
 
 
 def first_item(value: Any) -> Any:
-    """The first of a list; None where there is none."""
+    """Return the first item of a list, or None."""
     return value[0] if isinstance(value, list) and value else None
 
 
 async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Show, name: str) -> dict[str, Any] | None:
-    """A completion put together from its parts, which are shown as they come; None where
-    the server sends none, or does not say that the last one is the last."""
+    """Return a completion joined from its parts, each shown as it arrives.
+
+    Return None if the server does not stream, or does not mark the last part. Raise ModelError if
+    the connection breaks off."""
     texts: list[str] = []
     refusals: list[str] = []
     calls: dict[int, dict[str, Any]] = {}
@@ -60,7 +65,7 @@ async def _open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AsyncStream
 
 
 def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
-    """Put the parts of tool calls together, which come by number."""
+    """Add the parts of tool calls to the calls so far, by their numbers."""
     found = value_at(delta, "tool_calls")
     for number, part in enumerate(found if isinstance(found, list) else []):
         at, function = value_at(part, "index"), value_at(part, "function")
@@ -71,7 +76,7 @@ def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
 
 
 def calls_in(message: Any) -> tuple[Call, ...]:
-    """The tools that a message calls; some servers give no ids."""
+    """Return the tool calls of a message. Some servers give them no ids."""
     found = value_at(message, "tool_calls")
     calls = []
     for number, call in enumerate(found if isinstance(found, list) else []):
@@ -82,7 +87,7 @@ def calls_in(message: Any) -> tuple[Call, ...]:
 
 
 def message_data(message: ChatMessage) -> dict[str, Any]:
-    """A message as the protocol has it."""
+    """Return a message as the protocol writes it."""
     sent: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
         sent["tool_calls"] = [
@@ -95,21 +100,23 @@ def message_data(message: ChatMessage) -> dict[str, Any]:
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
-    """What breaks while a stream is read; the client speaks through httpx, from its
-    version 3 on through httpx2, and lets its errors through or makes them its own."""
+    """Return the errors that a broken stream can raise.
+
+    The client uses httpx, and httpx2 from its version 3 on, and passes their errors on or wraps
+    them."""
     from openai import APIConnectionError
 
     return (APIConnectionError, *(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules))
 
 
 def no_choices(completion: Any) -> str:
-    """Why there is no reply in a completion; some servers send errors as one."""
+    """Return why a completion holds no reply. Some servers send errors in this form."""
     said = value_at(value_at(completion, "error"), "message")
     return str(said or "not a reply of the OpenAI protocol (no choices)")
 
 
 def text_in(content: Any) -> str:
-    """The text of a message: servers of models that think may send it in parts."""
+    """Return the text of a message's content. Servers of reasoning models may send it in parts."""
     if isinstance(content, list):
         texts = [value_at(part, "text") for part in content]
         return "".join(text for text in texts if isinstance(text, str))
@@ -117,6 +124,6 @@ def text_in(content: Any) -> str:
 
 
 def number_in(used: Any, key: str) -> int:
-    """A number of tokens in what a server says of its use; 0 where it says none."""
+    """Return a number of tokens from a server's report of usage, or 0."""
     value = value_at(used, key) if isinstance(used, dict) else getattr(used, key, None)
     return value if isinstance(value, int) else 0
