@@ -1,4 +1,4 @@
-"""Engine."""
+"""Qdrant Edge's terms: configuration, points, searches and errors of its engine."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard
 
-NO_VECTOR = "none"  # the engine wants a vector where a collection is to have none; it stays empty
-IN_MEMORY = 4_000  # KB of one vector: a segment that has more is made one that lies in files
+NO_VECTOR = "none"  # stays empty: the engine requires a vector even if a collection needs none
+IN_MEMORY = 4_000  # KB of one vector; a segment with more is rebuilt as one that lies in files
 
 
 def edge_config(spec: VectorSpec, removed: float) -> EdgeConfig:
-    """What the engine is told of a collection. removed: of a segment, the share of removed
-    points above which it is made anew. Segments in files are read where they lie (cold),
-    and there is no graph of dense vectors: looking at all is exact, and fast (100,000 x 384
-    takes 14 ms)."""
+    """Return the engine's configuration of a collection.
+
+    removed: the share of removed points above which a segment is rebuilt. Segments in files are
+    read from there (cold). Dense vectors get no graph: comparing all of them is exact, and fast
+    (14 ms for 100,000 x 384)."""
     import qdrant_edge as edge
 
     cold, no_graph = edge.Memory.Cold, edge.HnswIndexConfig(0, 100, IN_MEMORY)
@@ -37,7 +38,7 @@ def edge_config(spec: VectorSpec, removed: float) -> EdgeConfig:
         for sizes, multi in ((spec.dense, None), (spec.multi, most_similar))
         for name, size in sizes.items()
     }
-    # Edge wants a vector in every collection: points of one without any have none for this
+    # Edge requires a vector in every collection; points leave this one out
     sparse = spec.sparse or (() if dense else (NO_VECTOR,))
     return edge.EdgeConfig(
         vectors=dense,
@@ -46,7 +47,7 @@ def edge_config(spec: VectorSpec, removed: float) -> EdgeConfig:
             deleted_threshold=removed,
             vacuum_min_vector_number=1,
             default_segment_number=1,
-            max_segment_size=IN_MEMORY,  # KB, of segments that are put together
+            max_segment_size=IN_MEMORY,  # KB; up to this size segments are merged
             indexing_threshold=IN_MEMORY,
         ),
         id_tracker_memory=cold,
@@ -68,7 +69,7 @@ def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
 
 
 class ShardSearch:
-    """What a shard does of a search."""
+    """The steps of a search in a shard."""
 
     def __init__(self, shard: EdgeShard, where: Where | None) -> None:
         import qdrant_edge as edge
@@ -77,7 +78,7 @@ class ShardSearch:
         self._fits = filter_from(where, edge)
 
     def nearest(self, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
-        """For each vector the best points, in one batch."""
+        """Return the best points for each vector, in one request."""
         edge = self._edge
         asked = [
             edge.QueryRequest(
@@ -91,18 +92,18 @@ class ShardSearch:
         ]
 
     def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
-        """Those of the points that have the value."""
+        """Return those of the points that have a value."""
         fits = among(self._edge.HasIdCondition(set(ids)), key, value, self._edge)
         asked = self._edge.ScrollRequest(limit=len(ids), filter=fits, with_payload=False)
         return [str(record.id) for record in self._shard.scroll(asked)[0]]
 
     def retrieve(self, ids: Sequence[str]) -> list[ScoredPoint]:
-        """The points, in this order."""
+        """Return the points in this order."""
         return retrieve_points(self._shard, ids)
 
 
 def point_size(point: Point) -> int:
-    """About how many bytes a point takes."""
+    """Return the approximate size of a point in bytes."""
     return 4 * sum(map(_numbers, point.vectors.values())) + payload_size(point.payload)
 
 
@@ -114,19 +115,19 @@ def _numbers(vector: Vector) -> int:
 
 
 def payload_size(payload: Mapping[str, Any]) -> int:
-    """About how many bytes a payload takes."""
+    """Return the approximate size of a payload in bytes."""
     return sum(len(key) + (4 * len(value) if isinstance(value, str) else 200) for key, value in payload.items())
 
 
 def give_back_memory() -> None:
-    """What the engine's threads have freed goes back to the system; glibc would keep it."""
+    """Return the memory that the engine's threads have freed to the system; glibc would keep it."""
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
 
 
 @contextmanager
 def engine_errors(what: str) -> Iterator[None]:
-    """What the engine and the file system report becomes a StoreError."""
+    """Turn errors of the engine and of the file system into a StoreError."""
     try:
         yield
     except (StoreError, GeneratorExit):
@@ -136,13 +137,13 @@ def engine_errors(what: str) -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"{what}: {error.strerror or error}") from error
     except BaseException as error:
-        # The engine has no exceptions of its own: it raises Exception itself, and what
-        # panics in it is a PanicException, which is no Exception and cannot be imported.
+        # The engine has no exceptions of its own. It raises Exception itself, and a panic is a
+        # PanicException, which is not a subclass of Exception and cannot be imported.
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         raise StoreError(f"{what}: {error}") from error
 
 
 def cause_of(error: StoreError) -> str:
-    """What the engine said, without what it says of itself, and not at length."""
+    """Return the first 300 characters of the engine's own message."""
     return str(error).removeprefix(": ").replace("Service runtime error: ", "")[:300]

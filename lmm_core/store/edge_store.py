@@ -1,14 +1,16 @@
-"""Collections in a folder: Qdrant Edge, Qdrant's own engine in this process.
+"""Collections in a folder, in Qdrant Edge: Qdrant's engine in this process.
 
-`folder/NAME/shard/` is the engine's, `folder/NAME/collection.json` ours; a collection is
-there when that file is. The folder and those of the collections are marked (`files.marked`):
-no other is opened, written to or removed. The engine logs what it is told before it does it, so what was
-written survives the process; what it cannot survive is a full disk (it writes through
-memory maps: SIGBUS), so room is looked for before each batch.
+`folder/NAME/shard/` belongs to the engine and `folder/NAME/collection.json` to us; a
+collection exists once that file does. The folder and those of its collections are marked
+(`files.marked`); no unmarked folder is opened, written to or removed.
 
-What is written lies in one segment that the engine holds in memory. So after every
-`SEGMENT` points it is made one that lies in files alone, and the shard is closed, which
-lets go of both: memory does not grow with the collection.
+The engine logs each change before making it, so that everything written survives the end of
+the process. It does not survive a full disk (it writes through memory maps: SIGBUS);
+therefore the free space is checked before each batch.
+
+New points are in one segment that the engine holds in memory. After every `SEGMENT` points
+it is rebuilt as one that lies in files only, and the shard is closed to free both. So the
+memory used does not grow with the collection.
 """
 
 from __future__ import annotations
@@ -51,17 +53,18 @@ INDEX, COLLECTION = "index", "collection"  # the kinds of the folders
 RECORD = "collection.json"
 FORMAT = 1
 BATCH = 256  # points in one operation
-PAGE = 1000  # points of a scroll that are read at once
-SEGMENT = 32_768  # points that are written to one segment; what is not flushed by then is done again when opening
-ALL = 1_000_000  # more values of a key than there are
-REMOVED = 0.2  # of a segment: when so much was removed, it is made anew while points are written
-TIDY = 0.02  # the same when all is written: the IDF is wrong by so much at most
+PAGE = 1000  # points read at once
+SEGMENT = 32_768  # points written to one segment; those not flushed are replayed from the log when opening
+ALL = 1_000_000  # more values than any key has
+REMOVED = 0.2  # share of removed points at which a segment is rebuilt while points are written
+TIDY = 0.02  # the same when everything is written: the largest error of the IDF
 SPARE = 64 * 1024 * 1024  # bytes that stay free on the disk
 
 
 class EdgeStore:
-    """A folder of collections; one process has it at a time. One thing is done at a time,
-    whatever thread asks for it."""
+    """The collections in a folder, which one process has at a time.
+
+    The store does one thing at a time, whichever thread asks."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -69,21 +72,21 @@ class EdgeStore:
         self._alone = threading.RLock()
         self._shards: dict[str, EdgeShard] = {}
         self._records: dict[str, dict[str, Any]] = {}
-        self._unsettled: Counter[str] = Counter()  # points that are written and not settled
+        self._unsettled: Counter[str] = Counter()  # written points that `_settle` has not seen
         self._outdated: set[str] = set()
         self._closed = False
         if self._is_there():
             self._lock.take()
 
     def _is_there(self) -> bool:
-        """Whether the folder is there. Raises StoreError where it is not ours."""
+        """Return True if the folder exists. Raise StoreError if it is not ours."""
         with engine_errors(f"the index in {self.folder} cannot be opened"):
             return is_ours(self.folder, INDEX)
 
     # Collections
 
     def collections(self) -> list[str]:
-        """The names of all collections, sorted."""
+        """Return the names of all collections, sorted."""
         with self._alone:
             self._check_open()
             return sorted(path.parent.name for path in self.folder.glob(f"*/{RECORD}"))
@@ -95,7 +98,7 @@ class EdgeStore:
         metadata: Mapping[str, Any],
         indexes: Mapping[str, Literal["keyword", "integer"]],
     ) -> None:
-        """Make a collection; one of the name must not be there."""
+        """Create a collection. Raise StoreError if there is one of this name."""
         with self._alone:
             if self._record(name) is not None:
                 raise StoreError(f"there is a collection {name!r} in {self.folder} already")
@@ -108,13 +111,13 @@ class EdgeStore:
                 save_markdown(self._path(name) / RECORD, json.dumps(record, ensure_ascii=False))
 
     def _check_case(self, name: str) -> None:
-        """Raises StoreError for a name that another has but for case: on many systems they are one folder."""
+        """Raise StoreError if a name differs only by case from another: on many systems that is one folder."""
         for other in self.collections():
             if other != name and other.casefold() == name.casefold():
                 raise StoreError(f"there is a collection {other!r}: choose a name that differs by more than case")
 
     def _own_folder(self) -> None:
-        """Make the folder, and make it ours."""
+        """Create the folder, mark it and lock it."""
         if self._lock.held:
             return
         with engine_errors(f"the folder {self.folder} cannot be made"):
@@ -128,7 +131,7 @@ class EdgeStore:
         import qdrant_edge as edge
 
         path = self._path(name)
-        remove_marked(path, COLLECTION)  # left there by a process that was ended while it made or removed one
+        remove_marked(path, COLLECTION)  # left by a process that ended while it created or removed a collection
         make_marked(path, COLLECTION)
         (path / "shard").mkdir()
         shard = edge.EdgeShard.create(str(path / "shard"), edge_config(spec, REMOVED))
@@ -139,14 +142,16 @@ class EdgeStore:
         self._shards[name] = shard
 
     def metadata(self, name: str) -> dict[str, Any] | None:
-        """What `create` was given; None where there is no such collection."""
+        """Return the metadata that `create` was given, or None if there is no such collection."""
         with self._alone:
             record = self._record(name)
             return None if record is None else json.loads(json.dumps(record["metadata"]))
 
     def drop(self, name: str) -> None:
-        """Remove a collection, if it is there. The record goes first: from then on it is
-        not there, whatever happens. (`remove_marked` goes by the names' order.)"""
+        """Remove a collection, if it is there.
+
+        `remove_marked` goes by name, so the record is removed first. From then on the collection does
+        not exist, whatever happens."""
         with self._alone:
             if self._record(name) is None:
                 return
@@ -156,20 +161,20 @@ class EdgeStore:
                 remove_marked(self._path(name), COLLECTION)
 
     def _forget(self, name: str) -> None:
-        """Close a shard."""
+        """Close a shard for good."""
         del self._unsettled[name]
         self._outdated.discard(name)
         self._let_go(name)
 
     def _let_go(self, name: str) -> None:
-        """Close a shard that is opened again when it is wanted."""
+        """Close a shard; it is opened again when needed."""
         if shard := self._shards.pop(name, None):
             shard.close()
 
     # Writing
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
-        """Write points, in place of those with the same ids."""
+        """Write points, replacing those with the same ids."""
         import qdrant_edge as edge
 
         with self._shard(name, "written to") as shard:
@@ -182,8 +187,7 @@ class EdgeStore:
             self._settle_at_times(name)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
-        """Put whole payloads in place of those of the points with these ids; ids that are
-        not there do not matter."""
+        """Replace the whole payloads of points, given by id; unknown ids are ignored."""
         import qdrant_edge as edge
 
         with self._shard(name, "written to") as shard:
@@ -198,7 +202,7 @@ class EdgeStore:
             self._settle_at_times(name)
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
-        """Remove points; ids that are not there do not matter."""
+        """Remove points; unknown ids are ignored."""
         import qdrant_edge as edge
 
         with self._shard(name, "written to") as shard:
@@ -210,18 +214,19 @@ class EdgeStore:
             self._settle_at_times(name)
 
     def _note_replaced(self, name: str, shard: EdgeShard) -> None:
-        """A point that changes moves out of a segment that lies in files: that counts as removed."""
+        """Note that a changed point has left a segment in files, which counts as a removal there."""
         if shard.info().segments_count > 1:
             self._outdated.add(name)
 
     def _settle_at_times(self, name: str) -> None:
         if self._unsettled[name] >= SEGMENT:
             self._settle(name, REMOVED)
-            self._unsettled[name] = 1  # there is something to tidy up at the end
+            self._unsettled[name] = 1  # not 0, so that `close` tidies up once more
 
     def _settle(self, name: str, removed: float) -> None:
-        """Make what is written a segment in files alone, where it is much, make anew those
-        of which more than such a share was removed, and close the shard."""
+        """Move written points to files, rebuild segments, and close the shard.
+
+        A segment is rebuilt if more than the share `removed` of its points was removed."""
         if name in self._shards:
             self._shards[name].flush()
             self._let_go(name)
@@ -235,8 +240,9 @@ class EdgeStore:
         return shutil.disk_usage(self.folder).free > SPARE + 2 * size
 
     def _check_room(self, size: int) -> None:
-        """Raise StoreError where the disk is nearly full. A point takes about three times
-        its size: stored, logged, and copied when the collection is tidied up."""
+        """Raise StoreError if the disk is nearly full.
+
+        A point takes about three times its size: stored, logged, and copied when segments are rebuilt."""
         free = shutil.disk_usage(self.folder).free
         if free < SPARE + 3 * size:
             raise StoreError(
@@ -247,7 +253,7 @@ class EdgeStore:
     # Reading
 
     def scroll(self, name: str, where: Where | None = None, keys: Sequence[str] | None = None) -> Iterator[ScoredPoint]:
-        """All points that fit, in the order of their ids."""
+        """Yield all points that fit, by id."""
         import qdrant_edge as edge
 
         fits, payload = filter_from(where, edge), True if keys is None else list(keys)
@@ -262,34 +268,35 @@ class EdgeStore:
                 return
 
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
-        """The points with these ids, in this order; those that are not there are left out."""
+        """Return the points with these ids in this order; unknown ids are left out."""
         with self._shard(name, "read") as shard:
             return retrieve_points(shard, [checked_id(at) for at in ids])
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
-        """The best points, the best first; equal ones in the order of their ids."""
+        """Return the best points, best first; those with equal scores by id."""
         with self._shard(name, "searched") as shard:
             if name in self._outdated and self._spec(name).sparse:
                 shard = self._without_removed(name)
             return run_search(search, self._spec(name), ShardSearch(shard, search.where))
 
     def _without_removed(self, name: str) -> EdgeShard:
-        """A shard whose IDF counts removed points no longer, but for a few: the engine counts
-        them until a segment is made anew."""
+        """Return a shard whose IDF no longer counts removed points, except for a few.
+
+        The engine counts them until their segment is rebuilt."""
         self._settle(name, TIDY)
         self._unsettled[name] = 0
         self._outdated.discard(name)
         return self._loaded(name)
 
     def count(self, name: str, where: Where | None = None) -> int:
-        """How many points fit, exactly."""
+        """Return the exact number of points that fit."""
         import qdrant_edge as edge
 
         with self._shard(name, "read") as shard:
             return shard.count(edge.CountRequest(exact=True, filter=filter_from(where, edge)))
 
     def facet(self, name: str, key: str) -> dict[str, int]:
-        """How many points there are for each value of a keyword payload key."""
+        """Return the number of points for each value of a keyword in the payload."""
         import qdrant_edge as edge
 
         with self._shard(name, "read") as shard:
@@ -299,7 +306,7 @@ class EdgeStore:
     # Opening and closing
 
     def close(self) -> None:
-        """Let the folder go. What was written is tidied up first."""
+        """Move what was written to files, close all shards, and unlock the folder."""
         with self._alone:
             self._closed = True
             try:
@@ -314,7 +321,7 @@ class EdgeStore:
 
     @contextmanager
     def _shard(self, name: str, what: str) -> Iterator[EdgeShard]:
-        """A collection to work with; what goes wrong in the engine is a StoreError."""
+        """Open a collection to work with, and turn errors of the engine into StoreError."""
         with self._alone:
             if self._record(name) is None:
                 raise StoreError(f"there is no collection {name!r} in {self.folder}")
@@ -347,12 +354,12 @@ class EdgeStore:
         return VectorSpec(spec["dense"], spec["multi"], tuple(spec["sparse"]))
 
     def _record(self, name: str) -> dict[str, Any] | None:
-        """What `create` has written; None where there is no such collection."""
+        """Return what `create` has written, or None if there is no such collection."""
         self._check_open()
         if checked_name(name) in self._records:
             return self._records[name]
         if not self._lock.held and self._is_there():
-            self._lock.take()  # another program has made it since
+            self._lock.take()  # another program has created it in the meantime
         path = self._path(name) / RECORD
         try:
             self._check_own(path.parent)
@@ -364,8 +371,7 @@ class EdgeStore:
         return self._records.setdefault(name, _checked_record(record, path))
 
     def _check_own(self, folder: Path) -> None:
-        """Raises StoreError for a collection's folder that is not ours, or leads elsewhere: the
-        engine writes into it."""
+        """Raise StoreError if a collection's folder is not ours or is a link: the engine writes into it."""
         with engine_errors(f"{folder} cannot be looked into"):
             check_inside(self.folder, folder)
             is_ours(folder, COLLECTION)

@@ -1,4 +1,7 @@
-"""Filters."""
+"""Filters by payload, as Qdrant's libraries write them.
+
+`library` is `qdrant_edge` or `qdrant_client.models`; their classes have the same names.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ from .vector_store import Where
 
 
 def filter_from(where: Where | None, library: Any) -> Any:
-    """The filter of a Qdrant library (`qdrant_edge` or `qdrant_client.models`, whose
-    names are the same); None where everything fits."""
+    """Return the filter for a Where, or None if every point fits."""
     if where is None or not (where.all or where.none):
         return None
     must = [_condition(key, value, library) for key, value in where.all.items()]
@@ -19,12 +21,14 @@ def filter_from(where: Where | None, library: Any) -> Any:
 
 
 def among(points: Any, key: str, value: str, library: Any) -> Any:
-    """The filter for those of some points (a HasIdCondition) that have a value."""
+    """Return the filter for those of some points (a HasIdCondition) that have a value."""
     return library.Filter(must=[points, _condition(key, value, library)])
 
 
 def _condition(key: str, wanted: str | int | Sequence[str | int], library: Any) -> Any:
-    """A key has the value, or one of the values: a list of them is of one type."""
+    """Return the condition that a key has the value, or one of the values.
+
+    A list in such a condition holds values of one type only."""
     if isinstance(wanted, (str, int)):
         return library.FieldCondition(key=key, match=library.MatchValue(value=wanted))
     texts = [value for value in wanted if isinstance(value, str)]

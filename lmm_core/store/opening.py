@@ -1,4 +1,4 @@
-"""Opening."""
+"""Opening the store at a place."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from .vector_store import VectorStore
 
 
 def open_store(place: Place) -> VectorStore:
-    """The store at a place. A server is not asked anything yet; a folder that is there is
-    ours from now on. Raises StoreError."""
+    """Return the store at a place. Raise StoreError if it cannot be opened.
+
+    A server is not contacted yet. An existing folder is locked for this process from now on."""
     if isinstance(place, LocalStorage):
         from .edge_store import EdgeStore
 

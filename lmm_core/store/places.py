@@ -1,4 +1,4 @@
-"""Where collections can be: in memory, in a folder, on a server."""
+"""The places of collections: memory, a folder, or a server."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ GRPC_PORT = 6334
 
 @dataclass(frozen=True, slots=True)
 class LocalStorage:
-    """A folder: Qdrant's engine in this process."""
+    """A folder, used by Qdrant's engine in this process."""
 
     folder: Path | str
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteSource:
-    """A Qdrant server or cluster. The port is the URL's, else `port`, else 6333; timeout:
-    seconds for one request. What stands after `timeout` is for collections that are made.
-    The key is in the environment (QDRANT_API_KEY) and never part of this. file: the
-    `config.toml` that names the server; "" where the person does (environment, code)."""
+    """A Qdrant server or cluster.
+
+    port: used if the URL has none (default 6333); timeout: seconds for one request; file: the
+    `config.toml` that names the server, "" if the person does (environment, code). The fields
+    after `timeout` apply to new collections. The key is in the environment (QDRANT_API_KEY), never
+    here."""
 
     url: str
     port: int | None = None
@@ -46,7 +48,7 @@ class RemoteSource:
 
     @property
     def address(self) -> str:
-        """Scheme, host and port, as they are shown."""
+        """The scheme, host and port, for display."""
         shown = shown_address(self.url).rstrip("/")
         parts = urlsplit(shown)
         if parts.port:
@@ -54,9 +56,10 @@ class RemoteSource:
         return f"{parts.scheme}://{parts.netloc}:{self.port or PORT}{parts.path}"
 
     def key(self) -> str:
-        """The key, "" where there is none. Raises StoreError where it would be sent
-        through the internet for all to read, or to a server that a `config.toml` names,
-        which may come with a cloned folder, and the person does not."""
+        """Return the key, or "".
+
+        Raise StoreError if the key would travel through the internet unencrypted, or would go to a
+        server that only a `config.toml` names, which may come with a cloned folder."""
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if key and urlsplit(self.url).scheme != "https" and not _is_near(self.url):
             raise StoreError(
@@ -69,7 +72,7 @@ class RemoteSource:
         return key
 
     def _is_named_by_the_person(self) -> bool:
-        """Whether the server is the one that QDRANT_URL names in the environment."""
+        """Return True if QDRANT_URL in the environment names the server."""
         if not self.file:
             return True
         try:
@@ -79,7 +82,7 @@ class RemoteSource:
             return False
 
     def _servers(self) -> list[str]:
-        """The addresses that get the key: gRPC has a port of its own."""
+        """Return the addresses that get the key; gRPC has its own port."""
         if not self.prefer_grpc:
             return [self.address]
         parts = urlsplit(self.address)
@@ -90,7 +93,7 @@ Place = Literal[":memory:"] | LocalStorage | RemoteSource
 
 
 def _is_near(url: str) -> bool:
-    """Whether a host is this machine or one of the network around it (`http://qdrant:6333`)."""
+    """Return True if a host is this machine or in the network around it (`http://qdrant:6333`)."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_private

@@ -1,10 +1,4 @@
-"""What is the same in every place: which points and names are taken, how results of
-several vectors become one order.
-
-Places differ in how they order points of the same score, and in the last digits of
-scores. So each vector is searched for itself, and what follows is done here, as Qdrant
-does it (its RRF, its formula query of score + weight): the order is the same everywhere.
-"""
+"""The names, ids, points and vectors that collections accept, in every place alike."""
 
 from __future__ import annotations
 
@@ -23,14 +17,16 @@ _WRITTEN = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 
 
 def checked_name(name: str) -> str:
-    """A collection's name, where it is one: it becomes a folder's name, and a URL's part."""
+    """Return a collection's name, which becomes the name of a folder and a part of a URL.
+
+    Raise StoreError if it cannot be one."""
     if problem := name_problem(name):
         raise StoreError(f"{name!r:.250} cannot be the name of a collection: {problem}")
     return name
 
 
 def checked_id(text: str) -> str:
-    """A point's id as Qdrant writes it."""
+    """Return a point's id as Qdrant writes it. Raise StoreError if it is no UUID."""
     if isinstance(text, str) and _WRITTEN(text):
         return text
     try:
@@ -40,8 +36,9 @@ def checked_id(text: str) -> str:
 
 
 def checked_points(points: Iterable[Point], spec: VectorSpec) -> list[Point]:
-    """Points that the collection can hold, without vectors that are empty. Raises
-    StoreError: nothing is written where one of them does not fit."""
+    """Return points that fit the collection, without their empty vectors.
+
+    Raise StoreError if one of them does not fit, so that none is written."""
     return [_checked_point(point, spec) for point in points]
 
 
@@ -62,7 +59,7 @@ def is_empty(vector: Vector) -> bool:
 
 
 def check_vector(name: str, vector: Vector, spec: VectorSpec) -> None:
-    """Raise StoreError where the collection has no such vector."""
+    """Raise StoreError if the collection has no such vector."""
     if isinstance(vector, Sparse):
         _check_sparse(name, vector, spec)
     elif name in spec.dense:
@@ -105,5 +102,5 @@ def _no_vector(name: str, spec: VectorSpec) -> str:
 
 
 def in_batches(things: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
-    """So many at a time."""
+    """Return slices of a sequence, of the given size."""
     return (things[start : start + size] for start in range(0, len(things), size))

@@ -1,4 +1,4 @@
-"""Errors."""
+"""Errors of the `qdrant-client` package, put into sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .places import KEY_VARIABLE, RemoteSource
 
 
 def client_errors() -> tuple[type[Exception], ...]:
-    """What the client raises: of a server, of gRPC, and (ValueError) of its local mode."""
+    """Return the errors that the client raises: a server's, gRPC's, and (ValueError) its local mode's."""
     import grpc  # type: ignore[import-untyped]
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ApiException
@@ -17,7 +17,7 @@ def client_errors() -> tuple[type[Exception], ...]:
 
 
 def _status(error: Exception) -> int:
-    """The HTTP status of an answer, 0 where there was none; of gRPC's, what is the same."""
+    """Return the HTTP status of a reply (or its equal in gRPC), or 0 if there was no reply."""
     if code := getattr(error, "code", None):
         grpc = {"UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "NOT_FOUND": 404, "INVALID_ARGUMENT": 400}
         return {**grpc, "RESOURCE_EXHAUSTED": 429, "INTERNAL": 500}.get(code().name, 0)
@@ -27,7 +27,7 @@ def _status(error: Exception) -> int:
 
 
 def _kind(error: Exception) -> str:
-    """What happened to a request that was not answered: time-out, unreachable, broken or other."""
+    """Return why a request was not answered: `time-out`, `unreachable`, `broken` or `other`."""
     import httpx
 
     source = getattr(error, "source", error)
@@ -40,14 +40,15 @@ def _kind(error: Exception) -> str:
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether the same request may do better in a moment. A server that is not there will
-    not: a wrong address is said at once."""
+    """Return True if the same request may succeed in a moment.
+
+    A server that is not there will not come up, so that a wrong address is reported at once."""
     status = _status(error)
     return status == 429 or status >= 500 or (not status and _kind(error) in ("time-out", "broken"))
 
 
 def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str:
-    """What to tell the user."""
+    """Return the sentence for the user."""
     at, status = f"the Qdrant server at {source.address}", _status(error)
     if status in (401, 403):
         have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"wants a key: set {KEY_VARIABLE}"
@@ -70,7 +71,7 @@ def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str
 
 
 def _answer(error: Exception) -> str:
-    """What a server says of an error."""
+    """Return the server's own message."""
     content = getattr(error, "content", None)
     if content is None:
         details = getattr(error, "details", None)

@@ -1,4 +1,9 @@
-"""Ranking."""
+"""The order of results, the same in every place.
+
+Places differ in the order of points with equal scores, and in the last digits of scores. So
+each vector is searched for separately, and fusion and boost are computed here, the way Qdrant
+does it (its RRF, and its formula query of score + weight).
+"""
 
 from __future__ import annotations
 
@@ -12,32 +17,32 @@ from .points import check_vector, is_empty
 from .vector_store import ScoredPoint, Search, Vector, VectorSpec
 
 RRF_K = 2  # Qdrant's own
-BOOST_PREFETCH = 500  # so many are looked at for those that are raised
-MORE = 16  # so many more than wanted are asked for: ties at the end
-MOST = 1000  # so many are asked for at most because of ties
-SAME = 1e-6  # scores that differ by less are one: places compute in single precision
+BOOST_PREFETCH = 500  # candidates if some scores are raised
+MORE = 16  # points requested beyond those wanted, because of ties at the end
+MOST = 1000  # points requested at most because of ties
+SAME = 1e-6  # scores that differ by less are equal, since places compute in single precision
 
 Hit = tuple[str, float]  # a point's id and score
 
 
 class Searching(Protocol):
-    """What a place does of a search."""
+    """The steps of a search that a place takes."""
 
     def nearest(self, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
-        """For each vector the best points, so many, the best first."""
+        """Return the best points for each vector, at most `limit`, best first."""
         ...
 
     def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
-        """Those of the points that have the value."""
+        """Return those of the points that have a value."""
         ...
 
     def retrieve(self, ids: Sequence[str]) -> list[ScoredPoint]:
-        """The points, in this order."""
+        """Return the points in this order."""
         ...
 
 
 def run_search(search: Search, spec: VectorSpec, place: Searching) -> list[ScoredPoint]:
-    """Search with what a place can do."""
+    """Return the results of a search at a place, best first. Raise StoreError if a vector does not fit."""
     for name, vector in search.vectors.items():
         check_vector(name, vector, spec)
     compared = {name: vector for name, vector in search.vectors.items() if not is_empty(vector)}
@@ -53,14 +58,16 @@ def run_search(search: Search, spec: VectorSpec, place: Searching) -> list[Score
 
 
 def _depth(search: Search) -> int:
-    """How many of each vector's best points are looked at."""
+    """Return the number of best points of each vector that are looked at."""
     wanted = search.prefetch if len(search.vectors) > 1 else search.limit
     return max(wanted, BOOST_PREFETCH, search.prefetch) if search.boost else wanted
 
 
 def _candidates(vectors: Mapping[str, Vector], depth: int, place: Searching) -> list[list[Hit]]:
-    """The best of each vector. Where the last one is as good as some that were not
-    asked for, which of them it is would be the place's choice: ask for more."""
+    """Return the best points of each vector.
+
+    If the last one has the same score as points beyond it, the place would choose between them.
+    Then more are requested."""
     asked = depth + MORE
     found = place.nearest(vectors, asked)
     while asked < MOST and any(_cut_among_equals(hits, depth, asked) for hits in found):
@@ -78,7 +85,7 @@ def _equal(one: float, other: float) -> bool:
 
 
 def in_order(hits: Iterable[Hit]) -> list[Hit]:
-    """The best first, those of the same score by their ids."""
+    """Return the hits, best first; those with equal scores by id."""
     groups: list[list[Hit]] = []
     for hit in sorted(hits, key=itemgetter(1), reverse=True):
         if groups and _equal(groups[-1][-1][1], hit[1]):
@@ -89,7 +96,7 @@ def in_order(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def fused(lists: Iterable[list[Hit]]) -> dict[str, float]:
-    """Reciprocal rank fusion, as Qdrant computes it."""
+    """Return the scores of reciprocal rank fusion, as Qdrant computes them."""
     scores: dict[str, float] = {}
     for hits in lists:
         for rank, (at, _) in enumerate(hits):
