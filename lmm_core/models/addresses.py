@@ -36,10 +36,10 @@ def read_host(text: str) -> str:
 
     Raise TrustError unless the text is HOST or HOST:PORT."""
     if not text.isascii():
-        raise TrustError(f"a host is written in ASCII{_ascii_form(text)}")
+        raise TrustError(f"a host has to be written in ASCII{_ascii_form(text)}")
     found = _HOST_AND_PORT.fullmatch(text)
     if not found:
-        raise TrustError("a host alone is wanted, like api.groq.com or api.groq.com:8443: no https://, no path, no @")
+        raise TrustError("write only the host, like api.groq.com or api.groq.com:8443, without https://, path and @")
     return _with_port(_host(found[1]), found[2], _HTTPS)
 
 
@@ -47,7 +47,7 @@ def address_of(url: str) -> Address:
     """Return the server that a URL leads to. Raise TrustError if the URL is not written plainly."""
     found = _ADDRESS.fullmatch(url)
     if not found:
-        raise TrustError("an address like https://host:port/path is wanted, in ASCII, without user and `\\`")
+        raise TrustError("write an address like https://host:port/path, in ASCII, without user and `\\`")
     scheme, host = found[1].lower(), _host(found[2])
     here = host == "localhost" or (_is_ip(host) and ipaddress.ip_address(host.strip("[]")).is_loopback)
     return Address(scheme, _with_port(host, found[3], _HTTPS if scheme == "https" else 80), here)
@@ -64,9 +64,9 @@ def _host(text: str) -> str:
     name = text.lower().removesuffix(".")
     labels = name.split(".")
     if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)) or re.fullmatch(r"\d+|0x[0-9a-f]*", labels[-1]):
-        raise TrustError("neither a host's name nor an IP address (IPv6 in brackets)")
+        raise TrustError("this is neither a host's name nor an IP address (IPv6 goes in brackets)")
     if name == "localhost" and text.endswith("."):
-        raise TrustError("localhost is written without a dot at its end")
+        raise TrustError("write localhost without a dot at its end")
     return name
 
 

@@ -93,7 +93,7 @@ class CacheFile:
 
     def _broken(self, error: Exception) -> CacheError:
         self.close()
-        return CacheError(f"{self.path}: {error} (lmm cache --clear makes a new one)")
+        return CacheError(f"{self.path}: {error}. To start a new cache, run `lmm cache --clear`.")
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -209,7 +209,7 @@ class Asker:
 
     def _go_without(self, error: CacheError) -> None:
         self.cache = None
-        self.warn(f"going on without the reply cache: {error}")
+        self.warn(f"The reply cache is not used: {error}")
 
     async def close(self) -> None:
         """Close the model's connections and the cache."""

@@ -35,18 +35,19 @@ def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
     name = source.strip().lower()
     if name == STAND_IN:
         if model.strip().lower() not in ("", "default"):
-            raise ModelError(f"{text!r}: the stand-in is {STAND_IN_NAME}")
+            raise ModelError(f"{text!r}: the stand-in is called {STAND_IN_NAME}")
         return ModelName(STAND_IN, "default")
     if name == NONE and not model.strip():
         return NO_MODEL
     if name == FASTEMBED:
         if not model.strip():
-            raise ModelError(f"{text!r}: name a model: {FASTEMBED}/MODEL (lmm models list)")
+            raise ModelError(f"{text!r}: name a model, {FASTEMBED}/MODEL; `lmm models list` shows them")
         return ModelName(FASTEMBED, model.strip())
     if name not in sources:
         raise ModelError(
-            f"{text!r}: unknown source {source!r}; known are {', '.join([*sources, FASTEMBED, STAND_IN])} "
-            "(a model is named source/model; [sources.NAME] in config.toml adds a source)"
+            f"{text!r}: the source {source!r} is unknown. "
+            f"The sources are {', '.join([*sources, FASTEMBED, STAND_IN])}. "
+            "A model is named source/model; [sources.NAME] in config.toml adds a source."
         )
     return ModelName(name, model.strip())
 

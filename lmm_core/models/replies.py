@@ -26,7 +26,7 @@ def find_object(text: str) -> dict[str, Any]:
         found, end = _first_object(text, start)
         if found is not None and end > thoughts:
             return found
-    raise ModelError(f"the reply is not JSON: {_shown(text)}" if text.strip() else "empty reply")
+    raise ModelError(f"the reply is not JSON: {_shown(text)}" if text.strip() else "the reply is empty")
 
 
 def find_value(text: str, key: str) -> Any:

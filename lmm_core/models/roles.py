@@ -36,7 +36,7 @@ def _fit_for(role: str, name: ModelName) -> ModelName:
     if role == "embedding":
         return NO_MODEL if name.source == STAND_IN else name
     if name.source in (FASTEMBED, NONE):
-        raise ModelError(f"{name} is for embeddings alone: name a model that can be asked for {role}", stop=True)
+        raise ModelError(f"{name} is only for embeddings: name a model that can answer requests for {role}", stop=True)
     return name
 
 
@@ -63,5 +63,5 @@ def _model_of_this_machine() -> ModelName:
 def _own_model(source: ModelSource, role: str) -> str:
     own = source.embedding_model if role == "embedding" else source.chat_model
     if not own:
-        raise ModelError(f"{source.name} has no model of its own for {role}: name a model: {source.name}/MODEL")
+        raise ModelError(f"{source.name} has no default model for {role}: name a model, {source.name}/MODEL")
     return own

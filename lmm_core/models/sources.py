@@ -60,7 +60,7 @@ class ModelSource:
         return (
             f"; if you trust the network, name the server in the environment ({variable}BASE_URL={self.base_url} and "
             f"{variable}KEY_VARIABLE={self.key_variable}, and neither of them in [sources.{self.name}]); "
-            'if the server wants no key, say key_variable = "" there'
+            'if the server needs no key, write key_variable = "" there'
         )
 
     @property

@@ -49,7 +49,7 @@ def read_pair(host: str, variable: str) -> Pair:
 
     Raise TrustError if it is wrong. The message does not repeat the text, which may be a key."""
     if not VARIABLE.fullmatch(variable):
-        raise TrustError("the name of an environment variable (A-Z, 0-9, _) is wanted, never the key itself")
+        raise TrustError("give the name of an environment variable (A-Z, 0-9, _), never the key itself")
     return Pair(read_host(host), variable)
 
 
@@ -69,8 +69,8 @@ def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), 
         if address.here or (address.scheme == "https" and address.host in home):
             return ""
         if address.scheme != "https":
-            unsafe = f"the key in {variable} is not sent to {address.host} unencrypted, as {file} has it"
-            return f"{unsafe}: take https://{otherwise}"
+            unsafe = f"the key in {variable} is not sent to {address.host} unencrypted, as {file} asks"
+            return f"{unsafe}: use https://{otherwise}"
         pair = read_pair(address.host, variable)
         if pair in read_trust_variable() or pair in trusted_pairs(Path(file).parent):
             return ""
@@ -78,7 +78,7 @@ def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), 
         return f"the key in {variable} is not sent to the server that {file} names: {error}"
     return (
         f"the key in {variable} is not sent to {pair.host}, which {file} names: "
-        f"if that server may have it, say so on this machine: {pair.command}"
+        f"if that server may have it, run this on this machine: {pair.command}"
     )
 
 
@@ -103,7 +103,7 @@ def read_trust_variable() -> list[Pair]:
         words = text.split()
         try:
             if len(words) not in (0, 2):
-                raise TrustError("a host and a variable are wanted: HOST VARIABLE, HOST VARIABLE")
+                raise TrustError("write a host and a variable: HOST VARIABLE, HOST VARIABLE")
             pairs += [read_pair(*words)] if words else []
         except TrustError as error:
             raise TrustError(f"{TRUST_VARIABLE}, pair {number}: {error}") from None
@@ -124,7 +124,7 @@ def trust_file() -> Path:
     try:
         home = Path.home()
     except RuntimeError:
-        raise TrustError(f"there is no home folder to keep trust in: set {TRUST_VARIABLE}") from None
+        raise TrustError(f"there is no home folder for the file of allowed hosts: set {TRUST_VARIABLE}") from None
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "lmm" / "trust.toml"
     if sys.platform == "win32":
@@ -166,7 +166,7 @@ def _load(path: Path, root: Path | None) -> MarkdownFile:
         _check_owner(path)
         return load_markdown(path)
     except OSError as error:
-        raise TrustError(f"{path}: cannot be read: {error.strerror}") from None
+        raise TrustError(f"{path} cannot be read: {error.strerror}") from None
     except MarkdownError as error:
         raise TrustError(str(error)) from None
 
@@ -195,7 +195,7 @@ def _save(file: MarkdownFile, pairs: list[Pair]) -> None:
 
 def _names(value: object) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise TrustError('lines like "api.groq.com" = ["GROQ_API_KEY"] are wanted')
+        raise TrustError('each line has to be like "api.groq.com" = ["GROQ_API_KEY"]')
     return value
 
 
@@ -204,13 +204,13 @@ def _check_place(path: Path, root: Path | None) -> None:
 
     Reading a pipe would wait for ever. A project may be cloned, and must not trust itself."""
     if path.exists() and not path.is_file():
-        raise TrustError(f"{path}: is not a file, so it does not count: remove it")
+        raise TrustError(f"{path} is not a file, so it does not count: remove it")
     folder = root.resolve() if root else None
     if folder is None:
         return
     if path.is_relative_to(folder) or path.resolve().is_relative_to(folder):
         raise TrustError(
-            f"{path}: lies inside the project {folder}, so it does not count: say it in the environment "
+            f"{path} lies inside the project {folder}, so it does not count: use the environment instead "
             f'({TRUST_VARIABLE}="HOST VARIABLE"), or set XDG_CONFIG_HOME to a folder elsewhere'
         )
 
@@ -222,7 +222,7 @@ def _check_owner(path: Path) -> None:
     for place in dict.fromkeys((path.parent, path, path.resolve().parent, path.resolve())):
         states = place.lstat(), place.stat()
         if any(state.st_uid not in (os.geteuid(), 0) for state in states):
-            raise TrustError(f"{place}: belongs to another user, so it does not count")
+            raise TrustError(f"{place} belongs to another user, so it does not count")
         if states[1].st_mode & 0o022:
             advice = f"chmod go-w {shlex.quote(str(place))}"
-            raise TrustError(f"{place}: others may write it, so it does not count: {advice}")
+            raise TrustError(f"{place} can be written by others, so it does not count: run {advice}")

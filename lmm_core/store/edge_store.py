@@ -80,7 +80,7 @@ class EdgeStore:
 
     def _is_there(self) -> bool:
         """Return True if the folder exists. Raise StoreError if it is not ours."""
-        with engine_errors(f"the index in {self.folder} cannot be opened"):
+        with engine_errors(f"The index in {self.folder} cannot be opened"):
             return is_ours(self.folder, INDEX)
 
     # Collections
@@ -101,11 +101,11 @@ class EdgeStore:
         """Create a collection. Raise StoreError if there is one of this name."""
         with self._alone:
             if self._record(name) is not None:
-                raise StoreError(f"there is a collection {name!r} in {self.folder} already")
+                raise StoreError(f"There is already a collection {name!r} in {self.folder}.")
             self._check_case(name)
             self._own_folder()
             self._check_room(0)
-            with engine_errors(f"the collection {name!r} cannot be made in {self.folder}"):
+            with engine_errors(f"The collection {name!r} cannot be created in {self.folder}"):
                 self._make_shard(name, spec, indexes)
                 record = {"format": FORMAT, "spec": asdict(spec), "metadata": dict(metadata), "indexes": dict(indexes)}
                 save_markdown(self._path(name) / RECORD, json.dumps(record, ensure_ascii=False))
@@ -114,13 +114,13 @@ class EdgeStore:
         """Raise StoreError if a name differs only by case from another: on many systems that is one folder."""
         for other in self.collections():
             if other != name and other.casefold() == name.casefold():
-                raise StoreError(f"there is a collection {other!r}: choose a name that differs by more than case")
+                raise StoreError(f"There is a collection {other!r}: choose a name that differs by more than case.")
 
     def _own_folder(self) -> None:
         """Create the folder, mark it and lock it."""
         if self._lock.held:
             return
-        with engine_errors(f"the folder {self.folder} cannot be made"):
+        with engine_errors(f"The folder {self.folder} cannot be created"):
             make_marked(self.folder, INDEX)
             ignore = self.folder / ".gitignore"
             if not os.path.lexists(ignore):
@@ -155,7 +155,7 @@ class EdgeStore:
         with self._alone:
             if self._record(name) is None:
                 return
-            with engine_errors(f"the collection {name!r} cannot be removed from {self.folder}"):
+            with engine_errors(f"The collection {name!r} cannot be removed from {self.folder}"):
                 self._forget(name)
                 del self._records[name]
                 remove_marked(self._path(name), COLLECTION)
@@ -246,8 +246,8 @@ class EdgeStore:
         free = shutil.disk_usage(self.folder).free
         if free < SPARE + 3 * size:
             raise StoreError(
-                f"only {free / 1e6:,.0f} MB are free on the disk of {self.folder}: make room and run this again; "
-                "what is stored so far is kept"
+                f"Only {free / 1e6:,.0f} MB are free on the disk of {self.folder}. Make room and run this again; "
+                "what is stored so far is kept."
             )
 
     # Reading
@@ -311,7 +311,7 @@ class EdgeStore:
             self._closed = True
             try:
                 for name in {**self._shards, **self._unsettled}:
-                    with engine_errors(f"the collection {name!r} in {self.folder} cannot be closed"):
+                    with engine_errors(f"The collection {name!r} in {self.folder} cannot be closed"):
                         if self._unsettled[name]:
                             self._settle(name, TIDY)
                         self._forget(name)
@@ -324,8 +324,8 @@ class EdgeStore:
         """Open a collection to work with, and turn errors of the engine into StoreError."""
         with self._alone:
             if self._record(name) is None:
-                raise StoreError(f"there is no collection {name!r} in {self.folder}")
-            with engine_errors(f"the collection {name!r} in {self.folder} cannot be {what}"):
+                raise StoreError(f"There is no collection {name!r} in {self.folder}.")
+            with engine_errors(f"The collection {name!r} in {self.folder} cannot be {what}"):
                 yield self._shards.get(name) or self._loaded(name)
 
     def _loaded(self, name: str, removed: float = REMOVED) -> EdgeShard:
@@ -337,14 +337,14 @@ class EdgeStore:
                 self._shards[name] = edge.EdgeShard.load(str(self._path(name) / "shard"), config)
         except StoreError as error:
             raise StoreError(
-                f"the collection {name!r} in {self.folder} is damaged: remove {self._path(name)} and index again "
-                f"({cause_of(error)})"
+                f"The collection {name!r} in {self.folder} is damaged ({cause_of(error)}). "
+                f"Remove {self._path(name)} and index again."
             ) from error
         return self._shards[name]
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreError(f"the index in {self.folder} was closed: open it again")
+            raise StoreError(f"The index in {self.folder} was closed: open it again.")
 
     def _path(self, name: str) -> Path:
         return self.folder / name
@@ -367,12 +367,12 @@ class EdgeStore:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:
-            raise StoreError(f"{path} cannot be read ({error}): remove {path.parent} and index again") from error
+            raise StoreError(f"{path} cannot be read ({error}). Remove {path.parent} and index again.") from error
         return self._records.setdefault(name, _checked_record(record, path))
 
     def _check_own(self, folder: Path) -> None:
         """Raise StoreError if a collection's folder is not ours or is a link: the engine writes into it."""
-        with engine_errors(f"{folder} cannot be looked into"):
+        with engine_errors(f"{folder} cannot be checked"):
             check_inside(self.folder, folder)
             is_ours(folder, COLLECTION)
             check_no_links(folder)
@@ -381,4 +381,4 @@ class EdgeStore:
 def _checked_record(record: Any, path: Path) -> dict[str, Any]:
     if isinstance(record, dict) and record.get("format") == FORMAT and {"spec", "metadata"} <= set(record):
         return record
-    raise StoreError(f"{path} is of another version of this program: remove {path.parent} and index again")
+    raise StoreError(f"{path} was written by another version of this program. Remove {path.parent} and index again.")

@@ -51,8 +51,8 @@ class FolderLock:
             raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(
-                f"the index in {self.folder} cannot be opened: {error.strerror}; it has to be a folder that can "
-                "be written to, for searching too"
+                f"The index in {self.folder} cannot be opened: {error.strerror}. Its folder has to be writable, even "
+                "for searching."
             ) from error
 
     def _wait_for(self, file: int, queue: int) -> None:
@@ -70,9 +70,9 @@ class FolderLock:
         os.lseek(file, 0, os.SEEK_SET)
         number = os.read(file, 20).decode(errors="replace").strip()
         if number == str(os.getpid()):
-            return f"the index in {self.folder} is open in this program already: close it first"
+            return f"The index in {self.folder} is already open in this program: close it first."
         who = f"another process (pid {number})" if number.isdigit() else "another process"
-        return f"the index in {self.folder} is in use by {who}; try again when that has ended"
+        return f"The index in {self.folder} is in use by {who}. Try again when that process has ended."
 
     def release(self) -> None:
         """Release the lock."""

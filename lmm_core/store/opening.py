@@ -20,7 +20,9 @@ def open_store(place: Place) -> VectorStore:
         return EdgeStore(Path(place.folder))
     if isinstance(place, RemoteSource):
         if not is_address(place.url):
-            raise StoreError(f"{place.url!r} is no address of a Qdrant server: http://… or https://… is wanted")
+            raise StoreError(
+                f"{place.url!r} is not the address of a Qdrant server, which begins with http:// or https://"
+            )
         from .qdrant_store import remote_store
 
         return remote_store(place)
@@ -28,4 +30,4 @@ def open_store(place: Place) -> VectorStore:
         from .qdrant_store import memory_store
 
         return memory_store()
-    raise StoreError(f"{place!r} is no place for an index: ':memory:', a LocalStorage or a RemoteSource is wanted")
+    raise StoreError(f"{place!r} is not a place for an index: use ':memory:', a LocalStorage or a RemoteSource")

@@ -32,7 +32,7 @@ def checked_id(text: str) -> str:
     try:
         return str(UUID(text))
     except (ValueError, AttributeError, TypeError):
-        raise StoreError(f"{text!r} cannot be the id of a point: a UUID is wanted") from None
+        raise StoreError(f"{text!r} cannot be the id of a point: use a UUID") from None
 
 
 def checked_points(points: Iterable[Point], spec: VectorSpec) -> list[Point]:
@@ -77,7 +77,7 @@ def _check_sparse(name: str, vector: Sparse, spec: VectorSpec) -> None:
     if not len(set(vector.indices)) == len(vector.indices) == len(vector.values):
         raise StoreError(f"the sparse vector {name!r} needs one value for each index, and each index once")
     if not math.isfinite(sum(vector.values)):
-        raise StoreError(f"the sparse vector {name!r} holds what is not a number")
+        raise StoreError(f"the sparse vector {name!r} holds something that is not a number")
 
 
 def _check_numbers(name: str, vector: Any, dimensions: int) -> None:
@@ -91,12 +91,12 @@ def _check_numbers(name: str, vector: Any, dimensions: int) -> None:
     except TypeError:
         fine = False
     if not fine:
-        raise StoreError(f"the vector {name!r} holds what is not a number")
+        raise StoreError(f"the vector {name!r} holds something that is not a number")
 
 
 def _no_vector(name: str, spec: VectorSpec) -> str:
     if name in spec.multi:
-        return f"the vector {name!r} is a multivector, and is empty"
+        return f"the vector {name!r} is a multivector without vectors"
     there = ", ".join(sorted([*spec.dense, *spec.multi, *spec.sparse])) or "none"
     return f"the collection has no vector {name!r} of this kind; it has: {there}"
 

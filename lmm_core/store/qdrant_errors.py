@@ -49,14 +49,14 @@ def may_pass(error: Exception) -> bool:
 
 def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str:
     """Return the sentence for the user."""
-    at, status = f"the Qdrant server at {source.address}", _status(error)
+    at, status = f"The Qdrant server at {source.address}", _status(error)
     if status in (401, 403):
-        have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"wants a key: set {KEY_VARIABLE}"
+        have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"requires a key: set {KEY_VARIABLE}"
         return f"{at} {have} ({status})"
     if status == 429:
-        return f"{at} has too much to do (429): try again later"
+        return f"{at} is overloaded (429): try again later"
     if 300 <= status < 400:
-        return f"{at} leads on to another address ({status}), where nothing is sent: if that is the right one, give it"
+        return f"{at} redirects ({status}), and nothing is sent there: if that address is the right one, use it instead"
     if status >= 500:
         return f"{at} has failed ({status}): {_answer(error)}"
     if status:
@@ -64,9 +64,9 @@ def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str
     reason = str(getattr(error, "source", error)).strip()
     return {
         "time-out": f"{at} has not answered within {source.timeout:g} s",
-        "unreachable": f"no Qdrant server answers at {source.address} ({reason}): is it running, is the address right?",
-        "broken": f"the connection to {at} broke ({reason or 'no reason given'}): try again",
-        "other": f"{at} has answered what cannot be understood: is it a Qdrant server? ({reason[:200]})",
+        "unreachable": f"No Qdrant server answers at {source.address} ({reason}). Is it running? Is the address right?",
+        "broken": f"The connection to {source.address} broke ({reason or 'the server gives no reason'}): try again",
+        "other": f"{at} has sent a reply that cannot be understood. Is it a Qdrant server? ({reason[:200]})",
     }[_kind(error)]
 
 
@@ -80,4 +80,4 @@ def _answer(error: Exception) -> str:
         told = json.loads(content)["status"]["error"]
     except (ValueError, KeyError, TypeError):
         told = content.decode(errors="replace")[:200].strip()
-    return str(told) or "it does not say why"
+    return str(told) or "the server does not say why"

@@ -95,7 +95,7 @@ class QdrantStore:
         from qdrant_client import models
 
         if self._is_there(name):
-            raise StoreError(f"there is a collection {name!r} {self._place} already")
+            raise StoreError(f"There is already a collection {name!r} {self._place}.")
         kept = json.loads(json.dumps(dict(metadata)))
         vectors: dict[str, Any] = {**self._vectors(spec), **self._options()}
         self._ask(lambda: self._client.create_collection(name, metadata=kept, **vectors), again=False)
@@ -165,7 +165,9 @@ class QdrantStore:
 
     def _is_there(self, name: str) -> bool:
         if checked_name(name) == REGISTRY:
-            raise StoreError(f"{REGISTRY!r} is the name of a collection that LM markdown keeps for itself")
+            raise StoreError(
+                f"{REGISTRY!r} is the name of a collection that LM markdown uses itself: choose another name."
+            )
         return self._ask(lambda: self._client.collection_exists(name))
 
     # Writing
@@ -274,7 +276,7 @@ class QdrantStore:
         """Return a collection's vectors. Raise StoreError if there is no such collection."""
         if self._closed or name not in self._specs:
             if not self._is_there(name):
-                raise StoreError(f"there is no collection {name!r} {self._place}")
+                raise StoreError(f"There is no collection {name!r} {self._place}.")
             info = self._ask(lambda: self._client.get_collection(name))
             self._specs[name] = _spec_of(info.config.params.vectors, info.config.params.sparse_vectors)
         return self._specs[name]
@@ -286,7 +288,7 @@ class QdrantStore:
 
         It is repeated if it may be (`again`) and the failure may pass. Raise StoreError if it fails."""
         if self._closed:
-            raise StoreError(f"the index {self._place} was closed: open it again")
+            raise StoreError(f"The index {self._place} was closed: open it again.")
         for wait in (*(WAITS if again else ()), None):
             try:
                 return request()

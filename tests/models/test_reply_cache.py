@@ -153,7 +153,7 @@ def goes_on(server, cache):
     assert asker.answer("one")
     assert asker.answer("two")
     assert len(asker.warnings) == 1
-    assert asker.warnings[0].startswith(f"going on without the reply cache: {cache.path}: ")
+    assert asker.warnings[0].startswith(f"The reply cache is not used: {cache.path}: ")
     return asker
 
 

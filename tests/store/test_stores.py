@@ -396,13 +396,13 @@ def test_our_fusion_is_the_engines(tmp_path):
         (Point("no-uuid", {}, {}), "'no-uuid' cannot be the id"),
         (Point(key(2), {"content": [1.0, 2.0]}, {}), "has 2 dimensions, the collection's has 8: .* another embedding"),
         (Point(key(2), {"parts": [near(1), [1.0]]}, {}), "'parts' has 1 dimensions"),
-        (Point(key(2), {"parts": []}, {}), "'parts' is a multivector, and is empty"),
+        (Point(key(2), {"parts": []}, {}), "'parts' is a multivector without vectors"),
         (Point(key(2), {"other": near(1)}, {}), "no vector 'other' .*: content, parts, words"),
         (Point(key(2), {"content": Sparse([1], [1.0])}, {}), "no vector 'content' of this kind"),
         (Point(key(2), {"words": Sparse([1, 1], [1.0, 2.0])}, {}), "each index once"),
         (Point(key(2), {"words": Sparse([1, 2], [1.0])}, {}), "one value for each"),
-        (Point(key(2), {"content": [float("nan")] * DIMENSIONS}, {}), "'content' holds what is not a number"),
-        (Point(key(2), {"content": [None] * DIMENSIONS}, {}), "'content' holds what is not a number"),
+        (Point(key(2), {"content": [float("nan")] * DIMENSIONS}, {}), "'content' holds something that is not a number"),
+        (Point(key(2), {"content": [None] * DIMENSIONS}, {}), "'content' holds something that is not a number"),
     ],
 )
 def test_a_point_that_does_not_fit_is_named_and_nothing_written(notes, wrong, told):
@@ -429,7 +429,7 @@ def test_what_is_not_there_is_said_by_every_method(store):
         lambda: store.facet("gone", "type"),
     ]
     for use in uses:
-        with pytest.raises(StoreError, match="there is no collection 'gone'"):
+        with pytest.raises(StoreError, match="There is no collection 'gone'"):
             use()
 
 
@@ -449,9 +449,9 @@ def test_empty_sparse_vectors_are_no_vectors(notes):
 
 def test_places_that_are_none(tmp_path):
     for place in ("memory", tmp_path, None):
-        with pytest.raises(StoreError, match="is no place for an index"):
+        with pytest.raises(StoreError, match="is not a place for an index"):
             open_store(place)
-    with pytest.raises(StoreError, match="is no address of a Qdrant server"):
+    with pytest.raises(StoreError, match="is not the address of a Qdrant server"):
         open_store(RemoteSource("localhost:6333"))
 
 
@@ -572,7 +572,7 @@ def test_a_folder_in_use_is_one_sentence(tmp_path, monkeypatch):
     with run(holds + "print('open', flush=True)\nsys.stdin.read()", tmp_path / "index", stdin=subprocess.PIPE) as other:
         other.stdout.readline()
         start = time.monotonic()
-        with pytest.raises(StoreError, match=f"in use by another process .pid {other.pid}.; try again"):
+        with pytest.raises(StoreError, match=f"in use by another process .pid {other.pid}.. Try again"):
             open_store(LocalStorage(tmp_path / "index"))
         assert time.monotonic() - start < 2
         other.kill()
@@ -611,7 +611,7 @@ def test_a_damaged_collection_says_what_to_do(tmp_path, what):
     for path in (tmp_path / "index").rglob(what):
         path.rename(tmp_path / "away") if path.is_dir() else path.write_bytes(b"garb\0age" * 5)
     store = open_store(LocalStorage(tmp_path / "index"))
-    with pytest.raises(StoreError, match=r"'notes' in .* is damaged: remove .*notes and index again \("):
+    with pytest.raises(StoreError, match=r"'notes' in .* is damaged \(.*\). Remove .*notes and index again"):
         store.count("notes")
     store.drop("notes")
     store.create("notes", SPEC, {}, INDEXES)
@@ -625,7 +625,7 @@ def test_a_record_that_is_none_says_what_to_do(tmp_path, text):
     store.close()
     (tmp_path / "index" / "notes" / "collection.json").write_text(text)
     store = open_store(LocalStorage(tmp_path / "index"))
-    with pytest.raises(StoreError, match=r"collection.json .*: remove .*notes and index again"):
+    with pytest.raises(StoreError, match=r"collection.json .*\. Remove .*notes and index again"):
         store.count("notes")
     store.close()
 
@@ -638,7 +638,7 @@ def test_a_full_disk_is_noticed_before_the_engine_does(tmp_path, monkeypatch):
     monkeypatch.setattr(edge_store, "SPARE", 10**18)
     for use in (lambda: store.upsert("notes", [point(2)]), lambda: store.delete("notes", [key(1)])):
         with pytest.raises(
-            StoreError, match=r"only [\d,]+ MB are free on the disk of .*: make room and run this again"
+            StoreError, match=r"Only [\d,]+ MB are free on the disk of .*\. Make room and run this again"
         ):
             use()
     assert store.count("notes") == 1
@@ -851,7 +851,7 @@ def test_a_time_out_says_after_how_long(server, remote, monkeypatch):
 
 def test_a_broken_connection_is_named(server, remote):
     server.faults.append(Fault("/points/count", times=3, drop=True))
-    with pytest.raises(StoreError, match=r"the connection to the Qdrant server at http://127.0.0.1:\d+ broke"):
+    with pytest.raises(StoreError, match=r"The connection to http://127.0.0.1:\d+ broke"):
         remote.count("notes")
 
 
@@ -871,7 +871,7 @@ def test_what_does_not_fit_is_not_sent(server, remote):
 def test_a_server_that_is_not_there(server):
     store = open_store(RemoteSource(server.url.replace(str(server.server.server_port), "9")))
     start = time.monotonic()
-    with pytest.raises(StoreError, match=r"no Qdrant server answers at http://127.0.0.1:9 \(.*refused.*\)"):
+    with pytest.raises(StoreError, match=r"No Qdrant server answers at http://127.0.0.1:9 \(.*refused.*\)"):
         store.collections()
     assert time.monotonic() - start < 2
 
@@ -886,7 +886,7 @@ def test_the_key_comes_from_the_environment_and_is_never_told(monkeypatch):
     with QdrantServer(key="s3cret-key") as server:
         told = []
         for given, expected in (
-            ("", "wants a key: set QDRANT_API_KEY"),
+            ("", "requires a key: set QDRANT_API_KEY"),
             ("wr0ng-key", "refuses the key in QDRANT_API_KEY"),
         ):
             monkeypatch.setenv("QDRANT_API_KEY", given)
@@ -925,7 +925,7 @@ def test_an_old_server_remembers_metadata_too(monkeypatch):
         assert store.metadata("notes") is None
         store.create("notes", SPEC, {}, INDEXES)
         assert store.metadata("notes") == {}
-        with pytest.raises(StoreError, match="keeps for itself"):
+        with pytest.raises(StoreError, match="uses itself"):
             store.drop("lmm-collections")
 
 

@@ -107,7 +107,7 @@ def test_for_programs(indexed_book):
 
 def test_a_model_that_cannot_be_reached_is_told(indexed_book):
     _, said = ask("mean", status=1, OPENAI_API_KEY="sk-test", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
-    assert "cannot reach http://127.0.0.1:9/v1" in said
+    assert "http://127.0.0.1:9/v1 cannot be reached" in said
     assert "sk-test" not in said
 
 

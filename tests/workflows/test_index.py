@@ -446,7 +446,7 @@ def test_a_folder_that_is_in_use_is_told_in_one_sentence():
             done = run(command)
             assert done.returncode == 1
             assert re.fullmatch(
-                rb"the index in .* is in use by another process \(pid \d+\); try again .*\n", done.stderr
+                rb"The index in .* is in use by another process \(pid \d+\). Try again .*\n", done.stderr
             )
     finally:
         store.close()

@@ -66,7 +66,7 @@ def read_annotation(text: str, wanted: Sequence[str]) -> Annotation:
 
 def _read_questions(value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ModelError(f"the reply's `questions` are no list of texts but {_kind(value)}")
+        raise ModelError(f"the reply's `questions` are not a list of texts but {_kind(value)}")
     questions = [question for question in dict.fromkeys(map(one_line, value)) if question]
     if not questions:
         raise ModelError("the reply's `questions` are empty")
@@ -79,7 +79,7 @@ def _read_questions(value: Any) -> list[str]:
 
 def _read_summary(value: Any) -> str:
     if not isinstance(value, str):
-        raise ModelError(f"the reply's `summary` is no text but {_kind(value)}")
+        raise ModelError(f"the reply's `summary` is not a text but {_kind(value)}")
     summary = one_line(value)
     if not summary:
         raise ModelError("the reply's `summary` is empty")

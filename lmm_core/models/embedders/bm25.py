@@ -46,7 +46,7 @@ def stop_words(language: str) -> frozenset[str]:
     try:
         return frozenset(file.read_text(encoding="utf-8").splitlines())
     except OSError as error:
-        raise ModelError(f"{file}: {error.strerror}; install LM markdown anew", stop=True) from None
+        raise ModelError(f"{file}: {error.strerror}. Install LM markdown again.", stop=True) from None
 
 
 class Bm25Encoder:

@@ -45,7 +45,9 @@ class CrossEncoder:
             # one at a time: see FastEmbedder
             found = [*map(float, self._model.rerank(encodable(question), [*map(encodable, texts)], batch_size=1))]
             if len(found) != len(texts) or not all(map(math.isfinite, found)):
-                raise ModelError(f"{self.name}: gives no number for a text: is it a cross-encoder?", stop=True)
+                raise ModelError(
+                    f"{self.name}: the model returned no number for a text. Is it a cross-encoder?", stop=True
+                )
             return found
 
 

@@ -161,7 +161,7 @@ class CachedEmbedder:
         try:
             return [array("f", vector).tolist() for vector in vectors]
         except TypeError:
-            raise ModelError(f"{self.name}: a vector that is not of numbers") from None
+            raise ModelError(f"{self.name}: the model returned a vector that does not consist of numbers") from None
 
     def _key(self, text: str) -> bytes:
         data = f"{self._space}\0{text}".encode("utf-8", "surrogatepass")
@@ -183,4 +183,4 @@ class CachedEmbedder:
 
     def _go_without(self, error: CacheError) -> None:
         self.cache = None
-        self.warn(f"going on without the embedding cache: {error}")
+        self.warn(f"The embedding cache is not used: {error}")

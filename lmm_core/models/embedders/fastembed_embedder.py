@@ -92,7 +92,8 @@ class FastEmbedder:
             found = [_unit(vector) for vector in self._model.embed([*map(encodable, texts)], batch_size=1)]
             self._dimensions = self._dimensions or len(found[0])
             if any(len(vector) != self._dimensions for vector in found):
-                raise ModelError(f"{self.name}: vectors of {len(found[0])}, not {self._dimensions} dimensions")
+                size = len(found[0])
+                raise ModelError(f"{self.name}: the model returned {size} dimensions instead of {self._dimensions}")
             return found
 
 
@@ -166,6 +167,6 @@ def _unit(vector: Any) -> list[float]:
     found = np.asarray(vector, dtype=np.float32).ravel()
     length = float(np.linalg.norm(found))
     if not math.isfinite(length):
-        raise ValueError("it gives no finite numbers")
+        raise ValueError("the model returned numbers that are not finite")
     numbers: list[float] = (found / length if length else found).tolist()
     return numbers

@@ -96,13 +96,13 @@ def _download(model: BaseModelDescription) -> None:
     from fastembed import TextEmbedding
     from huggingface_hub import HfApi
 
-    with explained(f"{model.model} cannot be got: the model hub cannot be reached"):
+    with explained(f"{model.model} cannot be downloaded: the model hub cannot be reached"):
         HfApi().model_info(_repository_name(model), timeout=SECONDS_TO_THE_HUB)
-    with explained(f"{model.model} was not got completely (what has come is kept: try again)"):
+    with explained(f"{model.model} was not downloaded completely (what has arrived is kept, so try again)"):
         models_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         TextEmbedding.download_model(model, str(models_folder()), retries=1)  # type: ignore[arg-type]
     if _find(model) is None:
-        raise ModelError(f"{model.model} was not got completely: try again")
+        raise ModelError(f"{model.model} was not downloaded completely: try again")
 
 
 def _descriptions() -> list[DenseModelDescription]:
@@ -128,10 +128,10 @@ def _describe(name: str, models: Sequence[Known]) -> Known:
     if name.lower() in known:
         return known[name.lower()]
     near = difflib.get_close_matches(name.lower(), known, 1)
-    meant = f"did you mean {known[near[0]].model}? " if near else ""
+    meant = f"Did you mean {known[near[0]].model}? " if near else ""
     raise ModelError(
-        f"{FASTEMBED}/{name}: fastembed knows no such model: {meant}"
-        "(lmm models list shows them; a folder is named from ./ or / on)",
+        f"{FASTEMBED}/{name}: fastembed does not know this model. {meant}"
+        "To see all models, run `lmm models list`. The name of a folder begins with ./ or /.",
         stop=True,
     )
 
@@ -170,8 +170,9 @@ def cached_files(name: str, cross_encoder: bool = False) -> ModelFiles:
     folder = _find(model)
     if folder is None:
         raise ModelError(
-            f"{FASTEMBED}/{model.model} is not on this machine: lmm models get {model.model}", stop=True
-        )  # fmt: skip
+            f"{FASTEMBED}/{model.model} is not on this machine. To download it, run `lmm models get {model.model}`.",
+            stop=True,
+        )
     return ModelFiles(folder, model.model_file, model.model, getattr(model, "dim", 0) or 0)
 
 
@@ -182,8 +183,8 @@ def local_files(name: str, folder: Path) -> ModelFiles:
     if not onnx:
         missing.insert(0, _ONNX[0])
     if missing:
-        where = folder if folder.is_dir() else f"no folder {folder}"
-        raise ModelError(f"{name}: {where}: {', '.join(missing)} missing", stop=True)
+        where = f"the folder {folder} lacks" if folder.is_dir() else f"there is no folder {folder} with"
+        raise ModelError(f"{name}: {where} {', '.join(missing)}", stop=True)
     size = read_json(folder / "config.json").get("hidden_size")
     return ModelFiles(folder, onnx, "", size if isinstance(size, int) and size > 0 else 0)
 

@@ -59,7 +59,9 @@ class OpenAIEmbedder:
                 answered = self.usage.requests > 0
                 raise explain(error, self.name, self._source, self._key, self._limits.timeout, answered) from None
             except (ValueError, RecursionError) as error:
-                raise ModelError(f"{self.name}: not a reply of the OpenAI protocol ({type(error).__name__})") from None
+                raise ModelError(
+                    f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"
+                ) from None
         return self._read(reply, texts)
 
     def _read(self, reply: Any, texts: list[str]) -> list[list[float]]:
@@ -70,7 +72,8 @@ class OpenAIEmbedder:
         found = [getattr(item, "embedding", None) for item in items]
         vectors = [vector for vector in found if isinstance(vector, list) and vector]
         if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) != 1:
-            raise ModelError(f"{self.name}: {len(vectors)} vectors for {len(texts)} texts, or of several lengths")
+            counts = f"{len(vectors)} vectors for {len(texts)} texts"
+            raise ModelError(f"{self.name}: the server returned {counts}, or vectors of different lengths")
         used = getattr(reply, "usage", None)
         tokens = number_in(used, "prompt_tokens") or sum(map(estimate_tokens, texts))
         self.usage.add(Reply("", tokens))

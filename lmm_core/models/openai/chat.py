@@ -114,7 +114,9 @@ class OpenAIChat:
             completion = await stream_completion(client, body, show, self.name) if show else None
             completion = completion or json.loads(await client.post(PATH, cast_to=bytes, body=body))
         except (ValueError, RecursionError) as error:  # the body is not JSON
-            raise ModelError(f"{self.name}: not a reply of the OpenAI protocol ({type(error).__name__})") from None
+            raise ModelError(
+                f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"
+            ) from None
         self._answered = True
         return self._read(completion, request)
 

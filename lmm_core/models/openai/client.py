@@ -24,15 +24,16 @@ def require_key(name: ModelName, source: ModelSource) -> str:
     key = source.key()
     if source.needs_key and not key:
         raise ModelError(
-            f"{name}: {source.key_variable} is not set: put the key into the environment, or take --model "
-            "extractive/default (no key, no network)",
+            f"{name}: {source.key_variable} is not set. Put the key into the environment, or use --model "
+            "extractive/default, which needs no key and no network.",
             stop=True,
         )
     if not all("!" <= sign <= "~" for sign in key):
         raise ModelError(
-            f"{name}: {source.key_variable} holds what no key holds (blanks, control characters, or no ASCII)",
+            f"{name}: {source.key_variable} holds characters that no key has "
+            "(blanks, control characters, or characters beyond ASCII)",
             stop=True,
-        )  # fmt: skip
+        )
     return key
 
 
@@ -69,8 +70,8 @@ async def _check_request(source: ModelSource, key: str, home: tuple[str, str, in
     if _server(request.url) != home:
         there = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
         raise ModelError(
-            f"{source.name}: {shown_address(source.base_url)} leads on to {there}, where nothing is sent: "
-            "if that is the right address, give it",
+            f"{source.name}: {shown_address(source.base_url)} redirects to {there}, and nothing is sent there: "
+            "if that is the right address, use it instead",
             stop=True,
         )
     if source.name != "openai" or source.file:
@@ -91,7 +92,7 @@ async def check_server(source: ModelSource, seconds: float) -> ModelError | None
     except openai.APIError as error:
         return explain(error, source.name, source, source.key(), seconds, answered=False)
     except (ValueError, RecursionError, AttributeError) as error:
-        return ModelError(f"{source.name}: not a reply of the OpenAI protocol ({type(error).__name__})")
+        return ModelError(f"{source.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})")
     return None
 
 
@@ -107,18 +108,19 @@ def explain(
     if isinstance(error.__cause__, ModelError):  # from `_check_request`; some versions of the client wrap it
         return error.__cause__
     if isinstance(error, openai.APITimeoutError):
-        return ModelError(f"{name}: no answer in {timeout:g} s")
+        return ModelError(f"{name}: the server has not answered within {timeout:g} s")
     if isinstance(error, openai.APIConnectionError):
-        return ModelError(f"{name}: cannot reach {address} (is the server running?)", stop=not answered)
+        return ModelError(f"{name}: {address} cannot be reached. Is the server running?", stop=not answered)
     if not isinstance(error, openai.APIStatusError):
         return ModelError(f"{name}: {without_key(str(error), key)}")
     status, said = error.status_code, without_key(_said(error), key)
     if status in (401, 403):
-        variable = f"${source.key_variable}" if source.key_variable else "the server wants a key: key_variable"
-        return ModelError(f"{name}: the key is refused ({status}): look at {variable}", stop=True)
+        refused = f"{name}: the server refuses the key ({status}): check ${source.key_variable}"
+        required = f"{name}: the server requires a key ({status}): name its variable in key_variable"
+        return ModelError(refused if source.key_variable else required, stop=True)
     if status == 404:
-        return ModelError(f"{name}: no such model or address at {address} (404): {said}", stop=True)
-    return ModelError(f"{name}: error {status}: {said}", stop=error.code == "insufficient_quota")
+        return ModelError(f"{name}: there is no such model or address at {address} (404): {said}", stop=True)
+    return ModelError(f"{name}: the server reports error {status}: {said}", stop=error.code == "insufficient_quota")
 
 
 def _said(error: Any) -> str:

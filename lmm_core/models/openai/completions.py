@@ -112,7 +112,7 @@ def _transport_errors() -> tuple[type[Exception], ...]:
 def no_choices(completion: Any) -> str:
     """Return why a completion holds no reply. Some servers send errors in this form."""
     said = value_at(value_at(completion, "error"), "message")
-    return str(said or "not a reply of the OpenAI protocol (no choices)")
+    return str(said or "the reply does not follow the OpenAI protocol (no choices)")
 
 
 def text_in(content: Any) -> str:

@@ -208,7 +208,7 @@ def test_the_folder_says_how_tokens_become_one_vector(own_model, minilm):
 @pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "tokenizer_config.json"])
 def test_a_folder_in_which_a_file_is_missing(own_model, file):
     (own_model / file).unlink()
-    with pytest.raises(ModelError, match=f"{file} missing") as caught:
+    with pytest.raises(ModelError, match=f"lacks {file}") as caught:
         FastEmbedder(name("./model"))
     assert caught.value.stop
 
@@ -343,7 +343,10 @@ def offline(code):
 
 def test_a_model_that_is_not_there_asks_no_network():
     said, seconds, errors = offline("FastEmbedder(ModelName('fastembed', 'BAAI/bge-small-en-v1.5'))")
-    assert said == "fastembed/BAAI/bge-small-en-v1.5 is not on this machine: lmm models get BAAI/bge-small-en-v1.5"
+    assert (
+        said
+        == "fastembed/BAAI/bge-small-en-v1.5 is not on this machine. To download it, run `lmm models get BAAI/bge-small-en-v1.5`."
+    )
     assert (seconds < 1, errors) == (True, "")
 
 
@@ -357,7 +360,7 @@ def test_a_model_that_is_there_asks_no_network():
 
 def test_a_hub_that_cannot_be_reached_is_said_within_seconds():
     said, seconds, errors = offline("get_model('BAAI/bge-small-en-v1.5')")
-    assert said.startswith("BAAI/bge-small-en-v1.5 cannot be got: the model hub cannot be reached: ")
+    assert said.startswith("BAAI/bge-small-en-v1.5 cannot be downloaded: the model hub cannot be reached: ")
     assert len(said.splitlines()) == 1
     assert seconds < 10
     assert set(errors.splitlines()) == {"asked the network"}
@@ -379,7 +382,7 @@ def test_models_are_listed():
 def test_a_model_that_does_not_exist_cannot_be_got():
     done = CliRunner().invoke(models_command, ["get", "nobody/nothing"])
     assert done.exit_code == 1
-    assert "fastembed knows no such model" in done.stderr
+    assert "fastembed does not know this model" in done.stderr
 
 
 def embedding_finding():
