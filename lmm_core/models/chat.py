@@ -55,7 +55,7 @@ class Request:
 
     @property
     def text(self) -> str:
-        """The contents of all messages, for counting tokens."""
+        """Return the contents of all messages, for counting tokens."""
         return "\n".join(message.content for message in self.messages)
 
 
@@ -111,9 +111,9 @@ class ChatModel(Protocol):
     stopped: ModelError | None
 
     async def reply(self, request: Request, show: Show | None = None) -> Reply:
-        """Return the reply to a request.
+        """Return the reply to a request. Raise ModelError if the model does not give one.
 
-        show: called with each part of the text as it arrives. Raise ModelError if there is none."""
+        show: called with each part of the text as it arrives."""
         ...
 
     async def close(self) -> None:

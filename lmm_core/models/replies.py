@@ -30,7 +30,7 @@ def find_object(text: str) -> dict[str, Any]:
 
 
 def find_value(text: str, key: str) -> Any:
-    """Return the value of a key in the object that a reply holds. Raise ModelError if there is none."""
+    """Return the value of a key in the object that a reply holds. Raise ModelError if it has no such key."""
     try:
         return find_object(text)[key]
     except (ModelError, KeyError):
@@ -38,7 +38,7 @@ def find_value(text: str, key: str) -> Any:
 
 
 def _first_object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
-    """Return the first object from a position on, or None, and the position where it ends."""
+    """Return the first object from a position on (or None), and the position where it ends."""
     decoder = json.JSONDecoder(strict=False)
     for _ in range(50):
         at = text.find("{", at)

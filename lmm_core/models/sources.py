@@ -38,24 +38,24 @@ class ModelSource:
 
     @property
     def local(self) -> bool:
-        """True if the server is on this machine."""
+        """Return True if the server is on this machine."""
         return is_loopback(self.base_url)
 
     @property
     def has_key(self) -> bool:
-        """True if the variable holds a key, whether or not it may be sent."""
+        """Return True if the variable holds a key, whether or not it may be sent."""
         return bool(self._key())
 
     @property
     def refusal(self) -> str:
-        """A sentence that says why the key is not sent to the server; "" if it may be, or there is none."""
+        """Return a sentence that says why the key is not sent to the server; "" if it may be, or is not set."""
         if not self.has_key:
             return ""
         return key_refusal(self.base_url, self.key_variable, self.file, _homes(self.key_variable), self._otherwise)
 
     @property
     def _otherwise(self) -> str:
-        """The advice for a server without https in a network that the person trusts."""
+        """Return the advice for a server without https in a network that the person trusts."""
         variable = f"LMM_SOURCES__{self.name.upper()}__"
         return (
             f"; if you trust the network, name the server in the environment ({variable}BASE_URL={self.base_url} and "
@@ -65,13 +65,15 @@ class ModelSource:
 
     @property
     def needs_key(self) -> bool:
-        """True if a key is required: not on this machine, and not for software that people run themselves."""
+        """Return True if a key is required.
+
+        None is on this machine, nor for software that people run themselves (vLLM)."""
         own = SOURCES.get(self.name)
         return bool(self.key_variable) and not self.local and not (own and own.local)
 
     @property
     def detour(self) -> str:
-        """A warning that a file has put another server in the place of one of ours, or "".
+        """Return a warning that a file has put another server in the place of one of ours, or "".
 
         It has to be shown before anything is sent."""
         own, there = SOURCES.get(self.name), server_of(self.base_url)

@@ -37,7 +37,7 @@ class Pair:
 
     @property
     def command(self) -> str:
-        """The command that allows it, safe to paste into a shell."""
+        """Return the command that allows the pair, safe to paste into a shell."""
         return f"lmm trust add {shlex.quote(self.host)} {shlex.quote(self.variable)}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import FolderError, StoreError
 from ..models.embedders.embedder import Sparse
-from .filters import among, filter_from
+from .filters import filter_among, filter_from
 from .ranking import Hit
 from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where
 
@@ -55,15 +55,18 @@ def edge_config(spec: VectorSpec, removed: float) -> EdgeConfig:
 
 
 def edge_vector(vector: Vector, edge: Any) -> Any:
+    """Return a vector as the engine takes it."""
     return edge.SparseVector(vector.indices, vector.values) if isinstance(vector, Sparse) else vector
 
 
 def edge_point(point: Point, edge: Any) -> Any:
+    """Return a point as the engine takes it."""
     vectors = {name: edge_vector(vector, edge) for name, vector in point.vectors.items()}
     return edge.Point(point.id, vectors, dict(point.payload))
 
 
 def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
+    """Return the points with these ids in this order; unknown ids are left out."""
     found = {str(record.id): record.payload or {} for record in shard.retrieve([*ids], True, False)}
     return [ScoredPoint(at, found[at]) for at in ids if at in found]
 
@@ -93,7 +96,7 @@ class ShardSearch:
 
     def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
         """Return those of the points that have a value."""
-        fits = among(self._edge.HasIdCondition(set(ids)), key, value, self._edge)
+        fits = filter_among(self._edge.HasIdCondition(set(ids)), key, value, self._edge)
         asked = self._edge.ScrollRequest(limit=len(ids), filter=fits, with_payload=False)
         return [str(record.id) for record in self._shard.scroll(asked)[0]]
 

@@ -20,7 +20,7 @@ def filter_from(where: Where | None, library: Any) -> Any:
     return library.Filter(must=must or None, must_not=must_not or None)
 
 
-def among(points: Any, key: str, value: str, library: Any) -> Any:
+def filter_among(points: Any, key: str, value: str, library: Any) -> Any:
     """Return the filter for those of some points (a HasIdCondition) that have a value."""
     return library.Filter(must=[points, _condition(key, value, library)])
 

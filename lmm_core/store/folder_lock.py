@@ -28,7 +28,7 @@ class FolderLock:
 
     @property
     def held(self) -> bool:
-        """True if this lock is taken."""
+        """Return True if this lock is taken."""
         return self._file is not None
 
     def take(self) -> None:

@@ -48,7 +48,7 @@ class RemoteSource:
 
     @property
     def address(self) -> str:
-        """The scheme, host and port, for display."""
+        """Return the scheme, host and port, for display."""
         shown = shown_address(self.url).rstrip("/")
         parts = urlsplit(shown)
         if parts.port:

@@ -55,6 +55,7 @@ def _checked_point(point: Point, spec: VectorSpec) -> Point:
 
 
 def is_empty(vector: Vector) -> bool:
+    """Return True if a vector is sparse and holds no numbers."""
     return isinstance(vector, Sparse) and not vector.indices
 
 

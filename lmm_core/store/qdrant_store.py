@@ -17,7 +17,7 @@ from uuid import NAMESPACE_URL, uuid5
 from ..errors import StoreError
 from ..models.addresses import is_loopback
 from ..models.embedders.embedder import Sparse
-from .filters import among, filter_from
+from .filters import filter_among, filter_from
 from .places import KEY_VARIABLE, RemoteSource
 from .points import checked_id, checked_name, checked_points, in_batches
 from .qdrant_errors import client_errors, describe_error, may_pass
@@ -294,11 +294,11 @@ class QdrantStore:
                 return request()
             except client_errors() as error:
                 if wait is None or not may_pass(error):
-                    raise self._told(error) from None  # not chained: a server may have repeated our key
+                    raise self._error_for_user(error) from None  # not chained: a server may have repeated our key
                 time.sleep(max(wait, min(float(getattr(error, "retry_after_s", 0)), LONGEST)))
         raise AssertionError("the last attempt returns or raises")
 
-    def _told(self, error: Exception) -> StoreError:
+    def _error_for_user(self, error: Exception) -> StoreError:
         """Return what happened as an error for the user, without the key."""
         if self._source is None:
             return StoreError(f"Qdrant refuses this: {error}")
@@ -322,7 +322,7 @@ class _CollectionSearch:
     def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
         """Return those of the points that have a value."""
         points = self._models.HasIdCondition(has_id=list(ids))
-        return self._store.fitting(self._name, among(points, key, value, self._models), len(ids))
+        return self._store.fitting(self._name, filter_among(points, key, value, self._models), len(ids))
 
     def retrieve(self, ids: Sequence[str]) -> list[ScoredPoint]:
         """Return the points in this order."""

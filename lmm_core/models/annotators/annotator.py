@@ -40,7 +40,9 @@ class Annotator(Protocol):
     name: str
 
     @property
-    def stopped(self) -> ModelError | None: ...
+    def stopped(self) -> ModelError | None:
+        """Return the error after which asking again would be useless, or None."""
+        ...
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
         """Return the annotations of a section that are in `wanted` (`questions`, `summary`).

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 
 from ...errors import ModelError
 from ..names import ModelName, local_folder
-from .fastembed_models import LOCAL, ModelFiles, cached_files, encodable, explained, fingerprint, hush, local_files
+from .fastembed_models import (
+    LOCAL,
+    ModelFiles,
+    cached_files,
+    fastembed_errors,
+    fingerprint,
+    local_files,
+    replace_surrogates,
+    silence_fastembed,
+)
 
 if TYPE_CHECKING:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
@@ -40,10 +49,11 @@ class CrossEncoder:
         return await asyncio.to_thread(self._score, question, list(texts))
 
     def _score(self, question: str, texts: list[str]) -> list[float]:
-        with self._lock, explained(f"{self.name} cannot be used"):
+        with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             self._model = self._model or _load(self._files)
             # one at a time: see FastEmbedder
-            found = [*map(float, self._model.rerank(encodable(question), [*map(encodable, texts)], batch_size=1))]
+            question, texts = replace_surrogates(question), [*map(replace_surrogates, texts)]
+            found = [*map(float, self._model.rerank(question, texts, batch_size=1))]
             if len(found) != len(texts) or not all(map(math.isfinite, found)):
                 raise ModelError(
                     f"{self.name}: the model returned no number for a text. Is it a cross-encoder?", stop=True
@@ -52,7 +62,7 @@ class CrossEncoder:
 
 
 def _load(files: ModelFiles) -> TextCrossEncoder:
-    hush()
+    silence_fastembed()
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
     name = files.known or _register(files)

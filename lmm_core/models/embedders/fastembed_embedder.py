@@ -19,12 +19,12 @@ from .fastembed_models import (
     LOCAL,
     ModelFiles,
     cached_files,
-    encodable,
-    explained,
+    fastembed_errors,
     fingerprint,
-    hush,
     local_files,
     read_json,
+    replace_surrogates,
+    silence_fastembed,
 )
 
 if TYPE_CHECKING:
@@ -58,21 +58,21 @@ class FastEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """The number of numbers in a vector."""
+        """Return how many numbers a vector has."""
         if not self._dimensions:
             self._embed(["dimensions"])
         return self._dimensions
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text, to compare with `window`."""
-        with self._lock, explained(f"{self.name} cannot be used"):
+        with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             if self._tokenizer is None:
                 from tokenizers import Tokenizer
 
                 self._tokenizer = Tokenizer.from_file(str(self._files.folder / "tokenizer.json"))
                 self._tokenizer.no_truncation()
                 self._tokenizer.no_padding()
-            return len(self._tokenizer.encode(encodable(text)).ids)
+            return len(self._tokenizer.encode(replace_surrogates(text)).ids)
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """See `Embedder`."""
@@ -87,9 +87,9 @@ class FastEmbedder:
             self._model = self._tokenizer = None
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
-        with self._lock, explained(f"{self.name} cannot be used"):
+        with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             self._model = self._model or _load(self._files)
-            found = [_unit(vector) for vector in self._model.embed([*map(encodable, texts)], batch_size=1)]
+            found = [_unit(vector) for vector in self._model.embed([*map(replace_surrogates, texts)], batch_size=1)]
             self._dimensions = self._dimensions or len(found[0])
             if any(len(vector) != self._dimensions for vector in found):
                 size = len(found[0])
@@ -143,7 +143,7 @@ def _pooling(folder: Path) -> PoolingType:
 
 
 def _load(files: ModelFiles) -> TextEmbedding:
-    hush()
+    silence_fastembed()
     from fastembed import TextEmbedding
 
     # The cache folder is not needed, but fastembed would create it: so name one that exists.

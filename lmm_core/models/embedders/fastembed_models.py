@@ -31,7 +31,7 @@ _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 LOCAL = "lmm-local/"  # begins the names under which folders are made known to fastembed
 
 
-class Listed(NamedTuple):
+class ListedModel(NamedTuple):
     """A model that can be downloaded: its size in GB, and whether it is on this machine already."""
 
     name: str
@@ -58,10 +58,10 @@ def models_folder() -> Path:
     return cache_folder() / "fastembed"
 
 
-def list_models() -> list[Listed]:
+def list_models() -> list[ListedModel]:
     """Return all embedding models that fastembed knows, by name."""
     return [
-        Listed(one.model, one.dim or 0, one.size_in_GB, _find(one) is not None)
+        ListedModel(one.model, one.dim or 0, one.size_in_GB, _find(one) is not None)
         for one in sorted(_descriptions(), key=lambda one: one.model.lower())
     ]
 
@@ -71,7 +71,7 @@ def newest_model() -> str:
     with suppress(OSError):
         if any(models_folder().glob("models--*/snapshots/*")):  # if not, importing fastembed is saved
             here = [one for one in _descriptions() if _find(one)]
-            return max(here, key=_got).model if here else ""
+            return max(here, key=_download_time).model if here else ""
     return ""
 
 
@@ -96,9 +96,9 @@ def _download(model: BaseModelDescription) -> None:
     from fastembed import TextEmbedding
     from huggingface_hub import HfApi
 
-    with explained(f"{model.model} cannot be downloaded: the model hub cannot be reached"):
+    with fastembed_errors(f"{model.model} cannot be downloaded: the model hub cannot be reached"):
         HfApi().model_info(_repository_name(model), timeout=SECONDS_TO_THE_HUB)
-    with explained(f"{model.model} was not downloaded completely (what has arrived is kept, so try again)"):
+    with fastembed_errors(f"{model.model} was not downloaded completely (what has arrived is kept, so try again)"):
         models_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         TextEmbedding.download_model(model, str(models_folder()), retries=1)  # type: ignore[arg-type]
     if _find(model) is None:
@@ -107,7 +107,7 @@ def _download(model: BaseModelDescription) -> None:
 
 def _descriptions() -> list[DenseModelDescription]:
     """Return fastembed's descriptions of embedding models on the hub."""
-    hush()
+    silence_fastembed()
     from fastembed import TextEmbedding
 
     known = TextEmbedding._list_supported_models()
@@ -116,7 +116,7 @@ def _descriptions() -> list[DenseModelDescription]:
 
 def _cross_encoders() -> list[BaseModelDescription]:
     """Return fastembed's descriptions of cross-encoders on the hub."""
-    hush()
+    silence_fastembed()
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
     known = TextCrossEncoder._list_supported_models()
@@ -155,7 +155,7 @@ def _repository_name(model: BaseModelDescription) -> str:
     return model.sources.hf or ""
 
 
-def _got(model: DenseModelDescription) -> float:
+def _download_time(model: DenseModelDescription) -> float:
     """Return the time of a model's download, in seconds."""
     with suppress(OSError):
         return (_repository(model) / "snapshots").stat().st_mtime
@@ -200,18 +200,19 @@ def fingerprint(files: ModelFiles) -> str:
 
 
 def read_json(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, or an empty one if it cannot be read."""
     with suppress(OSError, ValueError, RecursionError):
         found = json.loads(file.read_text(encoding="utf-8"))
         return found if isinstance(found, dict) else {}
     return {}
 
 
-def encodable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return a text without halves of surrogate pairs, which tokenizers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def hush() -> None:
+def silence_fastembed() -> None:
     """Keep fastembed from printing to standard error what our own errors say."""
     from loguru import logger
 
@@ -219,7 +220,7 @@ def hush() -> None:
 
 
 @contextmanager
-def explained(said: str) -> Iterator[None]:
+def fastembed_errors(said: str) -> Iterator[None]:
     """Turn every error of fastembed into a ModelError."""
     try:
         yield
