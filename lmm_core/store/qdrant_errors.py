@@ -56,7 +56,8 @@ def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str
     if status == 429:
         return f"{at} is overloaded (429): try again later"
     if 300 <= status < 400:
-        return f"{at} redirects ({status}), and nothing is sent there: if that address is the right one, use it instead"
+        redirects = f"{at} redirects to another address ({status}), and nothing is sent there"
+        return f"{redirects}: if that is the right address, use it instead"
     if status >= 500:
         return f"{at} has failed ({status}): {_answer(error)}"
     if status:
