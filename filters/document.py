@@ -17,16 +17,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmm_core.files.outputs import MARKDOWN, OutputError, check_output, remember_output, write_output
+from lmm_core.errors import ConfigError, MarkdownError, OutputError, RecoveryError
+from lmm_core.files.outputs import MARKDOWN, check_output, remember_output, write_output
 from lmm_core.files.outputs import is_ours as is_our_output
-from lmm_core.files.recovery import RecoveryError, put_aside
+from lmm_core.files.recovery import put_aside
 from lmm_core.files.walk import TEXT_SUFFIXES, is_document
 from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase, say
 from lmm_core.markdown.blocks import (
     Block,
     ErrorBlock,
     HeaderBlock,
-    MarkdownError,
     MetadataBlock,
     Problem,
     TextBlock,
@@ -42,7 +42,7 @@ from lmm_core.markdown.rag_only import DOCUMENT_KEYS, OUT, KnitRules, named_type
 from lmm_core.markdown.spelling import convert, edit_block, make_block
 from lmm_core.scan.header import report_kept
 from lmm_core.scan.system_keys import FLOW
-from lmm_core.settings.project import ConfigError, Project, load_project
+from lmm_core.settings.project import Project, load_project
 from lmm_core.workflows.passes import project_of
 
 from .meta import (
@@ -272,7 +272,7 @@ def _take_keep_of_project(document: Document) -> None:
     merged = words_of(plain_options(document.ast["meta"]).get("keep"))
     if not merged:
         return
-    from lmm_core.settings.quarto_project import QuartoError
+    from lmm_core.errors import QuartoError
 
     try:
         project, own = _kept_by_project(document), _kept_by_document(document)

@@ -18,6 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from .errors import ReportedError
+
 if TYPE_CHECKING:
     pass
 
@@ -33,10 +35,6 @@ _BREAKS = re.compile(r"[\n\t]+")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "cyan": "36"}
 
 Level = Literal["info", "warning", "error"]
-
-
-class ReportedError(Exception):
-    """What a raising logger raises; the text is the report's."""
 
 
 @dataclass(slots=True, frozen=True)

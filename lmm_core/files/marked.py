@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ..errors import FolderError
+
 MARK = ".lmm-folder"
 WORD = "lmm-folder 1"
 LONGEST = 100  # bytes of a mark
@@ -33,10 +35,6 @@ _OF_PROJECTS = frozenset({"config.toml", "_quarto.yml", "_quarto.yaml", ".git"})
 _JUNCTION = 0xA0000003  # the tag of what Windows has beside links
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINARY", 0)
-
-
-class FolderError(Exception):
-    """A folder or file that is not ours to use, in a sentence that says what to do."""
 
 
 # Paths

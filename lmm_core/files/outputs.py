@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from ..errors import OutputError
 from .remembered import is_known, is_remembered, remember
 from .walk import SUFFIXES, TEXT_SUFFIXES, is_inside
 from .writing import is_stream, write_file
@@ -28,10 +29,6 @@ CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid 
 GENERATOR = '<meta name="generator" content="LM markdown">'  # in the head of our pages
 _SIGNS = {GENERATOR.encode(): HTML, CSV_HEAD.encode(): TABLE}
 _KIND = "outputs"
-
-
-class OutputError(Exception):
-    """A file that may not be written; the text says what to do."""
 
 
 def check_output(

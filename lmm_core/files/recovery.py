@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from .marked import FolderError, check_inside, write_own
+from ..errors import FolderError, RecoveryError
+from .marked import check_inside, write_own
 from .writing import replace_file
 
 FOLDER = (".lmm", "recover")
@@ -37,10 +38,6 @@ WRITING = 120_000_000_000
 FILTERING = 3_600_000_000_000
 _NAME = re.compile(r"\d{20}-[0-9a-f]{8}\.rec")
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-
-
-class RecoveryError(Exception):
-    """Texts cannot be put aside, so that nothing may be written over them."""
 
 
 @dataclass(frozen=True, slots=True)

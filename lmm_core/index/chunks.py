@@ -23,7 +23,7 @@ from ..markdown.rag_only import KnitRules, types_of
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import unfold_parts
-from .encoding import CHUNKER, EncodingModel, Texts, texts_to_encode
+from .encoding import CHUNKER, ChunkTexts, EncodingModel, texts_to_encode
 from .merge import div_type
 from .split import ChunkBlock, Document
 
@@ -52,7 +52,7 @@ class Chunk:
 
     content: str
     annotations: str
-    texts: Texts
+    texts: ChunkTexts
     uuid: str
     payload: dict[str, Any] = field(default_factory=dict)
 

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..errors import StoreError
 from ..markdown.blocks import Block, TextBlock
 from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
 from ..models.chat import run
 from ..store.threads import in_store
-from ..store.vector_store import Point, ScoredPoint, StoreError, VectorStore, Where
+from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .chunks import Chunk
 from .encoding import Encoder, compare_identity
 from .refresh import INDEXES, Changes, write_changes
@@ -58,7 +59,7 @@ def upload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chu
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuery:
     """A query as it is understood: the text without type keywords, and the type that a
     keyword (`*exercise*`) asks for, "" for none."""
 
@@ -66,14 +67,14 @@ class Asked:
     type: str = ""
 
 
-def understand(text: str, types: Sequence[str]) -> Asked:
+def understand(text: str, types: Sequence[str]) -> ParsedQuery:
     """Find a type keyword in a query, spelled as one of the collection's types is."""
     by_name = {name.casefold(): name for name in types}
     for match in _KEYWORD.finditer(text):
         if kind := by_name.get(match[1].casefold()):
             rest = " ".join((text[: match.start()] + text[match.end() :]).split())
-            return Asked(rest or match[1], kind)
-    return Asked(text)
+            return ParsedQuery(rest or match[1], kind)
+    return ParsedQuery(text)
 
 
 async def aquery(

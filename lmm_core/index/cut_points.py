@@ -26,7 +26,7 @@ BLOCK, GOOD, PART, CLOSE, LINE, WORD, ANYWHERE = 0.0, 0.02, 0.03, 0.1, 0.4, 0.5,
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ChunkLimits:
     """size: what a chunk should have, max_size: what it may have, in the unit that
     `count` counts a text in; additive: a text has about as much as its parts together, so
     that not everything has to be counted twice."""
@@ -51,7 +51,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Surroundings:
     """What a piece of something longer repeats: the header of its table or the opening
     line of its code or div before it, the closing line after it."""
 
@@ -59,7 +59,7 @@ class Frame:
     after: str = ""
 
 
-NO_FRAME = Frame()
+NO_FRAME = Surroundings()
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class Unit:
 
     start: int
     end: int
-    frame: Frame = NO_FRAME
+    frame: Surroundings = NO_FRAME
     cost: float = BLOCK
     prose: bool = True
     size: int = 0
@@ -87,7 +87,7 @@ class _Level(NamedTuple):
     sentences: bool = False
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of the text, and how many characters of it belong to what it stands in (the
     marks of a quote, the indentation of an item)."""
 
@@ -169,7 +169,7 @@ def _is_abbreviation(text: str, found: re.Match[str]) -> bool:
 class Seams:
     """Cuts one text into units that fit."""
 
-    def __init__(self, text: str, limits: Limits) -> None:
+    def __init__(self, text: str, limits: ChunkLimits) -> None:
         self.text = text
         self.limits = limits
         self._last = (NO_FRAME, 0)
@@ -209,7 +209,7 @@ class Seams:
         """A part that is too long whatever it is: cut between words, or anywhere."""
         return self._leaf(start, end, NO_FRAME, WORDS)
 
-    def _fit(self, start: int, end: int, frame: Frame, kind: bool | None = None) -> list[Unit]:
+    def _fit(self, start: int, end: int, frame: Surroundings, kind: bool | None = None) -> list[Unit]:
         """A part as one unit, or nothing where it is too long for that."""
         text = self.text[start:end]
         size = self.limits.of(text)
@@ -220,11 +220,11 @@ class Seams:
             kind = not (_NOT_PROSE_HERE.match(text) or _NOT_PROSE_BELOW.search(text))
         return [Unit(start, end, frame, BLOCK, kind, size)]
 
-    def _room(self, frame: Frame) -> int:
+    def _room(self, frame: Surroundings) -> int:
         """How long a unit may be within a frame; one more goes for a line end."""
         return self.limits.max_size - self._length(frame)
 
-    def _length(self, frame: Frame) -> int:
+    def _length(self, frame: Surroundings) -> int:
         if not frame.before and not frame.after:
             return 0
         if frame is not self._last[0]:  # asked for each line of code that is cut
@@ -233,14 +233,14 @@ class Seams:
 
     # Blocks, and what is in them
 
-    def _lines(self, start: int, end: int) -> list[Line]:
+    def _lines(self, start: int, end: int) -> list[SourceLine]:
         at = list(accumulate(map(len, _LINE.findall(self.text, start, end)), initial=start))
-        return list(map(Line, at, repeat(0), at[1:]))
+        return list(map(SourceLine, at, repeat(0), at[1:]))
 
-    def _view(self, lines: Sequence[Line]) -> str:
+    def _view(self, lines: Sequence[SourceLine]) -> str:
         return "".join([self.text[start + lead : end] for start, lead, end in lines])
 
-    def _inside(self, lines: list[Line], frame: Frame, depth: int) -> list[Unit]:
+    def _inside(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
         """The units of some lines, by the blocks that stand in them."""
         if depth > DEEPEST:
             return self._leaf(lines[0].start, lines[-1].end, frame, PROSE)
@@ -251,7 +251,7 @@ class Seams:
             units[-1].cost = self._block_cost(units[-1], units[-1].end)
         return units
 
-    def _part(self, lines: list[Line], frame: Frame, depth: int) -> list[Unit]:
+    def _part(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
         """The units of one block: itself, where it fits."""
         whole = self._fit(lines[0].start, lines[-1].end, frame)
         if whole:
@@ -263,7 +263,7 @@ class Seams:
         units[0].start = lines[0].start
         return units
 
-    def _by_kind(self, lines: list[Line], frame: Frame, depth: int) -> list[Unit]:
+    def _by_kind(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
         view = self._view(lines)
         if item := _ITEM.match(view):
             return self._items(lines, view, item.end(), frame, depth)
@@ -278,11 +278,11 @@ class Seams:
             return self._framed(lines, head, 0, frame, level)
         return self._by_region(lines, view, frame, depth)
 
-    def _width(self, pattern: re.Pattern[str], line: Line) -> int:
+    def _width(self, pattern: re.Pattern[str], line: SourceLine) -> int:
         found = pattern.match(self.text, line.start + line.lead, line.end)
         return found.end() - found.start() if found else 0
 
-    def _dedent(self, lines: list[Line], first: int, width: int) -> list[Line]:
+    def _dedent(self, lines: list[SourceLine], first: int, width: int) -> list[SourceLine]:
         """The lines inside an item: without its mark on the first, without indentation
         on the others."""
         inner = [lines[0]._replace(lead=lines[0].lead + first)]
@@ -292,7 +292,7 @@ class Seams:
             inner.append(line._replace(lead=line.lead + len(text) - len(text.lstrip(" \t"))))
         return inner
 
-    def _items(self, lines: list[Line], view: str, width: int, frame: Frame, depth: int) -> list[Unit]:
+    def _items(self, lines: list[SourceLine], view: str, width: int, frame: Surroundings, depth: int) -> list[Unit]:
         """A list: its items, or what is in them."""
         starts = [at for at in _free_lines(view) if self._is_item(lines[at], width)]
         units: list[Unit] = []
@@ -304,12 +304,12 @@ class Seams:
             units[-1].cost = PART
         return units
 
-    def _is_item(self, line: Line, width: int) -> bool:
+    def _is_item(self, line: SourceLine, width: int) -> bool:
         found = _ITEM.match(self.text, line.start + line.lead, line.end)
         text = self.text[line.start + line.lead : line.end]
         return found is not None and len(text) - len(text.lstrip(" \t")) < width
 
-    def _by_region(self, lines: list[Line], view: str, frame: Frame, depth: int) -> list[Unit]:
+    def _by_region(self, lines: list[SourceLine], view: str, frame: Surroundings, depth: int) -> list[Unit]:
         """Code, divs, HTML, formulas, and the prose between them."""
         regions = list(_regions(view))
         if len(regions) == 1:
@@ -323,7 +323,7 @@ class Seams:
             units[-1].cost = CLOSE
         return units
 
-    def _region(self, lines: list[Line], view: str, special: bool, frame: Frame, depth: int) -> list[Unit]:
+    def _region(self, lines: list[SourceLine], view: str, special: bool, frame: Surroundings, depth: int) -> list[Unit]:
         start, end = lines[0].start, lines[-1].end
         if special and _FENCE.match(view):
             return self._framed(lines, 1, 1, frame, CODE)
@@ -337,10 +337,10 @@ class Seams:
 
     def _framed(
         self,
-        lines: list[Line],
+        lines: list[SourceLine],
         head: int,
         tail: int,
-        frame: Frame,
+        frame: Surroundings,
         levels: tuple[_Level, ...] | None,
         depth: int = 0,
         repeats: bool = True,
@@ -364,31 +364,33 @@ class Seams:
             units = self._leaf(body[0].start, body[-1].end, inner, levels, False)
         if not inner.before.endswith(opening) or inner is frame:  # not repeated, or not whole
             after = frame.after if inner is frame else inner.after
-            units.insert(0, Unit(start, lines[head - 1].end, Frame("", after), WORD, False))
+            units.insert(0, Unit(start, lines[head - 1].end, Surroundings("", after), WORD, False))
         if tail and inner is frame:
             units[-1].cost = WORD
             units.append(Unit(lines[last].start, end, frame, BLOCK, False))
         units[0].start, units[-1].end = start, end
-        units[0].frame = Frame(frame.before, units[0].frame.after)
-        units[-1].frame = Frame(units[-1].frame.before, frame.after)
+        units[0].frame = Surroundings(frame.before, units[0].frame.after)
+        units[-1].frame = Surroundings(units[-1].frame.before, frame.after)
         for unit in {0: units[0], len(units) - 1: units[-1]}.values():
             unit.size = self.limits.of(self.text[unit.start : unit.end])
         return units
 
-    def _frame(self, outer: Frame, opening: str, closing: str) -> Frame:
+    def _frame(self, outer: Surroundings, opening: str, closing: str) -> Surroundings:
         """A frame within another. Of one that would take most of a chunk, what can be
         left out is: what stands behind the marks of a fence, the frames around it."""
         newline = newline_of(opening)
         closing += newline if closing and not closing.endswith("\n") else ""
-        frames = [Frame(outer.before + opening, closing + outer.after)]
+        frames = [Surroundings(outer.before + opening, closing + outer.after)]
         if marks := _FENCE_MARKS.match(opening):
-            frames.append(Frame(outer.before + marks[0] + newline, closing + outer.after))
-            frames.append(Frame(marks[0] + newline, closing))
+            frames.append(Surroundings(outer.before + marks[0] + newline, closing + outer.after))
+            frames.append(Surroundings(marks[0] + newline, closing))
         return next((frame for frame in frames if self._length(frame) <= self.limits.max_size // 2), outer)
 
     # Lines, sentences, words
 
-    def _leaf(self, start: int, end: int, frame: Frame, levels: Sequence[_Level], prose: bool = True) -> list[Unit]:
+    def _leaf(
+        self, start: int, end: int, frame: Surroundings, levels: Sequence[_Level], prose: bool = True
+    ) -> list[Unit]:
         """The units of what holds no other blocks: cut at the first level, and where that
         is not enough at the others."""
         if not levels:
@@ -409,7 +411,7 @@ class Seams:
                 at = found.end()
         yield start + at, end, BLOCK
 
-    def _anywhere(self, start: int, end: int, frame: Frame, prose: bool) -> list[Unit]:
+    def _anywhere(self, start: int, end: int, frame: Surroundings, prose: bool) -> list[Unit]:
         """One long word, cut where it has to be. Indentation that is too long is left out."""
         text = self.text[start:end]
         at = start + len(text) - len(text.lstrip(" \t\r\n"))
@@ -434,7 +436,7 @@ class Seams:
         return low
 
 
-def _parts(lines: list[Line], counts: list[int]) -> Iterator[list[Line]]:
+def _parts(lines: list[SourceLine], counts: list[int]) -> Iterator[list[SourceLine]]:
     """The lines by the blocks that they are, of which the line ends have been counted."""
     at = 0
     for count in counts[:-1]:

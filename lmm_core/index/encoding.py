@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from ..errors import ModelError, StoreError
 from ..models.embedders.embedder import Embedder, SparseEncoder
-from ..models.sources import ModelError
-from ..store.vector_store import Search, StoreError, Vector, VectorSpec, Where
+from ..store.vector_store import Search, Vector, VectorSpec, Where
 
 CHUNKER = 1  # raised where the same text gives other chunks: what is stored is made again
 DENSE, SPARSE = "dense", "sparse"
@@ -79,7 +79,7 @@ def encoding_to_qdrantembedding_model(encoding: EncodingModel) -> QdrantEmbeddin
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class ChunkTexts:
     """What of a chunk is encoded: `dense` one text, or two (annotations and content, in
     this order) for a multivector; `sparse` one text. Empty where there is nothing."""
 
@@ -103,12 +103,12 @@ _FLOW: dict[EncodingModel, tuple[str, str]] = {
 }
 
 
-def texts_to_encode(encoding: EncodingModel, content: str, annotations: str) -> Texts:
+def texts_to_encode(encoding: EncodingModel, content: str, annotations: str) -> ChunkTexts:
     """The texts of a chunk that an encoding makes vectors of."""
     merged = f"{annotations}\n\n{content}" if annotations else content
     dense, sparse = _FLOW[encoding]
     by_name = {"": (), "content": (content,), "merged": (merged,), "pair": (annotations or content, content)}
-    return Texts(by_name[dense], {"": "", "annotations": annotations, "merged": merged}[sparse])
+    return ChunkTexts(by_name[dense], {"": "", "annotations": annotations, "merged": merged}[sparse])
 
 
 @dataclass
@@ -163,7 +163,7 @@ class Encoder:
             "sparse": self.sparse.name if self.model in _WITH_SPARSE and self.sparse else "",
         }
 
-    async def encode(self, texts: Sequence[Texts]) -> list[dict[str, Vector]]:
+    async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
         """The vectors of chunks by name. Raises ModelError."""
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None:

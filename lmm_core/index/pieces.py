@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from .cut_points import GOOD, NO_FRAME, Frame, Limits, Seams, Unit, sentence_ends
+from .cut_points import GOOD, NO_FRAME, ChunkLimits, Seams, Surroundings, Unit, sentence_ends
 
 # Of the size: so much more is no harm, and so little is no chunk where that can be helped.
 TOLERANCE = 8
@@ -21,12 +21,12 @@ class Piece(NamedTuple):
 
     start: int
     end: int
-    frame: Frame
+    frame: Surroundings
     overlap: int
     size: int = 0
 
 
-def cut_text(text: str, starts: Sequence[int], limits: Limits, overlap: int = 0) -> list[Piece]:
+def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int = 0) -> list[Piece]:
     """A text in pieces, none longer than `limits.max_size`. starts: where its blocks
     start, of which as many as fit stay whole. overlap: how much of the piece before may
     be repeated, in the unit of the limits."""
@@ -47,7 +47,7 @@ def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
     return kept
 
 
-def _merge(units: list[Unit], limits: Limits) -> list[Unit]:
+def _merge(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
     """The units, very small ones joined with those after them, so that there are not
     many in a piece."""
     merged = units[:1]
@@ -59,7 +59,7 @@ def _merge(units: list[Unit], limits: Limits) -> list[Unit]:
         if closed or last.end != unit.start or full + unit.size > 2 * least:
             merged.append(unit)
         else:
-            frame = Frame(last.frame.before, unit.frame.after)
+            frame = Surroundings(last.frame.before, unit.frame.after)
             prose = last.prose and unit.prose
             merged[-1] = Unit(last.start, unit.end, frame, unit.cost, prose, full + unit.size)
     return merged
@@ -69,7 +69,7 @@ class _Packer:
     """Finds the packing with the least cost: of pieces that are not of the size that is
     wanted, and of cuts where it is bad to cut."""
 
-    def __init__(self, text: str, units: list[Unit], limits: Limits, overlap: int) -> None:
+    def __init__(self, text: str, units: list[Unit], limits: ChunkLimits, overlap: int) -> None:
         self.text = text
         self.units = units
         self.limits = limits
@@ -130,7 +130,7 @@ class _Packer:
         """The piece of some units, or several: a tokenizer may find more in a text than
         in its parts."""
         one, other = self.units[first], self.units[stop - 1]
-        frame = Frame(one.frame.before, other.frame.after)
+        frame = Surroundings(one.frame.before, other.frame.after)
         size = sum(self.full[first:stop]) + self.before[first] + self.after[stop - 1]
         if not self._is_sure(size):
             size = self.limits.of(shown(self.text[one.start : other.end], frame))
@@ -171,7 +171,7 @@ class _Packer:
         return self.limits.additive and size <= self.limits.max_size - self.limits.max_size // 8
 
 
-def shown(text: str, frame: Frame) -> str:
+def shown(text: str, frame: Surroundings) -> str:
     """A text in its frame; the closing lines of a frame start on a line of their own."""
     if frame.after and not text.endswith("\n"):
         text += "\r\n" if frame.after.endswith("\r\n") else "\n"

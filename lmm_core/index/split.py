@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
+from ..errors import MarkdownError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     BOM,
     Block,
     ErrorBlock,
     HeaderBlock,
-    MarkdownError,
     MetadataBlock,
     TextBlock,
     blank,
@@ -36,7 +36,7 @@ from ..markdown.tree import TextNode, blocks_to_tree, sections, titles_path
 from ..models.tokens import estimate_tokens
 from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, unfold_parts
-from .cut_points import NO_FRAME, Limits
+from .cut_points import NO_FRAME, ChunkLimits
 from .merge import Run, div_type, first_line, pool_blocks, runs
 from .pieces import Piece, cut_text, shown
 
@@ -147,7 +147,7 @@ def _counter(opts: SplitOpts, count: Count | None) -> Count:
 def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
     """The blocks with texts put together, and cut, to chunks. Texts with metadata of
     their own stay by themselves, and no chunk goes over the end of a document."""
-    limits = Limits(opts.size, opts.max_size, count, count is estimate_tokens)
+    limits = ChunkLimits(opts.size, opts.max_size, count, count is estimate_tokens)
     seams = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
     chunks: list[Block] = []
     for part in runs(blocks, opts.rules):
@@ -155,7 +155,7 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
             chunks.append(part)
             continue
         for texts in _cut_at(part.texts, seams):
-            source = Source(texts)
+            source = BlocksText(texts)
             pieces = cut_text(source.text, source.starts, limits, opts.overlap)
             kind = div_type(part.texts[0], opts.rules) if part.alone else None
             chunks += _with_metadata([replace(source.chunk(piece), kind=kind) for piece in pieces], part.metadata)
@@ -185,7 +185,7 @@ def whole_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
     for part in runs(blocks, opts.rules):
         for block in part.texts if isinstance(part, Run) else [part]:
             if isinstance(part, Run) and isinstance(block, TextBlock):
-                source = Source([block])
+                source = BlocksText([block])
                 kind = div_type(block, opts.rules)
                 block = replace(source.chunk(Piece(0, len(source.text), NO_FRAME, 0)), kind=kind)
             chunks.append(block)
@@ -198,7 +198,7 @@ def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]
     return (texts[one:other] for one, other in pairwise(starts))
 
 
-class Source:
+class BlocksText:
     """The text of some blocks, and where each character of it stands in the file.
     `starts` are the positions where the blocks start."""
 
@@ -327,10 +327,10 @@ def _stands_alone(node: TextNode, opts: SplitOpts) -> bool:
 def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitOpts) -> Iterator[Document]:
     if not texts:
         return
-    source = Source(texts)
+    source = BlocksText(texts)
     pieces = [Piece(0, len(source.text), NO_FRAME, 0)]
     if 0 < opts.documents < len(trim_blank_lines(source.text)):
-        pieces = cut_text(source.text, source.starts, Limits(opts.documents, opts.documents, len))
+        pieces = cut_text(source.text, source.starts, ChunkLimits(opts.documents, opts.documents, len))
     for piece in pieces:
         text = trim_blank_lines(shown(source.text[piece.start : piece.end], piece.frame))
         yield Document(text, *source.lines(piece.start, piece.end), titles)

@@ -42,9 +42,9 @@ from ..store.vector_store import ScoredPoint
 from ..study.outline import plain_title, reading_minutes
 from ..workflows.index import blocklist_encode
 from ..workflows.passes import docid_of, project_of
-from .setup import ASK_FOLDER, AskOptions, packaged_extension
+from .setup import ASK_FOLDER, AskBoxSettings, packaged_extension
 from .site_words import page_words, with_words
-from .visibility import Shown
+from .visibility import PageConditions
 
 BOX = "ask-box"  # the kind of the folder
 PART = 300_000  # bytes of a part, at most; a section that is longer has one of its own
@@ -100,7 +100,7 @@ def write_box(
     output: Path,
     pages: Sequence[SitePage],
     project: Project,
-    ask: AskOptions,
+    ask: AskBoxSettings,
     settings: Mapping[str, Any],
     logger: LoggerBase,
 ) -> Written:
@@ -183,7 +183,7 @@ def _read(
             continue
         header = header_content(blocks)
         metadata = page_settings(page.source, header, settings)
-        shown = Shown(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
+        shown = PageConditions(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
         on_page = [_shown(block, shown) for block in unfold_edits(blocks).blocks]
         kept = public_blocks(on_page, page_rules(page.source, header, own.rules))
         chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
@@ -191,7 +191,7 @@ def _read(
     return build_material(points, list(sources)), sources
 
 
-def _shown(block: Block, shown: Shown) -> Block:
+def _shown(block: Block, shown: PageConditions) -> Block:
     return replace(block, source=shown.text(block.source)) if isinstance(block, TextBlock) else block
 
 
@@ -363,7 +363,7 @@ def _write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
     return changed
 
 
-def _put_tag(output: Path, page: str, ask: AskOptions, mark: str) -> bool:
+def _put_tag(output: Path, page: str, ask: AskBoxSettings, mark: str) -> bool:
     """Put the tag of the box into a page; whether it has changed."""
     path = output / page
     up = "../" * page.count("/") + ASK_FOLDER

@@ -16,18 +16,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .. import __version__
+from ..errors import FolderError, MarkdownError, QuartoError
 from ..files.create import copy_files, create_file
-from ..files.marked import FolderError, check_inside
+from ..files.marked import check_inside
 from ..files.walk import RENDERED, is_document, is_inside
 from ..logging import LoggerBase
-from ..markdown.blocks import Block, HeadingBlock, MarkdownError, header_content
+from ..markdown.blocks import Block, HeadingBlock, header_content
 from ..markdown.files import find_markdown, is_notebook, load_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import project_rules, words_of
 from ..markdown.spelling import convert
 from ..scan.header import find_errors
 from ..settings.project import Project
-from ..settings.quarto_project import PROJECT_FILES, QuartoError, project_file, read_project, read_yaml
+from ..settings.quarto_project import PROJECT_FILES, project_file, read_project, read_yaml
 from ..study.outline import plain_title
 from .native_blocks import BY_HAND, native_lines
 
@@ -78,7 +79,7 @@ _IGNORED = ("/.lmm/", "/.quarto/", "/_site/", "/_book/")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProjectFinding:
     """One thing that was looked at; `paste` are lines that would mend it."""
 
     what: str
@@ -88,7 +89,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class AskOptions:
+class AskBoxSettings:
     """What `ask:` says: the address of `lmm serve`, "" for none, and the types that students
     may read in the box although they are left out of the notes."""
 
@@ -232,14 +233,14 @@ def installed_extension(folder: Path) -> Path | None:
 # Looking
 
 
-def check_project(folder: Path) -> list[Finding]:
+def check_project(folder: Path) -> list[ProjectFinding]:
     """What is set up in a project, and what is missing. Nothing is written."""
     if project_file(folder) is None:
-        return [Finding("_quarto.yml", False, f"none in {folder}: lmm quarto init writes one")]
+        return [ProjectFinding("_quarto.yml", False, f"none in {folder}: lmm quarto init writes one")]
     try:
         settings = read_project(folder)
     except QuartoError as error:
-        return [Finding("_quarto.yml", False, str(error))]
+        return [ProjectFinding("_quarto.yml", False, str(error))]
     return [
         _check_extension(folder),
         _check_filters(settings),
@@ -250,26 +251,26 @@ def check_project(folder: Path) -> list[Finding]:
     ]
 
 
-def _check_extension(folder: Path) -> Finding:
+def _check_extension(folder: Path) -> ProjectFinding:
     found = installed_extension(folder)
     if found is None:
-        return Finding("extension", False, "not in _extensions/: lmm quarto init copies it there")
+        return ProjectFinding("extension", False, "not in _extensions/: lmm quarto init copies it there")
     try:
         version = str(read_yaml(found / "_extension.yml").get("version"))
     except QuartoError as error:
-        return Finding("extension", False, str(error))
+        return ProjectFinding("extension", False, str(error))
     if version == __version__:
-        return Finding("extension", True, version)
+        return ProjectFinding("extension", True, version)
     mend = f"remove {found.relative_to(folder)}, then: lmm quarto init"
-    return Finding("extension", False, f"version {version}, but lmm is {__version__}", mend)
+    return ProjectFinding("extension", False, f"version {version}, but lmm is {__version__}", mend)
 
 
-def _check_filters(settings: Mapping[str, Any]) -> Finding:
+def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
     problem = filter_problem(settings)
     if not problem:
-        return Finding("filters", True, EXTENSION)
+        return ProjectFinding("filters", True, EXTENSION)
     lines = ["filters:", *map(_as_line, [EXTENSION, *_items(settings.get("filters"))])]
-    return Finding("filters", False, problem, "\n".join(lines))
+    return ProjectFinding("filters", False, problem, "\n".join(lines))
 
 
 def filter_problem(settings: Mapping[str, Any]) -> str:
@@ -286,7 +287,7 @@ def has_filter(settings: Mapping[str, Any]) -> bool:
     return EXTENSION in map(_name, _items(settings.get("filters")))
 
 
-def _check_scripts(settings: Mapping[str, Any]) -> Iterator[Finding]:
+def _check_scripts(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
     """The scripts run by themselves: lines from older docs name files that are gone."""
     project = _section(settings, "project")
     for key in ("pre-render", "post-render"):
@@ -294,7 +295,7 @@ def _check_scripts(settings: Mapping[str, Any]) -> Iterator[Finding]:
         for line in named if isinstance(named, list) else [named]:
             if str(line).endswith((f"{EXTENSION}/pre_render.py", f"{EXTENSION}/post_render.py")):
                 found = f"{key} names {line}, which the extension no longer has; remove that line"
-                yield Finding("scripts", False, found)
+                yield ProjectFinding("scripts", False, found)
 
 
 def _as_line(entry: Any) -> str:
@@ -312,15 +313,15 @@ def _formats(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [one for one in _section(settings, "format").values() if isinstance(one, dict)]
 
 
-def _check_options(settings: Mapping[str, Any]) -> Iterator[Finding]:
+def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
     found = settings.get("lmm")
     if not isinstance(found, dict | None):
-        yield Finding("options", False, f"`lmm`: should be a mapping of {', '.join(OPTIONS)}")
+        yield ProjectFinding("options", False, f"`lmm`: should be a mapping of {', '.join(OPTIONS)}")
         return
     wrong = [problem for key, value in (found or {}).items() if (problem := option_problem(str(key), value))]
-    yield from (Finding("options", False, problem) for problem in wrong)
+    yield from (ProjectFinding("options", False, problem) for problem in wrong)
     if not wrong:
-        yield Finding("options", True, ", ".join(map(str, found or ())) or "none")
+        yield ProjectFinding("options", True, ", ".join(map(str, found or ())) or "none")
 
 
 def option_problem(key: str, value: Any) -> str:
@@ -351,19 +352,19 @@ def _ask_problem(value: Any) -> str:
     return ""
 
 
-def ask_options(value: Any) -> AskOptions | None:
+def ask_options(value: Any) -> AskBoxSettings | None:
     """What `ask:` says; None where there is to be no box."""
     if not isinstance(value, dict):
-        return AskOptions() if value is True else None
-    return AskOptions(str(value.get("server") or ""), frozenset(words_of(value.get("include"))))
+        return AskBoxSettings() if value is True else None
+    return AskBoxSettings(str(value.get("server") or ""), frozenset(words_of(value.get("include"))))
 
 
-def read_ask(folder: Path) -> AskOptions | None:
+def read_ask(folder: Path) -> AskBoxSettings | None:
     """What a project's `_quarto.yml` says of the ask box. Raises QuartoError."""
     return ask_options(_section(read_project(folder), "lmm").get("ask"))
 
 
-def _check_spelling(folder: Path) -> Iterator[Finding]:
+def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
     """Native blocks: Quarto merges them into the header, and stops on some."""
     mended: list[str] = []
     by_hand = unread = False
@@ -375,15 +376,15 @@ def _check_spelling(folder: Path) -> Iterator[Finding]:
         unread = unread or bool(problem)
         where = "".join(f", {line}" for line in lines[1:])
         if problem:
-            yield Finding("spelling", False, problem)
+            yield ProjectFinding("spelling", False, problem)
         elif lines:
-            yield Finding("spelling", False, f"{name}:{lines[0]}{where}: native blocks")
+            yield ProjectFinding("spelling", False, f"{name}:{lines[0]}{where}: native blocks")
     if by_hand:
-        yield Finding("spelling", False, BY_HAND)
+        yield ProjectFinding("spelling", False, BY_HAND)
     if mended:
-        yield Finding("spelling", False, "divs are safe in Quarto", f"lmm convert --to div {shlex.join(mended)}")
+        yield ProjectFinding("spelling", False, "divs are safe in Quarto", f"lmm convert --to div {shlex.join(mended)}")
     elif not by_hand and not unread:
-        yield Finding("spelling", True, "divs")
+        yield ProjectFinding("spelling", True, "divs")
 
 
 def _native_lines(path: Path) -> tuple[list[int], int, str]:
@@ -402,22 +403,22 @@ def _first_broken(path: Path, blocks: Sequence[Block]) -> str:
     return next((f"{os.path.relpath(path)}:{problem.line}: {problem.message}" for problem in find_errors(blocks)), "")
 
 
-def _check_ignored(folder: Path) -> Finding:
+def _check_ignored(folder: Path) -> ProjectFinding:
     """The index lies in `.lmm`: it is large, and made anew from the sources."""
     for place in (folder, *folder.resolve().parents):
         file = place / ".gitignore"
         lines = file.read_text("utf-8", "replace").split("\n") if file.is_file() else []
         if any(line.strip().strip("/") in (".lmm", "**/.lmm", ".lmm/index") for line in lines):
-            return Finding(".gitignore", True, ".lmm")
+            return ProjectFinding(".gitignore", True, ".lmm")
         if (place / ".git").exists():
             break
-    return Finding(".gitignore", False, "has no .lmm, where the index is", "/.lmm/")
+    return ProjectFinding(".gitignore", False, "has no .lmm, where the index is", "/.lmm/")
 
 
 # Setting up
 
 
-def init_project(folder: Path) -> list[Finding]:
+def init_project(folder: Path) -> list[ProjectFinding]:
     """Set a project up: the extension, and `_quarto.yml` and `.gitignore` where there are
     none. What is there is left alone; what it lacks comes as lines to paste. Raises
     QuartoError and OSError."""
@@ -444,17 +445,17 @@ def _site_title(folder: Path) -> str:
     return plain_title(str(header.get("title") or heading)) or folder.resolve().name
 
 
-def _copy_extension(source: Path, folder: Path) -> Finding:
+def _copy_extension(source: Path, folder: Path) -> ProjectFinding:
     there = installed_extension(folder)
     target = folder / "_extensions" / EXTENSION
     if there is not None or target.exists():
-        return Finding("left alone", True, str(there or target))
+        return ProjectFinding("left alone", True, str(there or target))
     try:
         check_inside(folder, target)
     except FolderError as error:
         raise QuartoError(str(error)) from error
     copy_files(source, _extension_files(source), target)
-    return Finding("written", True, str(target))
+    return ProjectFinding("written", True, str(target))
 
 
 def _extension_files(source: Path) -> list[str]:
@@ -464,9 +465,9 @@ def _extension_files(source: Path) -> list[str]:
     return [path.as_posix() for path in kept]
 
 
-def _create(folder: Path, name: str, text: str, there: Path | None = None) -> Finding:
+def _create(folder: Path, name: str, text: str, there: Path | None = None) -> ProjectFinding:
     path = there or folder / name
     if path.exists():
-        return Finding("left alone", True, str(path))
+        return ProjectFinding("left alone", True, str(path))
     create_file(path, text.encode("utf-8"))  # never over a file that came meanwhile
-    return Finding("written", True, str(path))
+    return ProjectFinding("written", True, str(path))

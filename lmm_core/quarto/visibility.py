@@ -26,7 +26,7 @@ _COMPUTED = re.compile(r"`(?:r|\{\w+\}) [^`\n]+`")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageConditions:
     """What decides on it: the profiles of the render, and the document's metadata over the
     project's; whether code `runs` in it (not in a plain .md file)."""
 

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, HeaderBlock, MarkdownError, MetadataBlock, blank, trim_blank_lines
+from ..markdown.blocks import Block, HeaderBlock, MetadataBlock, blank, trim_blank_lines
 from ..markdown.edits import EDIT_KEY, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.originals import unfold_edits
 from ..markdown.rag_only import node_block
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, titles_path, traverse
-from ..models.chat import Asker, Message, Request, Show, run
+from ..models.chat import Asker, ChatMessage, Request, Show, run
 from ..models.prompts import CHAT, SYSTEM, Prompt, language_of
-from ..models.sources import ModelError
-from .context import Shown, show_text
+from .context import PromptText, show_text
 from .header import report_broken
 
 QUESTION = frozenset({"?", "query"})
@@ -58,7 +58,7 @@ class Talk:
     tokens: int = 100_000
 
     def request(
-        self, prompt: Prompt, node: Node, shown: Shown, question: str, chat: Sequence[Message] = ()
+        self, prompt: Prompt, node: Node, shown: PromptText, question: str, chat: Sequence[ChatMessage] = ()
     ) -> Request:  # fmt: skip
         """The request about a part of the document."""
         values = {
@@ -70,7 +70,7 @@ class Talk:
         }
         return prompt.request(values, chat=chat)
 
-    def show(self, node: Node, spoken: Sequence[str]) -> Shown:
+    def show(self, node: Node, spoken: Sequence[str]) -> PromptText:
         """The text of a part, as much as fits beside what is spoken."""
         from ..models.tokens import count_tokens
 
@@ -192,10 +192,10 @@ class ChatRun(Asking):
             chat.hear(answer, _note(shown))
             self.answered.append(request)
 
-    def _request(self, chat: Chat, shown: Shown) -> Request:
+    def _request(self, chat: Chat, shown: PromptText) -> Request:
         """The whole chat so far: the first question beside the text, the rest after it."""
         spoken: list[Entry] = [entry for entry in chat.recorded if entry[0] != "note"] + [("user", chat.pending[0])]
-        messages = [Message("user" if speaker == "user" else "assistant", text) for speaker, text in spoken]
+        messages = [ChatMessage("user" if speaker == "user" else "assistant", text) for speaker, text in spoken]
         first = messages.pop(0).content if messages[0].role == "user" else "(the chat goes on)"
         return self.talk.request(CHAT, chat.node, shown, first, messages)
 
@@ -239,7 +239,7 @@ def report_failures(failed: list[tuple[int, ModelError]], what: str, done: str, 
         logger.error(f"{count} {what}{'' if count == 1 else 's'} not {done}: {stopped[0]}")
 
 
-def _note(shown: Shown) -> list[Entry]:
+def _note(shown: PromptText) -> list[Entry]:
     """Says that the model has not seen all."""
     if not shown.left_out:
         return []
@@ -258,7 +258,7 @@ def can_take(block: MetadataBlock, key: str, what: str, logger: LoggerBase) -> b
     return True
 
 
-class Asked(Protocol):
+class ChatQuestion(Protocol):
     """What is asked in a block, about a part of the document."""
 
     @property
@@ -268,7 +268,7 @@ class Asked(Protocol):
     def node(self) -> Node: ...
 
 
-def find_blocks(blocks: Sequence[Block], asked: Sequence[Asked], key: str) -> dict[int, MetadataBlock]:
+def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str) -> dict[int, MetadataBlock]:
     """The blocks of all that is `asked` (by its `id`) in a document that may have changed.
     A block has the same source, or the same messages (and perhaps more after them) and
     the same value under `key`; one before the same text is better than another, and

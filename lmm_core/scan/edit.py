@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     Block,
     HeaderBlock,
     HeadingBlock,
-    MarkdownError,
     MetadataBlock,
     Problem,
     TextBlock,
@@ -30,12 +30,11 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import node_block
 from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
-from ..models.chat import Asker, Message, run
+from ..models.chat import Asker, ChatMessage, run
 from ..models.prompts import EDIT
-from ..models.sources import ModelError
 from .chat import EDIT as EDIT_MESSAGES
 from .chat import Asking, Talk, can_take, find_blocks, report_failures, say
-from .context import Shown
+from .context import PromptText
 from .header import report_broken
 from .system_keys import first_newline
 
@@ -121,7 +120,7 @@ class EditRun(Asking):
 
     async def _ask(self, wanted: Wanted) -> None:
         line = wanted.block.line
-        shown = self.talk.show(wanted.node, wanted.asked) if wanted.text else Shown("")
+        shown = self.talk.show(wanted.node, wanted.asked) if wanted.text else PromptText("")
         if shown.left_out:
             self.logger.error(
                 "edit not made: the text is too long for the model; ask for its sections one by one", line
@@ -140,16 +139,16 @@ class EditRun(Asking):
             wanted.reply = reply
             self.answered.append(request)
 
-    def _spoken(self, wanted: Wanted) -> list[Message]:
+    def _spoken(self, wanted: Wanted) -> list[ChatMessage]:
         """The requests so far; the proposed version stands between the old and the new."""
         before = wanted.asked[: len(wanted.asked) - len(wanted.new)]
         new = "\n".join(wanted.new)
         if wanted.proposed is None:
-            return [Message("user", new)]
+            return [ChatMessage("user", new)]
         return [
-            Message("user", "\n".join(before) or "Write a new version."),
-            Message("assistant", wanted.proposed),
-            Message("user", new),
+            ChatMessage("user", "\n".join(before) or "Write a new version."),
+            ChatMessage("assistant", wanted.proposed),
+            ChatMessage("user", new),
         ]
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:

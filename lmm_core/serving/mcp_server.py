@@ -17,8 +17,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from .. import __version__
 from ..crawl.tools import CHANGING
+from ..errors import ToolError
 from ..logging import as_json, printable
-from ..retrieve.tools import ToolError, Tools
+from ..retrieve.tools import Tools
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -77,14 +78,14 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
     """Serve by streamable HTTP, until the process is ended. port: 0 for any that is free; say:
     is told the address, and what goes wrong. Raises OSError where the port cannot be had."""
     from . import server as http
-    from .connections import Limits
+    from .connections import ConnectionLimits
     from .log import Log
 
     with http.listen(host, port) as listening:
         app = http_app(make_server(tools, await tools.greeting()), host)
         shown = f"[{host}]" if ":" in host else host
         say(f"tools at http://{shown}:{listening.getsockname()[1]}{PATH}")
-        limits = Limits(http.room_for(CONNECTIONS, CALLS))
+        limits = ConnectionLimits(http.room_for(CONNECTIONS, CALLS))
         await http.make_server(app, (), Log(say), limits).serve(sockets=[listening])
 
 

@@ -38,15 +38,16 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from ..errors import ConfigError, FolderError, ModelError, TrustError
 from ..files.create import create_file
-from ..files.marked import FolderError, check_inside
+from ..files.marked import check_inside
 from ..files.names import clash, name_problem
 from ..markdown.files import project_root
 from ..markdown.rag_only import DIV_TYPES, OUT, RAG_ONLY, named_types
 from ..models.roles import ModelName, is_default, leads_outside, parse_name
-from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelError, Source, known_sources
-from ..models.trust import VARIABLE, TrustError, read_trust_variable, trusted_pairs
-from .project import CONFIG_NAME, ConfigError, is_setting
+from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelSource, known_sources
+from ..models.trust import VARIABLE, read_trust_variable, trusted_pairs
+from .project import CONFIG_NAME, is_setting
 
 # What no `config.toml` needs, and would take for ever: one may come with a folder from somebody else.
 MOST_BYTES = 1_000_000
@@ -119,9 +120,9 @@ class SourceSettings(_Section):
             raise ValueError("should be the name of an environment variable (A-Z, 0-9, _), never the key itself")
         return name
 
-    def as_source(self, name: str) -> Source:
+    def as_source(self, name: str) -> ModelSource:
         """The source for requests."""
-        return Source(
+        return ModelSource(
             name, self.base_url, self.key_variable, self.chat_model, self.embedding_model, self._file, self._server_file
         )
 
@@ -473,7 +474,7 @@ class _Found:
         self._check_trust()
 
     def _check_models(self) -> None:
-        known = known_sources({name: Source(name, "") for name, _ in self.sources()})
+        known = known_sources({name: ModelSource(name, "") for name, _ in self.sources()})
         for keys in _MODEL_KEYS.values():
             table = self.values.get(keys[0])
             name = table.get(keys[1]) if isinstance(table, dict) else None

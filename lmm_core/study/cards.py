@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..files.outputs import CSV_HEAD
 from ..retrieve.context import merge
-from ..retrieve.items import DEFINITION, EXERCISE, Item, find_items, kind_of, without_fences
+from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_items, kind_of, without_fences
 from ..retrieve.passages import Material, Passage, Section, place, split_questions
 from ..scan.knit import slug
 from .outline import plain_title
@@ -95,7 +95,7 @@ def _summary(section: Section, passages: Sequence[Passage]) -> str:
     return section.summary if section.summary and passages[0].path == section.path else ""
 
 
-def _of_item(item: Item, order: tuple[int, int]) -> _Draft:
+def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:
     name = item.title or item.text
     if item.kind == DEFINITION:
         return _Draft(item.kind, name, item.title or plain_title(item.section.title), item.text,

@@ -12,17 +12,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
 
-from ..retrieve.context import Source
-from ..retrieve.library import RetrieveError
+from ..errors import QuestionsError, RetrieveError
+from ..retrieve.context import CitedSource
 from ..retrieve.passages import Key, Material, Passage, Section
 
 DEPTH = 50  # hits of a question that are looked at
 ANNOTATED, STUDENTS = "annotated", "students"  # where a question is from
 NEAR = 5  # sections that a message names at most
-
-
-class QuestionsError(RetrieveError):
-    """What is wrong with a file of questions, a line for each fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LabelledQuestion:
     """A question of a file, with what the file says of its section ("" for nothing), and
     its `file:line`."""
 
@@ -45,7 +41,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class QuestionResult:
     """What became of a question: the rank of its section from 1 (None: not among the first
     `DEPTH` hits), and the hit that came first (None where there was none)."""
 
@@ -62,7 +58,7 @@ def annotated_questions(material: Material) -> list[Labelled]:
     return [Labelled(question, section) for section in material.walk() for question in section.questions]
 
 
-def label_questions(asked: Sequence[Asked], material: Material) -> list[Labelled]:
+def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> list[Labelled]:
     """Questions with the sections that a file names for them; those without are left out.
     Raises QuestionsError for sections that are unknown or could be several."""
     labelled, problems = [], []
@@ -90,7 +86,7 @@ def find_section(material: Material, name: str) -> Section:
     raise RetrieveError(f"no section {name!r}; " + (f"near: {_listed(near)}" if near else "lmm scan FILE lists them"))
 
 
-def address(section: Section | Source) -> str:
+def address(section: Section | CitedSource) -> str:
     """What names the section (of a source) in a collection: `file#anchor`; the file for a
     document."""
     return f"{section.source}#{section.anchor}" if section.anchor else section.source
@@ -135,10 +131,10 @@ def _folded(title: str) -> str:
 # Ranks and measures
 
 
-def judge(labelled: Labelled, hits: Sequence[Passage]) -> Outcome:
+def judge(labelled: Labelled, hits: Sequence[Passage]) -> QuestionResult:
     """What the hits of a question, the best first, are worth."""
     right = {section.key for section in labelled.section.walk()}
-    return Outcome(labelled, rank_of(right, hits), hits[0] if hits else None)
+    return QuestionResult(labelled, rank_of(right, hits), hits[0] if hits else None)
 
 
 def rank_of(right: set[Key], hits: Sequence[Passage]) -> int | None:
@@ -146,20 +142,20 @@ def rank_of(right: set[Key], hits: Sequence[Passage]) -> int | None:
     return next((rank for rank, hit in enumerate(hits, 1) if hit.key in right), None)
 
 
-def hit_at(outcomes: Sequence[Outcome], k: int) -> float:
+def hit_at(outcomes: Sequence[QuestionResult], k: int) -> float:
     """The share of questions (0 to 1) whose section is among the first k hits."""
     return sum(one.rank is not None and one.rank <= k for one in outcomes) / max(len(outcomes), 1)
 
 
-def mean_reciprocal_rank(outcomes: Sequence[Outcome]) -> float:
+def mean_reciprocal_rank(outcomes: Sequence[QuestionResult]) -> float:
     """The mean of 1/rank (0 to 1); a section that is not found counts 0."""
     return sum(1 / one.rank for one in outcomes if one.rank is not None) / max(len(outcomes), 1)
 
 
-def by_section(outcomes: Sequence[Outcome]) -> list[tuple[Section, list[Outcome]]]:
+def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[QuestionResult]]]:
     """Outcomes by the sections that were looked for: those that cannot be found first, by
     MRR, then in the order of the questions; in each the worst question first."""
-    groups: dict[Key, list[Outcome]] = {}
+    groups: dict[Key, list[QuestionResult]] = {}
     for one in outcomes:
         groups.setdefault(one.labelled.section.key, []).append(one)
     for group in groups.values():

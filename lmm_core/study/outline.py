@@ -28,7 +28,7 @@ _MARK = re.compile(
 
 
 @dataclass(frozen=True)
-class Entry:
+class OutlineEntry:
     """A line of a table of contents. `level` is 0 for documents; `minutes` of
     reading are its subsections', too; `kinds` counts its typed parts, and those of subsections
     that have no line of their own."""
@@ -43,13 +43,13 @@ class Entry:
     summary: str = ""
 
 
-def make_outline(material: Material, level: int = 0) -> list[Entry]:
+def make_outline(material: Material, level: int = 0) -> list[OutlineEntry]:
     """The table of contents of a material, in its order; level: how deep it goes (1:
     documents alone, 0: all). A document that is one section counts as this section."""
     return [entry for document in material.documents for entry in _entries(document, 0, level)]
 
 
-def _entries(section: Section, depth: int, level: int) -> Iterator[Entry]:
+def _entries(section: Section, depth: int, level: int) -> Iterator[OutlineEntry]:
     inner = unfolded(section)
     children = inner.children if depth + 1 < level or not level else []
     shown = {id(part) for child in children for part in child.walk()}
@@ -57,7 +57,7 @@ def _entries(section: Section, depth: int, level: int) -> Iterator[Entry]:
     kinds = Counter(item.kind for item in items if id(item.section) not in shown)
     minutes = reading_minutes(section.all_passages())
     summary = section.summary or inner.summary
-    yield Entry(
+    yield OutlineEntry(
         inner.name, plain_title(inner.title), depth, section.place, inner.anchor, minutes, dict(kinds), summary
     )  # fmt: skip
     for child in children:
@@ -94,7 +94,7 @@ def _without_marks(text: str) -> str:
     return text
 
 
-def show_outline(entries: Sequence[Entry], summaries: bool = False, width: int = WIDTH) -> str:
+def show_outline(entries: Sequence[OutlineEntry], summaries: bool = False, width: int = WIDTH) -> str:
     """The table of contents as text: the time of a part first, what is typed in it in
     brackets; with `summaries`, those below. width: of the screen, in characters."""
     times = [show_minutes(entry.minutes) for entry in entries]

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import ModelError
 from ..logging import printable
 from ..models.chat import Asker
 from ..models.prompts import PLAN
 from ..models.replies import find_object
-from ..models.sources import ModelError
 from ..models.tokens import count_tokens
 from ..retrieve.delimit import as_data
-from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, Item, items_under
+from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, items_under
 from ..retrieve.library import Library
 from ..retrieve.passages import Material, Passage, Section, place
 from ..retrieve.queries import keyword_form
@@ -62,7 +62,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """Sessions for the time that there is. `about`: topics that the plan keeps to, where the
     sentence names some; `left_out`: titles of steps that a model has left out; `by`: the
     model, "" where none was asked."""
@@ -89,7 +89,7 @@ class Planner:
     asker: Asker | None = None
     warn: Callable[[str], None] = lambda message: None
 
-    async def plan(self, wish: str) -> Plan:
+    async def plan(self, wish: str) -> StudyPlan:
         """A plan for a wish such as `I have three evenings before the exam`. Raises StoreError,
         RetrieveError, and ModelError where the search has no model for embedding."""
         time = read_time(wish)
@@ -97,7 +97,7 @@ class Planner:
         about = find_topics(time.rest, self.library.language)
         if about:
             steps, about = await self._keep(steps, about)
-        plan = Plan(time, divide(steps, time), about)
+        plan = StudyPlan(time, divide(steps, time), about)
         return await self._ask(wish, plan, steps) if self.asker else plan
 
     async def _keep(self, steps: list[_Placed], topics: Sequence[str]) -> tuple[list[_Placed], tuple[str, ...]]:
@@ -111,7 +111,7 @@ class Planner:
         kept = [one for one in steps if not ids.isdisjoint(one.passages)]
         return kept or steps, tuple(topic for topic, hits in zip(topics, found, strict=True) if hits)
 
-    async def _ask(self, wish: str, plan: Plan, steps: Sequence[_Placed]) -> Plan:
+    async def _ask(self, wish: str, plan: StudyPlan, steps: Sequence[_Placed]) -> StudyPlan:
         assert self.asker is not None
         known = {f"s{number}": one.step for number, one in enumerate(steps, 1)}
         outline = "\n".join(_for_model(name, step) for name, step in known.items())
@@ -127,7 +127,7 @@ class Planner:
         for message in reply.notes:
             self.warn(message)
         left = tuple(step.title for step in known.values() if step.id not in reply.used)
-        return Plan(plan.time, reply.sessions, plan.about, reply.advice, left, self.asker.model.name)
+        return StudyPlan(plan.time, reply.sessions, plan.about, reply.advice, left, self.asker.model.name)
 
 
 # Steps
@@ -154,7 +154,9 @@ def make_steps(material: Material) -> Iterator[_Placed]:
             yield _step(child, title, plain_title(child.title), child.all_passages(), items_under(child))
 
 
-def _step(section: Section, document: str, title: str, passages: Sequence[Passage], items: Sequence[Item]) -> _Placed:
+def _step(
+    section: Section, document: str, title: str, passages: Sequence[Passage], items: Sequence[TypedPart]
+) -> _Placed:
     exercises = [item for item in items if item.kind == EXERCISE]
     solved = {passage.id for item in exercises for passage in item.passages}
     read = [passage for passage in passages if passage.id not in solved and SOLUTION not in passage.kinds]
@@ -217,7 +219,7 @@ def _for_model(name: str, step: Step) -> str:
     return f"{name} | {step.document} > {step.title} | {show_minutes(step.minutes)}{exercises}{topics}"
 
 
-def _for_reader(plan: Plan) -> str:
+def _for_reader(plan: StudyPlan) -> str:
     """The figures of a plan, in a sentence."""
     time = plan.time
     there = f"{time.sessions} × {show_minutes(time.minutes)} ({time.understood})" if time.sessions else "not said"
@@ -258,7 +260,7 @@ def _line(value: Any) -> str:
 # As text
 
 
-def show_plan(plan: Plan, width: int = WIDTH) -> str:
+def show_plan(plan: StudyPlan, width: int = WIDTH) -> str:
     """A plan to read: each session with its steps, their times, exercises and topics."""
     lines = [fill(part, "", width) for part in [_summary(plan), _fit(plan), printable(plan.advice)] if part]
     for number, session in enumerate(plan.sessions, 1):
@@ -271,7 +273,7 @@ def show_plan(plan: Plan, width: int = WIDTH) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _summary(plan: Plan) -> str:
+def _summary(plan: StudyPlan) -> str:
     """What was understood, and what there is to do."""
     time = plan.time
     if time.sessions:
@@ -283,7 +285,7 @@ def _summary(plan: Plan) -> str:
     return f"{understood}{f' Only where something about {about} is found.' if about else ''}"
 
 
-def _fit(plan: Plan) -> str:
+def _fit(plan: StudyPlan) -> str:
     steps = [step for session in plan.sessions for step in session.steps]
     count = sum(len(step.exercises) for step in steps)
     exercises = f", {count} exercise{'' if count == 1 else 's'} at {EXERCISE_MINUTES} min" if count else ""

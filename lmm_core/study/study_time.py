@@ -19,7 +19,7 @@ MOST_SESSIONS = 366
 Meant = TypeVar("Meant")
 
 
-class _Unit(NamedTuple):
+class _TimeUnit(NamedTuple):
     name: str
     sessions: int  # 0: the minutes are those of all
     minutes: int
@@ -31,18 +31,22 @@ def _by_word(table: Mapping[Meant, str]) -> dict[str, Meant]:
 
 _UNITS = _by_word(
     {
-        _Unit("evening", 1, EVENING): """evening evenings night nights tonight abend abende abenden soir soirs soirée
+        _TimeUnit(
+            "evening", 1, EVENING
+        ): """evening evenings night nights tonight abend abende abenden soir soirs soirée
         soirées sera sere serata serate stasera noche noches""",
-        _Unit("half-day", 1, HALF_DAY): """morning mornings afternoon afternoons vormittag vormittage nachmittag
+        _TimeUnit("half-day", 1, HALF_DAY): """morning mornings afternoon afternoons vormittag vormittage nachmittag
         nachmittage demi-journée demi-journées matin matins matinée matinées après-midi mattina mattine pomeriggio
         pomeriggi mañana mañanas tarde tardes""",
-        _Unit("day", 1, DAY): """day days today tomorrow tag tage tagen heute jour jours journée journées aujourd'hui
+        _TimeUnit(
+            "day", 1, DAY
+        ): """day days today tomorrow tag tage tagen heute jour jours journée journées aujourd'hui
         demain giorno giorni giornata giornate oggi domani día días dia dias hoy""",
-        _Unit("day", WEEKEND, DAY): "weekend weekends week-end week-ends wochenende wochenenden",
-        _Unit("day", WEEK, DAY): "week weeks woche wochen semaine semaines settimana settimane semana semanas",
-        _Unit("day", MONTH, DAY): "month months monat monate monaten mois mese mesi mes meses",
-        _Unit("hour", 0, 60): "hour hours hr hrs h stunde stunden std heure heures ora ore hora horas",
-        _Unit("minute", 0, 1): "minute minutes min mins minuten minuto minuti minutos",
+        _TimeUnit("day", WEEKEND, DAY): "weekend weekends week-end week-ends wochenende wochenenden",
+        _TimeUnit("day", WEEK, DAY): "week weeks woche wochen semaine semaines settimana settimane semana semanas",
+        _TimeUnit("day", MONTH, DAY): "month months monat monate monaten mois mese mesi mes meses",
+        _TimeUnit("hour", 0, 60): "hour hours hr hrs h stunde stunden std heure heures ora ore hora horas",
+        _TimeUnit("minute", 0, 1): "minute minutes min mins minuten minuto minuti minutos",
     }
 )
 _NUMBERS = _by_word(
@@ -101,7 +105,7 @@ class StudyTime:
 class _Named(NamedTuple):
     """A time that is named: words[start:end]."""
 
-    unit: _Unit
+    unit: _TimeUnit
     number: float
     start: int
     end: int

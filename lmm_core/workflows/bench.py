@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..errors import MarkdownError, QuestionsError, RetrieveError
 from ..index.collection import understand
 from ..index.encoding import has_dense
 from ..logging import ListLogger, LoggerBase, printable
-from ..markdown.blocks import MarkdownError
 from ..markdown.files import load_markdown
-from ..retrieve.library import Library, RetrieveError
+from ..retrieve.library import Library
 from ..retrieve.passages import Material, Passage, build_material
 from ..retrieve.queries import MOST_CHARACTERS
 from ..settings.project import Project
@@ -26,10 +26,9 @@ from ..store.places import LocalStorage, open_store
 from ..store.vector_store import ScoredPoint
 from ..study.measures import (
     DEPTH,
-    Asked,
     Labelled,
-    Outcome,
-    QuestionsError,
+    LabelledQuestion,
+    QuestionResult,
     annotated_questions,
     judge,
     label_questions,
@@ -47,11 +46,11 @@ class Result:
 
     encoding: str
     embedding: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[QuestionResult, ...]
 
 
 @dataclass(frozen=True)
-class Report:
+class BenchReport:
     """What was measured: `annotations` were embedded beside the text; the first of `results`
     is the encoding that is configured, or named first; `unlabelled` questions name no
     section."""
@@ -82,7 +81,7 @@ class Bench:
     expect: Callable[[int], None] = lambda count: None
     progress: Callable[[int], None] = lambda count: None
 
-    async def run(self, paths: Sequence[Path], questions: Path | None = None) -> Report:
+    async def run(self, paths: Sequence[Path], questions: Path | None = None) -> BenchReport:
         """Measure. questions: a file of students' questions, see `read_questions`. What is
         wrong with a document is told to the logger, and the rest measured. Raises
         QuestionsError, RetrieveError, StoreError, ModelError and ConfigError."""
@@ -95,7 +94,7 @@ class Bench:
         for encoding in self.encodings or (self.project.index.encoding, "bm25"):
             if encoding not in [result.encoding for result in results]:
                 results.append(await self._measure(paths, encoding, labelled))
-        return Report(self._annotations(), tuple(results), sum(not one.section for one in asked))
+        return BenchReport(self._annotations(), tuple(results), sum(not one.section for one in asked))
 
     def _read(self, paths: Sequence[Path]) -> Material:
         """The sections and their questions; no model is asked for them."""
@@ -125,10 +124,10 @@ class Bench:
         return Result(str(encoder.encoding), embedding, tuple(outcomes))
 
 
-async def ask(library: Library, labelled: Sequence[Labelled]) -> list[Outcome]:
+async def ask(library: Library, labelled: Sequence[Labelled]) -> list[QuestionResult]:
     """Search for each question, as `lmm search` does. Raises StoreError, ModelError and
     RetrieveError."""
-    outcomes: list[Outcome] = []
+    outcomes: list[QuestionResult] = []
     for start in range(0, len(labelled), AT_ONCE):
         part = labelled[start : start + AT_ONCE]
         hits = await _search(library, [one.question[:MOST_CHARACTERS] for one in part])
@@ -156,7 +155,7 @@ def _plain(name: str) -> str:
 # Files of questions
 
 
-def read_questions(path: Path) -> list[Asked]:
+def read_questions(path: Path) -> list[LabelledQuestion]:
     """The questions of a file: `.csv` with the columns `question` and `section` (a header
     names them; others are ignored; semicolons separate as well as commas), or `.jsonl`, an
     object with these keys a line. A section may be left empty. Raises QuestionsError, with
@@ -173,7 +172,7 @@ def read_questions(path: Path) -> list[Asked]:
     return list(readers[path.suffix.lower()](text, str(path)))
 
 
-def _read_csv(text: str, name: str) -> Iterator[Asked]:
+def _read_csv(text: str, name: str) -> Iterator[LabelledQuestion]:
     header = text.partition("\n")[0]
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in header else ",")
     try:
@@ -185,7 +184,7 @@ def _read_csv(text: str, name: str) -> Iterator[Asked]:
         raise QuestionsError(f"{name}:{rows.line_num}: {error}") from None
 
 
-def _read_jsonl(text: str, name: str) -> Iterator[Asked]:
+def _read_jsonl(text: str, name: str) -> Iterator[LabelledQuestion]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -198,10 +197,10 @@ def _read_jsonl(text: str, name: str) -> Iterator[Asked]:
         yield _asked(said.get("question"), said.get("section"), f"{name}:{number}")
 
 
-def _asked(question: object, section: object, place: str) -> Asked:
+def _asked(question: object, section: object, place: str) -> LabelledQuestion:
     question = printable(" ".join(question.split())).strip() if isinstance(question, str) else ""
     if not question:
         raise QuestionsError(f"{place}: a question is missing")
     if not isinstance(section, str | None):
         raise QuestionsError(f"{place}: the section should be a text, not {section!r:.60}")
-    return Asked(question, (section or "").strip(), place)
+    return LabelledQuestion(question, (section or "").strip(), place)

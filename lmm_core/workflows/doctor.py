@@ -11,9 +11,10 @@ from pathlib import Path
 import yaml
 
 from .. import __version__
+from ..errors import ConfigError, ModelError
 from ..models.roles import NO_MODEL, ROLES, ModelName
-from ..models.sources import FASTEMBED, STAND_IN, ModelError, Source, known_sources, shown_address
-from ..settings.project import CONFIG_NAME, ConfigError, Project, load_project, model_name
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources, shown_address
+from ..settings.project import CONFIG_NAME, Project, load_project, model_name
 
 OLDEST_PANDOC = (2, 17)
 FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-index", "lmm-pass")
@@ -21,7 +22,7 @@ SECONDS_ONLINE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MachineFinding:
     """One thing that was looked for; `advice` says what to do where it is missing."""
 
     what: str
@@ -31,11 +32,11 @@ class Finding:
     advice: str = ""
 
 
-def examine(online: bool = False) -> list[Finding]:
+def examine(online: bool = False) -> list[MachineFinding]:
     """All findings for the working folder, in the order in which a person needs them.
     online: servers are asked whether they are there (5 seconds each at most)."""
     return [
-        Finding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
+        MachineFinding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
         _pandoc(),
         *(_command(name) for name in FILTERS),
         _yaml(),
@@ -43,20 +44,22 @@ def examine(online: bool = False) -> list[Finding]:
     ]
 
 
-def _models(online: bool) -> list[Finding]:
+def _models(online: bool) -> list[MachineFinding]:
     """Which model has which role, and whether it can be asked."""
     try:
         project = load_project(None)
     except ConfigError as error:
-        return [Finding("config", str(error), ok=False, advice="lmm config show says where each setting comes from")]
+        return [
+            MachineFinding("config", str(error), ok=False, advice="lmm config show says where each setting comes from")
+        ]
     file = project.root / CONFIG_NAME
-    found = [Finding("config", str(file) if file.is_file() else "none (lmm config init writes one)")]
+    found = [MachineFinding("config", str(file) if file.is_file() else "none (lmm config init writes one)")]
     names: dict[str, str] = {}
     for role in ROLES:
         try:
             names[role] = str(model_name(project, role))
         except ModelError as error:
-            found.append(Finding(role, str(error), ok=False, optional=True))
+            found.append(MachineFinding(role, str(error), ok=False, optional=True))
         else:
             found.append(_model(role, model_name(project, role), project))
     sources = known_sources(project.sources)
@@ -64,60 +67,60 @@ def _models(online: bool) -> list[Finding]:
     return found + [_server(sources[name]) for name in used if online and name in sources]
 
 
-def _model(role: str, name: ModelName, project: Project) -> Finding:
+def _model(role: str, name: ModelName, project: Project) -> MachineFinding:
     """The stand-in annotates; what it cannot do is said."""
     if name.source == STAND_IN:
         does = "annotates by key terms and sentences of the text itself; no model, no key, no network"
-        return Finding(role, f"{name}: {does if role == 'minor' else 'no chat without a model'}")
+        return MachineFinding(role, f"{name}: {does if role == 'minor' else 'no chat without a model'}")
     if name == NO_MODEL:
-        return Finding(role, f"{name}: texts are found by their words (BM25); no model, no key, no network",
+        return MachineFinding(role, f"{name}: texts are found by their words (BM25); no model, no key, no network",
                        advice="lmm models get NAME adds search by meaning")  # fmt: skip
     if name.source == FASTEMBED:
         return _local_model(role, name, project)
     source = known_sources(project.sources)[name.source]
     if not source.needs_key and not source.has_key:
-        return Finding(role, f"{name}: no key is needed")
+        return MachineFinding(role, f"{name}: no key is needed")
     if source.refusal:
-        return Finding(role, f"{name}: {source.refusal}", ok=False, optional=True)
+        return MachineFinding(role, f"{name}: {source.refusal}", ok=False, optional=True)
     if source.has_key:
-        return Finding(role, f"{name}: {source.key_variable} is set")
-    return Finding(role, f"{name}: {source.key_variable} is not set", ok=False, optional=True,
+        return MachineFinding(role, f"{name}: {source.key_variable} is set")
+    return MachineFinding(role, f"{name}: {source.key_variable} is not set", ok=False, optional=True,
                    advice="put the key into the environment, not into a file")  # fmt: skip
 
 
-def _local_model(role: str, name: ModelName, project: Project) -> Finding:
+def _local_model(role: str, name: ModelName, project: Project) -> MachineFinding:
     from ..models.embedders.fastembed_embedder import FastEmbedder
 
     try:
         FastEmbedder(name, project.root)
     except ModelError as error:
-        return Finding(role, str(error), ok=False, optional=True)
-    return Finding(role, f"{name}: on this machine; no key, no network")
+        return MachineFinding(role, str(error), ok=False, optional=True)
+    return MachineFinding(role, f"{name}: on this machine; no key, no network")
 
 
-def _server(source: Source) -> Finding:
+def _server(source: ModelSource) -> MachineFinding:
     """Whether a source's server answers."""
     from ..models.chat import run
     from ..models.openai_chat import check_server
 
     error = run(check_server(source, SECONDS_ONLINE))
     if error:
-        return Finding(source.name, str(error), ok=False)
-    return Finding(source.name, f"{shown_address(source.base_url)}: is there")
+        return MachineFinding(source.name, str(error), ok=False)
+    return MachineFinding(source.name, f"{shown_address(source.base_url)}: is there")
 
 
-def _pandoc() -> Finding:
+def _pandoc() -> MachineFinding:
     path = shutil.which("pandoc")
     if path is None:
         own = packaged_pandoc()
         advice = "install pandoc (pandoc.org), or the one that comes with this package: " + (
             f'ln -s "{own}" "{Path(sys.executable).parent}/pandoc"' if own else "pip install pypandoc_binary"
         )
-        return Finding("pandoc", "not on PATH", ok=False, optional=True, advice=advice)
+        return MachineFinding("pandoc", "not on PATH", ok=False, optional=True, advice=advice)
     version = _version(path)
     ok = version >= OLDEST_PANDOC
     shown = ".".join(map(str, version))
-    return Finding("pandoc", f"{shown} ({path})", ok=ok, advice="" if ok else "2.17 or newer is needed")
+    return MachineFinding("pandoc", f"{shown} ({path})", ok=ok, advice="" if ok else "2.17 or newer is needed")
 
 
 def packaged_pandoc() -> Path | None:
@@ -139,14 +142,16 @@ def _version(path: str) -> tuple[int, ...]:
         return (0,)
 
 
-def _command(name: str) -> Finding:
+def _command(name: str) -> MachineFinding:
     path = shutil.which(name)
     if path is None:
         advice = f'pandoc looks for it on PATH: export PATH="{Path(sys.executable).parent}:$PATH"'
-        return Finding(name, "not on PATH", ok=False, optional=True, advice=advice)
-    return Finding(name, path)
+        return MachineFinding(name, "not on PATH", ok=False, optional=True, advice=advice)
+    return MachineFinding(name, path)
 
 
-def _yaml() -> Finding:
+def _yaml() -> MachineFinding:
     fast = hasattr(yaml, "CSafeLoader")
-    return Finding("yaml", f"PyYAML {yaml.__version__}, {'with' if fast else 'without'} its C loader", optional=True)
+    return MachineFinding(
+        "yaml", f"PyYAML {yaml.__version__}, {'with' if fast else 'without'} its C loader", optional=True
+    )

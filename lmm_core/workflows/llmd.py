@@ -12,13 +12,13 @@ from functools import partial
 from itertools import combinations, pairwise
 from pathlib import Path
 
+from ..errors import ChangedError, LlmdError, ModelError
 from ..files.gitignore import is_ignored
 from ..llmd import (
-    Entry,
+    ChangePlan,
     Llmd,
-    LlmdError,
-    Plan,
-    Reply,
+    ParsedReply,
+    ThreadEntry,
     append_entry,
     append_reply,
     as_shown,
@@ -31,20 +31,12 @@ from ..llmd import (
     unanswered,
 )
 from ..llmd.files import Files, as_data, read_whole
-from ..llmd.journal import Applied, Change, Journal, change
+from ..llmd.journal import Applied, FileChange, Journal, change
 from ..logging import LoggerBase
 from ..markdown.blocks import BOM, Problem
-from ..markdown.files import (
-    ROOT_MARKS,
-    ChangedError,
-    MarkdownFile,
-    load_markdown,
-    project_root,
-    save_markdown,
-)
-from ..models.chat import Message, Request
+from ..markdown.files import ROOT_MARKS, MarkdownFile, load_markdown, project_root, save_markdown
+from ..models.chat import ChatMessage, Request
 from ..models.prompts import LLMD, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
-from ..models.sources import ModelError
 from ..scan.chat import REPLY_TOKENS, Screen, say
 from ..settings.project import load_project
 from .models import Models
@@ -54,7 +46,7 @@ _ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedDocument:
     """A document as it was read, what it says, and the folder that its paths start from."""
 
     file: MarkdownFile
@@ -103,13 +95,13 @@ def root_of(path: Path) -> Path:
     return root if marked else path.resolve().parent
 
 
-def open_document(path: Path, logger: LoggerBase) -> Opened:
+def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
     """Read a document, after what a run that was killed has left has been finished. Raises
     OSError and MarkdownError."""
     root = root_of(path)
     recover(root, logger)
     file = load_markdown(path)
-    return Opened(file, parse_llmd(file.text), root)
+    return OpenedDocument(file, parse_llmd(file.text), root)
 
 
 def recover(root: Path, logger: LoggerBase) -> None:
@@ -124,8 +116,8 @@ def recover(root: Path, logger: LoggerBase) -> None:
 @contextlib.contextmanager
 def _locked(journal: Journal) -> Iterator[None]:
     """The journal for one process at a time. Raises LlmdError where another has it."""
+    from ..errors import StoreError
     from ..store.folder_lock import FolderLock
-    from ..store.vector_store import StoreError
 
     journal.prepare()
     lock = FolderLock(journal.folder)
@@ -205,7 +197,7 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
     return written
 
 
-def make_request(llmd: Llmd, entry: Entry, tokens: int) -> tuple[Request, list[Entry]]:
+def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
     """The request for the reply to an entry: the document and the conversation before it, with
     so many tokens at most. What is too long loses the oldest entries, which are returned.
     Raises ModelError where the rest is too long as well."""
@@ -224,11 +216,11 @@ def make_request(llmd: Llmd, entry: Entry, tokens: int) -> tuple[Request, list[E
     return _request(llmd, [*earlier[first:], entry], earlier[:first]), earlier[:first]
 
 
-def _request(llmd: Llmd, entries: Sequence[Entry], left_out: Sequence[Entry]) -> Request:
-    spoken = [Message("user", entries[0].human)]
+def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[ThreadEntry]) -> Request:
+    spoken = [ChatMessage("user", entries[0].human)]
     for before, one in pairwise(entries):
-        spoken += [Message("assistant", before.assistant)] if before.assistant else []
-        spoken += [Message("user", one.human)]
+        spoken += [ChatMessage("assistant", before.assistant)] if before.assistant else []
+        spoken += [ChatMessage("user", one.human)]
     values = {
         "document": llmd.text[: llmd.entries[0].start].removeprefix(BOM).strip(),
         "tools": "" if llmd.tools else f"\n\n{LLMD_TOOLS}",
@@ -238,12 +230,12 @@ def _request(llmd: Llmd, entries: Sequence[Entry], left_out: Sequence[Entry]) ->
     return LLMD.request(values, chat=spoken[1:])
 
 
-def _entries(entries: Sequence[Entry]) -> str:
+def _entries(entries: Sequence[ThreadEntry]) -> str:
     first, last = entries[0].number, entries[-1].number
     return f"entry {first}" if first == last else f"entries {first} to {last}"
 
 
-def _save_reply(file: MarkdownFile, entry: Entry, reply: str, logger: LoggerBase) -> bool:
+def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: LoggerBase) -> bool:
     """Write a reply into a document as it is now; where its entry is no more what it was, the
     reply is kept beside it. Raises OSError and MarkdownError, with the reply kept."""
     kept = False
@@ -267,7 +259,7 @@ def _save_reply(file: MarkdownFile, entry: Entry, reply: str, logger: LoggerBase
     return False
 
 
-def _with_reply(llmd: Llmd, entry: Entry, reply: str) -> Llmd | None:
+def _with_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd | None:
     """The document with the reply, and behind the last entry with a new one to write in; None
     where the entry waits for no reply any more. Raises LlmdError."""
     here = [one for one in llmd.entries if (one.number, one.human, one.assistant) == (entry.number, entry.human, None)]
@@ -288,9 +280,9 @@ class Proposal:
     """What the last reply of a document would change. problems: with lines of the document; with
     any of them, nothing is changed."""
 
-    opened: Opened
-    entry: Entry
-    plan: Plan
+    opened: OpenedDocument
+    entry: ThreadEntry
+    plan: ChangePlan
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     allow: tuple[str, ...] = ()
@@ -310,7 +302,7 @@ class Proposal:
         _change_files(opened, changes, self.plan.document, self.entry.number, fingerprint(self.entry))
 
 
-def propose(opened: Opened, allow: Sequence[str] = ()) -> Proposal | None:
+def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | None:
     """What the last reply proposes; None where there is no reply, or it has been applied."""
     entry = next((one for one in reversed(opened.llmd.entries) if one.assistant is not None), None)
     if entry is None or entry.assistant is None:
@@ -332,12 +324,12 @@ def is_applied(proposal: Proposal) -> bool:
     return any((one.entry, one.reply) == wanted for one in done)
 
 
-def fingerprint(entry: Entry) -> str:
+def fingerprint(entry: ThreadEntry) -> str:
     """What tells a reply from others."""
     return hashlib.sha256((entry.assistant or "").encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _with_known_paths(reply: Reply, known: Collection[str]) -> Reply:
+def _with_known_paths(reply: ParsedReply, known: Collection[str]) -> ParsedReply:
     """The reply with the paths spelled as in the code context: in the name of a file `é` may
     be two signs, and models write one."""
     spelled = {unicodedata.normalize("NFC", path): path for path in known}
@@ -348,7 +340,9 @@ def _with_known_paths(reply: Reply, known: Collection[str]) -> Reply:
     return replace(reply, files=tuple(files))
 
 
-def _read_files(opened: Opened, reply: Reply, allow: Sequence[str]) -> tuple[dict[str, str], list[Problem]]:
+def _read_files(
+    opened: OpenedDocument, reply: ParsedReply, allow: Sequence[str]
+) -> tuple[dict[str, str], list[Problem]]:
     """The texts of the files that a reply names, and the reasons why it may not touch some."""
     texts: dict[str, str] = {}
     refused: list[Problem] = []
@@ -368,12 +362,12 @@ def _moved(problems: Sequence[Problem], first: int) -> tuple[Problem, ...]:
     return tuple(Problem(problem.line + first - 1, problem.message) for problem in problems)
 
 
-def _change(opened: Opened, path: str, old: str | None, new: str | None, allow: Sequence[str]) -> Change:
+def _change(opened: OpenedDocument, path: str, old: str | None, new: str | None, allow: Sequence[str]) -> FileChange:
     before, after = (None if text is None else as_data(path, text) for text in (old, new))
     return change(opened.root, opened.locate(path, allow), before, after)
 
 
-def _change_files(opened: Opened, changes: Sequence[Change], llmd: Llmd, entry: int, reply: str) -> None:
+def _change_files(opened: OpenedDocument, changes: Sequence[FileChange], llmd: Llmd, entry: int, reply: str) -> None:
     """Change files and document by way of the journal. Raises LlmdError and OSError."""
     journal = Journal(opened.root)
     document = change(opened.root, opened.path, opened.file.data, llmd.text.encode("utf-8"))
@@ -384,7 +378,7 @@ def _change_files(opened: Opened, changes: Sequence[Change], llmd: Llmd, entry: 
 # Check, sync, undo
 
 
-def check(opened: Opened) -> list[Problem]:
+def check(opened: OpenedDocument) -> list[Problem]:
     """What is wrong with a document, and where its code context is not what the files hold."""
     problems = list(opened.llmd.problems)
     for path, file in opened.llmd.files.items():
@@ -400,7 +394,7 @@ def check(opened: Opened) -> list[Problem]:
     return sorted(problems, key=lambda problem: problem.line)
 
 
-def sync(opened: Opened, logger: LoggerBase) -> Llmd:
+def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
     """The document with the files as they are on disk; those that have gone are taken out. A file
     that cannot be read is reported, and stays as it is."""
     made = opened.llmd
@@ -417,7 +411,7 @@ def sync(opened: Opened, logger: LoggerBase) -> Llmd:
     return made
 
 
-def save_synced(opened: Opened, llmd: Llmd) -> None:
+def save_synced(opened: OpenedDocument, llmd: Llmd) -> None:
     """Write what `sync` has made, so that `undo` takes it back. Raises LlmdError and OSError."""
     _change_files(opened, [], llmd, 0, "")
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ..errors import ModelError
 from ..logging import ConsoleLogger
 from ..models.annotators.annotator import Annotator, Deferred, stand_in
 from ..models.roles import NO_MODEL, ModelName, Requests, parse_name
-from ..models.sources import FASTEMBED, STAND_IN, ModelError, Source, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources
 from ..settings.project import Project, model_name
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class Models:
     spec: str = ""
     jobs: int | None = None
     warn: Callable[[str], None] = _say
-    _askers: dict[tuple[ModelName, Source], Asker] = field(default_factory=dict, init=False)
-    _told: set[Source] = field(default_factory=set, init=False)
+    _askers: dict[tuple[ModelName, ModelSource], Asker] = field(default_factory=dict, init=False)
+    _told: set[ModelSource] = field(default_factory=set, init=False)
 
     def name(self, project: Project, role: str) -> ModelName:
         """The model for a role. Raises ModelError."""
@@ -86,7 +87,7 @@ class Models:
 
         return OpenAIEmbedder(name, self.source(project, name), project.requests["embedding"])
 
-    def source(self, project: Project, name: ModelName) -> Source:
+    def source(self, project: Project, name: ModelName) -> ModelSource:
         """Where a model is. Tells once where a file leads what goes to a source of ours elsewhere."""
         source = known_sources(project.sources)[name.source]
         if source.detour and source not in self._told:
@@ -94,7 +95,7 @@ class Models:
             self.warn(source.detour)
         return source
 
-    def _open(self, name: ModelName, source: Source, limits: Requests) -> Asker:
+    def _open(self, name: ModelName, source: ModelSource, limits: Requests) -> Asker:
         from ..models.chat import Asker
         from ..models.openai_chat import OpenAIChat
         from ..models.reply_cache import ReplyCache

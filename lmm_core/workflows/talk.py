@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
+from ..errors import ChangedError, MarkdownError, ModelError
 from ..files.walk import UNMERGED
 from ..logging import ConsoleLogger, LoggerBase, in_file
-from ..markdown.blocks import Block, MarkdownError, MetadataBlock, serialize_blocks
-from ..markdown.files import ChangedError, MarkdownFile, load_markdown, save_markdown
+from ..markdown.blocks import Block, MetadataBlock, serialize_blocks
+from ..markdown.files import MarkdownFile, load_markdown, save_markdown
 from ..markdown.parse import parse_markdown_text
-from ..models.sources import ModelError
 from ..scan.chat import ChatRun, Screen, Talk, clear_messages, pending_messages
 from ..scan.edit import Decision, EditRun, accept_edits, reject_edits, requests_in
 from ..scan.header import report_broken
@@ -27,7 +27,7 @@ _GONE = "its block has gone or changed meanwhile; what came of it"
 
 
 @dataclass
-class Conversation:
+class DocumentChat:
     """The chats and edits of one document, in the steps of `ChatRun`. It asks for
     nothing, and needs no model, where nothing is open."""
 
@@ -122,18 +122,18 @@ class ConversationWork:
         await talk.ask()
         return talk.apply(blocks)
 
-    def _begin(self, path: Path, logger: LoggerBase) -> tuple[MarkdownFile, Conversation | None]:
+    def _begin(self, path: Path, logger: LoggerBase) -> tuple[MarkdownFile, DocumentChat | None]:
         file = load_markdown(path)
         blocks = parse_markdown_text(file.text)
         located = in_file(logger, path)
         project = project_of(blocks, load_project(path), located)
         if project is None:
             return file, None
-        talk = Conversation(self.models, project, located, self.chats, self.edits, self.screen)
+        talk = DocumentChat(self.models, project, located, self.chats, self.edits, self.screen)
         return file, talk if talk.start(blocks) else None
 
 
-def save_merged(file: MarkdownFile, talk: Conversation, logger: LoggerBase) -> bool:
+def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> bool:
     """Write what was said into a file: into its blocks as they are now. What finds no
     place is kept beside it. Returns whether the file was written."""
     for _ in range(_ATTEMPTS):
@@ -149,7 +149,7 @@ def save_merged(file: MarkdownFile, talk: Conversation, logger: LoggerBase) -> b
     raise ChangedError(f"{file.path}: is being written all the time; the answers are in the reply cache: run again")
 
 
-def _load_again(file: MarkdownFile, talk: Conversation, logger: LoggerBase) -> MarkdownFile:
+def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> MarkdownFile:
     """A file as it is now. Where it is gone or cannot be read, all that was said is kept
     beside it, and OSError or MarkdownError raised."""
     try:

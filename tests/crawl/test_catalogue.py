@@ -10,19 +10,18 @@ import pytest
 from lmm_core.crawl.catalogue import (
     CATALOGUE,
     TERMS,
+    CatalogueEntry,
     Database,
-    Entry,
     Tally,
     Terms,
     checked_index_name,
     rarity,
     shortlist,
 )
-from lmm_core.crawl.walk import CrawlError
+from lmm_core.errors import CrawlError, StoreError
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store.folder_lock import FolderLock
-from lmm_core.store.vector_store import StoreError
 from tests.commands import write
 from tests.crawl.indexed import fill, index, page
 
@@ -30,7 +29,7 @@ BM25 = Bm25Encoder("en")
 
 
 def entry(name, **values):
-    return Entry(name, f"about {name}", f"../{name}", 1, 1, **values)
+    return CatalogueEntry(name, f"about {name}", f"../{name}", 1, 1, **values)
 
 
 def database(*entries):

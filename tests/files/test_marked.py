@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.errors import FolderError
 from lmm_core.files import marked
 from lmm_core.files.marked import (
     MARK,
-    FolderError,
     check_inside,
     check_no_links,
     is_ours,

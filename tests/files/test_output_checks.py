@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.errors import OutputError
 from lmm_core.files.outputs import (
     CSV_HEAD,
     GENERATOR,
     HTML,
     MARKDOWN,
-    OutputError,
     check_output,
     check_replaced,
     is_made_again,

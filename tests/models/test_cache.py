@@ -14,11 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.chat import Asker, Message, Request, Usage, run
+from lmm_core.errors import CacheError, ModelError
+from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
 from lmm_core.models.openai_chat import OpenAIChat
-from lmm_core.models.reply_cache import CacheError, CacheSize, ReplyCache, cache_folder, request_key
+from lmm_core.models.reply_cache import CacheSize, ReplyCache, cache_folder, request_key
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, Source
+from lmm_core.models.sources import ModelSource
 from tests.model_server import ModelServer
 
 KEY = "sk-secret-0123456789"
@@ -44,7 +45,7 @@ class Asked(Asker):
     """An asker of a server's model that keeps what it was warned of."""
 
     def __init__(self, server, cache, model="m"):
-        source = Source("test", server.url, "TEST_API_KEY")
+        source = ModelSource("test", server.url, "TEST_API_KEY")
         self.warnings = []
         chat = OpenAIChat(ModelName("test", model), source, Requests(max_retries=0))
         super().__init__(chat, cache, self.warnings.append)
@@ -54,7 +55,7 @@ class Asked(Asker):
 
         async def ask():
             try:
-                return await self.ask(Request((Message("user", text),), **more), read)
+                return await self.ask(Request((ChatMessage("user", text),), **more), read)
             finally:
                 await self.model.close()
 
@@ -415,7 +416,7 @@ def test_usage_adds_up():
 
 
 def test_a_request_counts_as_its_messages():
-    request = Request((Message("system", "a"), Message("user", "b")))
+    request = Request((ChatMessage("system", "a"), ChatMessage("user", "b")))
     assert request.text == "a\nb"
     assert json.dumps(request.schema) == "null"
 

@@ -13,10 +13,11 @@ from uuid import UUID
 
 import pytest
 
+from lmm_core.errors import StoreError
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_store, folder_lock, qdrant_store
 from lmm_core.store.places import LocalStorage, RemoteSource, open_store
-from lmm_core.store.vector_store import Point, Search, StoreError, VectorSpec, VectorStore, Where
+from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where
 from tests.qdrant_server import Fault, OwnNames, QdrantServer
 from tests.store.points import DIMENSIONS, INDEXES, SPEC, key, near, point
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...errors import LmmError
 from ...index.chunks import SUMMARY
 from ...logging import printable, say
-from ...models.sources import ModelError
 from ...settings.project import Project
 from ...workflows.models import Models
 from ..shared import Told, json_option, leave, print_json, warn, with_shared_library
@@ -23,7 +23,7 @@ from .find import relative, searched_project
 
 if TYPE_CHECKING:
     from ...retrieve.answer import Answer, Conversation
-    from ...retrieve.context import Source
+    from ...retrieve.context import CitedSource
     from ...retrieve.tools import Tools
     from ...workflows.ask import SharedLibrary
 
@@ -41,7 +41,7 @@ class _WithKinds(click.Command):
 
 def _kinds_there() -> list[str]:
     """The types of material in the index of the working folder; none where it cannot be read."""
-    from ...store.vector_store import StoreError
+    from ...errors import StoreError
     from ...workflows.index import client_from_config
 
     try:
@@ -90,7 +90,7 @@ def ask(
         tools = Tools(library)
         async with _markdown_folders(tools, project, models):
             talk = conversation(project, models, library, not no_model, tools)
-            reader = _Reader(project, talk, kind, no_model, as_json)
+            reader = _AnswerPrinter(project, talk, kind, no_model, as_json)
             if question is not None:
                 await reader.answer(question)
             else:
@@ -115,11 +115,9 @@ async def _markdown_folders(tools: Tools, project: Project, models: Models) -> A
         await indexes.close()
 
 
-async def _session(reader: _Reader, library: SharedLibrary, logger: Told) -> None:
+async def _session(reader: _AnswerPrinter, library: SharedLibrary, logger: Told) -> None:
     """Questions of a person, or of a file's lines, until there are no more. While one is waited
     for, others (`lmm index`) can have the index."""
-    from ...retrieve.library import RetrieveError
-    from ...store.vector_store import StoreError
 
     await _greet(reader, library)
     while (question := await _next_question(library)) is not None:
@@ -127,11 +125,11 @@ async def _session(reader: _Reader, library: SharedLibrary, logger: Told) -> Non
             try:
                 stopped = await _until_ctrl_c(reader.answer(question))
                 say("\n(stopped)" if stopped else "")
-            except (StoreError, ModelError, RetrieveError) as error:
+            except LmmError as error:
                 logger.error(str(error))
 
 
-async def _greet(reader: _Reader, library: SharedLibrary) -> None:
+async def _greet(reader: _AnswerPrinter, library: SharedLibrary) -> None:
     """What there is to ask, and who answers. Raises UnknownKind where a type is asked for that
     is not there."""
     from ...retrieve.retriever import known_kind
@@ -189,7 +187,7 @@ async def _next_question(library: SharedLibrary) -> str | None:
     return line.strip() if line else None
 
 
-class _Reader:
+class _AnswerPrinter:
     """Asks, and shows what comes."""
 
     def __init__(self, project: Project, talk: Conversation, kind: str, no_model: bool, as_json: bool) -> None:
@@ -281,5 +279,5 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _source_as_json(source: Source) -> dict[str, Any]:
+def _source_as_json(source: CitedSource) -> dict[str, Any]:
     return {**asdict(source), "place": source.place}

@@ -33,8 +33,8 @@ from .find import relative
 
 if TYPE_CHECKING:
     from ...retrieve.passages import Section
-    from ...study.measures import Outcome
-    from ...workflows.bench import Report, Result
+    from ...study.measures import QuestionResult
+    from ...workflows.bench import BenchReport, Result
 
 SHOWN = 10  # sections
 FOUND = 5  # a section that is among so many hits is found
@@ -84,16 +84,15 @@ def bench(
 def _measured(
     files: list[Path], project: Project, encodings: Sequence[str], with_questions: bool, questions: Path | None,
     logger: Told,
-) -> Report | None:  # fmt: skip
+) -> BenchReport | None:  # fmt: skip
     """The measures; None where there are none, which is told. A file of questions that cannot
     be used is wrong usage."""
-    from ...retrieve.library import RetrieveError
-    from ...study.measures import QuestionsError
+    from ...errors import QuestionsError, RetrieveError
     from ...workflows.bench import Bench
 
     models = Models(warn=warn)
 
-    async def work() -> Report:
+    async def work() -> BenchReport:
         try:
             with Bar(False) as bar:
                 job = Bench(project, models, encodings, with_questions, logger, bar.expect, bar.add)
@@ -106,7 +105,7 @@ def _measured(
     return told(work(), logger, RetrieveError)
 
 
-def _write_page(path: Path, report: Report, logger: Told) -> None:
+def _write_page(path: Path, report: BenchReport, logger: Told) -> None:
     from ...workflows.pages.bench_page import bench_page
 
     try:
@@ -116,7 +115,7 @@ def _write_page(path: Path, report: Report, logger: Told) -> None:
         tell(error, path, logger)
 
 
-def _judge(report: Report, least: float | None, logger: Told) -> None:
+def _judge(report: BenchReport, least: float | None, logger: Told) -> None:
     from ...study.measures import hit_at
 
     first = report.results[0]
@@ -128,7 +127,7 @@ def _judge(report: Report, least: float | None, logger: Told) -> None:
 # For a person
 
 
-def _print(report: Report, project: Project) -> None:
+def _print(report: BenchReport, project: Project) -> None:
     say(embedded(report) + "\n")
     rows = [row for result in report.results for row in _rows(result)]
     width = max(len(name) for name, _ in rows)
@@ -138,7 +137,7 @@ def _print(report: Report, project: Project) -> None:
     _print_sections(report.results[0], project)
 
 
-def embedded(report: Report) -> str:
+def embedded(report: BenchReport) -> str:
     """What was embedded, in a sentence, so that nobody takes the figures for others."""
     names = ", ".join(report.annotations) or "nothing"
     if report.with_questions:
@@ -146,7 +145,7 @@ def embedded(report: Report) -> str:
     return f"Embedded with the text: {names}. The annotated questions are left out, so that they test the text."
 
 
-def _rows(result: Result) -> list[tuple[str, Sequence[Outcome]]]:
+def _rows(result: Result) -> list[tuple[str, Sequence[QuestionResult]]]:
     """The rows of a table: an encoding, and its questions by where they are from, where that
     is not one place."""
     return [(name_of(result), result.outcomes), *((f"  {origin}", part) for origin, part in by_origin(result).items())]
@@ -157,15 +156,15 @@ def name_of(result: Result) -> str:
     return f"{result.encoding} ({result.embedding})" if result.embedding else result.encoding
 
 
-def by_origin(result: Result) -> dict[str, list[Outcome]]:
+def by_origin(result: Result) -> dict[str, list[QuestionResult]]:
     """Outcomes by where the questions are from; nothing where they are all from one place."""
-    parts: dict[str, list[Outcome]] = {}
+    parts: dict[str, list[QuestionResult]] = {}
     for one in result.outcomes:
         parts.setdefault(one.labelled.origin, []).append(one)
     return parts if len(parts) > 1 else {}
 
 
-def _figures(outcomes: Sequence[Outcome]) -> str:
+def _figures(outcomes: Sequence[QuestionResult]) -> str:
     from ...study.measures import hit_at, mean_reciprocal_rank
 
     one, three, five, ten = (f"{hit_at(outcomes, k):.3f}" for k in (1, 3, 5, 10))
@@ -191,12 +190,12 @@ def _print_sections(result: Result, project: Project) -> None:
         say(f"\n{len(hard) - SHOWN} more: --json, or --html FILE")
 
 
-def is_missed(outcome: Outcome) -> bool:
+def is_missed(outcome: QuestionResult) -> bool:
     """Whether the section is not among the first hits."""
     return outcome.rank is None or outcome.rank > FOUND
 
 
-def _print_section(section: Section, outcomes: Sequence[Outcome], project: Project) -> None:
+def _print_section(section: Section, outcomes: Sequence[QuestionResult], project: Project) -> None:
     say(f"\n{relative(project.root / section.source)}:{section.line_start}  ", nl=False)
     say(" > ".join(section.titles), style="bold")
     for one in filter(is_missed, outcomes):
@@ -218,7 +217,7 @@ def shown_rank(rank: int | None) -> str:
 # For programs
 
 
-def _as_json(report: Report) -> dict[str, Any]:
+def _as_json(report: BenchReport) -> dict[str, Any]:
     return {
         "embedded": list(report.annotations),
         "with_questions": report.with_questions,
@@ -241,14 +240,14 @@ def _result_as_json(result: Result) -> dict[str, Any]:
     }
 
 
-def _measures(outcomes: Sequence[Outcome]) -> dict[str, float]:
+def _measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
     from ...study.measures import hit_at, mean_reciprocal_rank
 
     hits = {f"hit@{k}": round(hit_at(outcomes, k), 4) for k in (1, 3, 5, 10)}
     return {"questions": len(outcomes), **hits, "mrr": round(mean_reciprocal_rank(outcomes), 4)}
 
 
-def _section_as_json(section: Section, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _section_as_json(section: Section, outcomes: Sequence[QuestionResult]) -> dict[str, Any]:
     asked = [
         {
             "question": one.labelled.question,

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...errors import MarkdownError
 from ...files.outputs import MARKDOWN
 from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
-from ...markdown.blocks import MarkdownError
 from ...workflows.models import Models
 from ..shared import Told, asking_options, check_written, cost, leave, print_diff, run, tell, warn
-from .talk import Screen
+from .talk import TerminalScreen
 
 if TYPE_CHECKING:
     from ...workflows.llmd import Proposal
@@ -98,7 +98,7 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
 
     async def ask() -> bool:
         try:
-            return await chat(document, models, _located(logger, document), Screen(quiet))
+            return await chat(document, models, _located(logger, document), TerminalScreen(quiet))
         finally:
             await models.close()
 

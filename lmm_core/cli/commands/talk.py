@@ -51,7 +51,7 @@ def edit(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, q
 
 def _talk(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool, chats: bool) -> None:
     models = Models(model, jobs, warn)
-    work = ConversationWork(models, chats=chats, screen=Screen(quiet))
+    work = ConversationWork(models, chats=chats, screen=TerminalScreen(quiet))
     leave(for_each(paths, work.finish, "answered", as_json, quiet, models))
 
 
@@ -93,7 +93,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
     """What `chat` does with one file, which says nothing where nothing is asked."""
     models = Models(model, jobs, warn)
-    work = ConversationWork(models, screen=Screen(quiet))
+    work = ConversationWork(models, screen=TerminalScreen(quiet))
     try:
         outcomes = for_each((path,), work.finish, "answered", quiet=True, models=models)
     except click.UsageError as error:  # a half-typed configuration, or a file just being replaced
@@ -105,7 +105,7 @@ def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
         say(f"{time.strftime('%H:%M:%S')} answered: {path}", err=True)
 
 
-class Screen:
+class TerminalScreen:
     """Shows one answer at a time on a terminal, as it comes."""
 
     def __init__(self, quiet: bool) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...retrieve.library import Library
     from ...retrieve.passages import Material
     from ...study.cards import Card
-    from ...study.plan import Plan
+    from ...study.plan import StudyPlan
 
 WIDEST = 100  # characters
 FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in MARKDOWN)}  # with their endings
@@ -86,7 +86,7 @@ async def _plan(library: Library, project: Project, models: Models, wish: str, a
         say(show_plan(plan, _width()), nl=False)
 
 
-def _plan_as_json(plan: Plan) -> dict[str, Any]:
+def _plan_as_json(plan: StudyPlan) -> dict[str, Any]:
     sessions = [{"minutes": session.minutes, **asdict(session)} for session in plan.sessions]
     return {**asdict(plan), "minutes": plan.minutes, "sessions": sessions}
 

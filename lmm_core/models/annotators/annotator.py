@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from ..sources import STAND_IN_NAME, ModelError
+from ...errors import ModelError
+from ..sources import STAND_IN_NAME
 
 
 @dataclass(slots=True, frozen=True)
-class Section:
+class AnnotatorSection:
     """What an annotator sees: the titles path (document first), the section's own
     text as markdown, the summaries of its subsections in their order, and the
     language (`en`, `de-AT`, …; "" where none is said)."""
@@ -39,13 +40,13 @@ class Annotator(Protocol):
     @property
     def stopped(self) -> ModelError | None: ...
 
-    async def annotate(self, section: Section, wanted: Sequence[str], instead: str = "") -> Annotation:
+    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
         """What is `wanted` of a section: `questions` that it answers, its `summary`.
         `instead` tells a new asking for the same from the one before (see `Request`).
         Raises ModelError."""
         ...
 
-    def cost(self, section: Section, wanted: Sequence[str]) -> int:
+    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
         """The tokens that would be sent; 0 where no model is asked."""
         ...
 
@@ -69,11 +70,11 @@ class Deferred:
         """See `Annotator`."""
         return self._failed or (self._made.stopped if self._made else None)
 
-    async def annotate(self, section: Section, wanted: Sequence[str], instead: str = "") -> Annotation:
+    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
         """See `Annotator`."""
         return await self._get().annotate(section, wanted, instead)
 
-    def cost(self, section: Section, wanted: Sequence[str]) -> int:
+    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
         """See `Annotator`."""
         return self._get().cost(section, wanted)
 

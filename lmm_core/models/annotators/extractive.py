@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ...markdown.regions import split_fences
 from ..sources import STAND_IN_NAME
 from ..stopwords import STOPWORDS
-from .annotator import Annotation, Section
+from .annotator import Annotation, AnnotatorSection
 
 SUMMARY_CHARACTERS = 400
 MOST_QUESTIONS = 3
@@ -104,11 +104,11 @@ class ExtractiveAnnotator:
     name = STAND_IN_NAME
     stopped = None
 
-    async def annotate(self, section: Section, wanted: Sequence[str], instead: str = "") -> Annotation:
+    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
         """See `Annotator`."""
         return extract(section)
 
-    def cost(self, section: Section, wanted: Sequence[str]) -> int:
+    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
         """See `Annotator`."""
         return 0
 
@@ -116,7 +116,7 @@ class ExtractiveAnnotator:
         """See `Annotator`."""
 
 
-def extract(section: Section) -> Annotation:
+def extract(section: AnnotatorSection) -> Annotation:
     """At most 3 questions, a summary of at most 400 characters. Nothing where the text
     holds no sentence."""
     language = section.language.lower()[:2]
@@ -205,7 +205,7 @@ def _fit(sentences: list[str]) -> str:
     return " ".join(taken)
 
 
-def _ask(section: Section, sentences: list[str], terms: list[str], phrases: _Phrases) -> list[str]:
+def _ask(section: AnnotatorSection, sentences: list[str], terms: list[str], phrases: _Phrases) -> list[str]:
     title = plain_text(section.titles[-1]).replace("\n", " ") if section.titles else ""
     questions = [title] if title.endswith("?") else []
     if title and not questions:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...errors import ModelError
 from ..chat import Asker, Request
 from ..prompts import annotate_prompt, language_of
 from ..replies import find_object, one_line
-from ..sources import ModelError
 from ..tokens import count_tokens
-from .annotator import Annotation, Section
+from .annotator import Annotation, AnnotatorSection
 
 MOST_QUESTIONS = 12
 MOST_CHARACTERS = 5_000
@@ -28,12 +28,12 @@ class ModelAnnotator:
         """See `Annotator`."""
         return self.asker.model.stopped
 
-    async def annotate(self, section: Section, wanted: Sequence[str], instead: str = "") -> Annotation:
+    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
         """See `Annotator`."""
         request = make_request(section, wanted, instead)
         return await self.asker.ask(request, lambda text: read_annotation(text, wanted))
 
-    def cost(self, section: Section, wanted: Sequence[str]) -> int:
+    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
         """See `Annotator`."""
         return count_tokens(make_request(section, wanted).text)
 
@@ -42,7 +42,7 @@ class ModelAnnotator:
         await self.asker.close()
 
 
-def make_request(section: Section, wanted: Sequence[str], instead: str = "") -> Request:
+def make_request(section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Request:
     """What is asked of a section."""
     items = "\n".join(f"- {summary}" for summary in section.summaries)
     values = {

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...errors import ModelError
 from ..chat import Reply, Usage
 from ..openai_chat import explain, number_in, open_client, require_key
 from ..roles import ModelName, Requests
-from ..sources import ModelError, Source
+from ..sources import ModelSource
 from ..tokens import estimate_tokens
 from .embedder import batches
 
@@ -28,7 +29,7 @@ class OpenAIEmbedder:
 
     window = WINDOW
 
-    def __init__(self, name: ModelName, source: Source, limits: Requests | None = None) -> None:
+    def __init__(self, name: ModelName, source: ModelSource, limits: Requests | None = None) -> None:
         self.name = str(name)
         self.space = f"{name}@{source.base_url}"  # one name may be another model on another server
         self.usage = Usage()

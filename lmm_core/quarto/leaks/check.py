@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...errors import MarkdownError
 from ...logging import ConsoleLogger, LoggerBase
-from ...markdown.blocks import Block, MarkdownError, header_content
+from ...markdown.blocks import Block, header_content
 from ...markdown.files import load_markdown
 from ...markdown.originals import unfold_edits
 from ...markdown.parse import parse_markdown_text
@@ -21,7 +22,7 @@ from ...markdown.rag_only import KnitRules, verdicts
 from ...markdown.tree import blocks_to_tree
 from ...settings.project import Project
 from ...settings.quarto_project import page_rules
-from ..setup import ASK_FOLDER, AskOptions
+from ..setup import ASK_FOLDER, AskBoxSettings
 from .figures import shown_figures, unshown_figures
 from .found import Findings, Leak
 from .short_parts import ShortParts, beside_others, find_short_parts
@@ -56,7 +57,7 @@ def look_for_leaks(
     project: Project,
     logger: LoggerBase | None = None,
     also_shown: Sequence[Path] = (),
-    ask: AskOptions | None = None,
+    ask: AskBoxSettings | None = None,
 ) -> Findings:
     """The leaks of some sources in an output (a folder, a file, or several), with what was
     looked for. What the notes of `also_shown` say is no leak either: in a partial render, those
@@ -108,7 +109,7 @@ def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:
 # What is looked for
 
 
-def _wanted(read: Sources, sources: Sequence[Path], project: Project, ask: AskOptions | None) -> _Wanted:
+def _wanted(read: Sources, sources: Sequence[Path], project: Project, ask: AskBoxSettings | None) -> _Wanted:
     """All that the documents do not say as well. Their texts are one stream, as on the page, where
     what was left out between two is gone."""
     needles = [[*find_needles(at, secret.text)] for at, secret in enumerate(read.secrets)]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from .site_text import Text, characters, strings
-from .sources import Piece, Secret, Sources
+from .sources import Secret, SourcePiece, Sources
 from .words import LONG, SHORT, Needle, joined_runs, words_of, words_of_markdown
 
 NEAR = 4  # words beside a part
@@ -124,7 +124,7 @@ def _nearest(secret: Secret, step: int, only_kept: bool, words: list[str]) -> li
     return near
 
 
-def _is_paragraph(piece: Piece) -> bool:
+def _is_paragraph(piece: SourcePiece) -> bool:
     text = piece.text.lstrip()
     return not piece.slug and (text[:1].isalpha() or (text.startswith(("*", "_", '"', "“")) and text[1:2].isalpha()))
 

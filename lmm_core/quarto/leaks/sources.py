@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...errors import MarkdownError
 from ...logging import ListLogger, LoggerBase, in_file
 from ...markdown.blocks import (
     Block,
     ErrorBlock,
     HeaderBlock,
     HeadingBlock,
-    MarkdownError,
     MetadataBlock,
     TextBlock,
     count_lead,
@@ -39,7 +39,7 @@ _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SourcePiece:
     """A piece of a document as it is rendered, in its place: `text` at `line`; whether it is left
     out, and whether it is metadata, which has no place on a page."""
 
@@ -55,8 +55,8 @@ class Secret:
     """A piece of a source that is left out; `place` is its number among the source's pieces."""
 
     source: Path
-    piece: Piece
-    pieces: Sequence[Piece] = field(repr=False)
+    piece: SourcePiece
+    pieces: Sequence[SourcePiece] = field(repr=False)
     place: int = 0
 
     @property
@@ -85,7 +85,7 @@ def read_sources(sources: Sequence[Path], also_shown: Sequence[Path], project: P
         rules = page_rules(path, header_content(blocks), project.rules)
         pieces = [*find_pieces(blocks, rules)]
         if path.resolve() in hidden:
-            pieces = [Piece(one.line, one.text, True, one.is_metadata, one.slug) for one in pieces]
+            pieces = [SourcePiece(one.line, one.text, True, one.is_metadata, one.slug) for one in pieces]
         if path in sources:
             found.secrets += [Secret(path, one, pieces, at) for at, one in enumerate(pieces) if one.is_out]
         if path.resolve() not in hidden:
@@ -134,26 +134,26 @@ def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
             yield block.source
 
 
-def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Piece]:
+def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePiece]:
     """The pieces of a document in their order, metadata before them."""
     for block in blocks:
         if read_edit(block) is not None:
-            yield Piece(block.line, block.source, True, True)  # the new text; the old one is what stays in
+            yield SourcePiece(block.line, block.source, True, True)  # the new text; the old one is what stays in
         elif isinstance(block, MetadataBlock):
-            yield from (Piece(block.line, text, True, True) for text in _values(block))
+            yield from (SourcePiece(block.line, text, True, True) for text in _values(block))
     tree = blocks_to_tree(close_parts(unfold_edits(blocks).blocks, rules))
     for node, is_out in verdicts(tree, rules) if tree is not None else ():
         text = node_block(node)
         if isinstance(text, ErrorBlock):
-            yield Piece(text.line, text.source, True)
+            yield SourcePiece(text.line, text.source, True)
         elif isinstance(text, HeadingBlock):
             name = text.attributes.identifier or slug(text.title)
-            yield Piece(text.line, text.source, is_out, slug=name)
+            yield SourcePiece(text.line, text.source, is_out, slug=name)
         elif isinstance(text, TextBlock):
             yield from _in_text(text, rules, is_out)
 
 
-def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Piece]:
+def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:
     """The pieces of a text, without the metadata in it, whose values come by themselves."""
     source, first = block.source, block.line - count_lead(block.source)
 
@@ -162,10 +162,10 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Piece
             return properties_verdict(part.metadata, rules)
         return div_verdict(part.attributes, rules)
 
-    def piece(start: int, end: int, out: bool) -> Piece:
+    def piece(start: int, end: int, out: bool) -> SourcePiece:
         text = source[start:end]
         line = first + source.count("\n", 0, start) + count_lead(text)
-        return Piece(line, _bare(text), out)
+        return SourcePiece(line, _bare(text), out)
 
     at = 0
     for start, end in [(0, len(source))] if is_out else cut(source, goes):
@@ -178,7 +178,7 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Piece
     for part in find_parts(source):
         line = first + source.count("\n", 0, part.start)
         for text in _prose(part.metadata or {}):
-            yield Piece(line, text, True, True)
+            yield SourcePiece(line, text, True, True)
 
 
 def _bare(text: str) -> str:

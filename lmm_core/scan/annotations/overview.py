@@ -14,7 +14,7 @@ from ..check.near_misses import find_near_misses
 from ..header import find_errors
 from ..options import ScanOpts
 from ..system_keys import State, key_state
-from .sections import Texts, closed_parts, source_hash
+from .sections import SectionTexts, closed_parts, source_hash
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitR
         return Overview("", "", 0, [], [], errors)
     closed = closed_parts(tree)
     nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode) and not isinstance(node, HeaderNode)]
-    texts = Texts(tree, rules)
+    texts = SectionTexts(tree, rules)
     sections = [_section(node, opts, texts, id(node) in closed) for node in nodes]
     words = sum(len(node.content.split()) for node in traverse(tree) if isinstance(node, TextNode))
     missing = [key for key in ("title", "docid") if tree.get(key) is None]
@@ -67,7 +67,7 @@ def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitR
     )
 
 
-def _section(node: HeadingNode, opts: ScanOpts, texts: Texts, closed: bool) -> SectionOverview:
+def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: bool) -> SectionOverview:
     own = sum(len(text.content.split()) for text in node.texts)
     line = node.heading.line if node.heading else 1
     found = SectionOverview(line, node.level, node.title, own, types_of(node.get("type")))

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from ...markdown.metadata.ownership import digest
 from ...markdown.rag_only import KnitRules, out_by_itself
 from ...markdown.tree import HeadingNode, Node, TextNode, titles_path, traverse
-from ...models.annotators.annotator import Section
+from ...models.annotators.annotator import AnnotatorSection
 from ..knit import strip_divs
 from .normal_form import normalize
 
 
 @dataclass
-class Material:
+class SectionContent:
     """What an annotator is shown of a section: its own text (and that of subsections
     without a summary), and the summaries of the others."""
 
@@ -26,7 +26,7 @@ class Material:
         return "\n\n".join(self.texts)
 
 
-class Texts:
+class SectionTexts:
     """The texts of a document as annotators see them: without metadata and RAG-only
     divs, and without the parts under a section that are RAG-only or have `skip: true`."""
 
@@ -40,9 +40,9 @@ class Texts:
             elif isinstance(node, HeadingNode):
                 self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not _unseen(child))
 
-    def material(self, section: HeadingNode) -> Material:
+    def material(self, section: HeadingNode) -> SectionContent:
         """What there is to show of a section."""
-        material = Material()
+        material = SectionContent()
         stack: list[Node] = list(reversed(section.children))
         while stack:
             node = stack.pop()
@@ -58,14 +58,14 @@ class Texts:
                     stack.extend(reversed(node.children))
         return material
 
-    def section(self, node: HeadingNode) -> Section:
+    def section(self, node: HeadingNode) -> AnnotatorSection:
         """The request for a section."""
         material = self.material(node)
         language = str(node.fetch("lang", ""))
-        return Section(tuple(titles_path(node)), material.text, tuple(material.summaries), language)
+        return AnnotatorSection(tuple(titles_path(node)), material.text, tuple(material.summaries), language)
 
 
-def source_hash(section: Section) -> str:
+def source_hash(section: AnnotatorSection) -> str:
     """The hash of what a request shows."""
     return digest([section.titles, normalize(section.text), section.summaries])
 

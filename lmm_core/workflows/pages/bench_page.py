@@ -13,8 +13,8 @@ from ...study.measures import by_section, hit_at, mean_reciprocal_rank
 
 if TYPE_CHECKING:
     from ...retrieve.passages import Section
-    from ...study.measures import Outcome
-    from ..bench import Report, Result
+    from ...study.measures import QuestionResult
+    from ..bench import BenchReport, Result
 
 CURVE = 10  # hits that a curve goes to
 WIDTH, HEIGHT, LEFT, TOP = 560, 260, 44, 14  # of the plot inside its axes, and the room before it
@@ -54,7 +54,7 @@ summary { cursor: pointer; color: var(--soft) }
 """
 
 
-def bench_page(report: Report) -> str:
+def bench_page(report: BenchReport) -> str:
     """The page, as HTML that needs nothing else."""
     first = report.results[0]
     return (
@@ -143,7 +143,7 @@ def _table(results: Sequence[Result]) -> str:
     )
 
 
-def _row(name: str, outcomes: Sequence[Outcome]) -> str:
+def _row(name: str, outcomes: Sequence[QuestionResult]) -> str:
     shares = [f"{hit_at(outcomes, k):.3f}" for k in (1, 3, 5, 10)] + [f"{mean_reciprocal_rank(outcomes):.3f}"]
     cells = "".join(f'<td class="number">{shown}</td>' for shown in [str(len(outcomes)), *shares])
     return f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
@@ -160,7 +160,7 @@ def _sections(result: Result) -> str:
     )
 
 
-def _section(section: Section, outcomes: Sequence[Outcome]) -> str:
+def _section(section: Section, outcomes: Sequence[QuestionResult]) -> str:
     missed = [one for one in outcomes if is_missed(one)]
     mean = mean_reciprocal_rank(outcomes)
     asked = "".join(map(_asked, outcomes))
@@ -180,7 +180,7 @@ def _bar(share: float) -> str:
     )
 
 
-def _asked(outcome: Outcome) -> str:
+def _asked(outcome: QuestionResult) -> str:
     told = shown_rank(outcome.rank)
     if outcome.rank != 1 and outcome.first is not None:
         told += f"; first is {' > '.join(outcome.first.titles)} ({outcome.first.place})"

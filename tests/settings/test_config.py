@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.roles import Requests
-from lmm_core.models.sources import ModelError, Source
+from lmm_core.models.sources import ModelSource
 from lmm_core.scan.options import ScanOpts
 from lmm_core.settings.config import (
     ConfigSettings,
@@ -23,7 +24,7 @@ from lmm_core.settings.config import (
     read_settings,
     write_default,
 )
-from lmm_core.settings.project import ConfigError, Project, for_document, is_setting, load_project, model_name
+from lmm_core.settings.project import Project, for_document, is_setting, load_project, model_name
 from lmm_core.workflows.models import Models
 
 
@@ -365,7 +366,7 @@ def test_what_a_file_may_say_of_sources(monkeypatch):
     )
     found = load_project(None).sources
     file = str(Path("config.toml").resolve())
-    assert found["groq"] == Source(
+    assert found["groq"] == ModelSource(
         "groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", file=file, server_file=file
     )
     assert found["openai"].key_variable == "OPENAI_API_KEY"
@@ -586,4 +587,4 @@ def test_a_source_without_a_model_of_its_own_wants_a_name():
 
 
 def test_a_configured_source_has_models():
-    assert named("major", {"major": "lab"}, lab=Source("lab", "http://localhost", chat_model="tiny")) == "lab/tiny"
+    assert named("major", {"major": "lab"}, lab=ModelSource("lab", "http://localhost", chat_model="tiny")) == "lab/tiny"
