@@ -30,7 +30,7 @@ from tables import print_table
 from texts import ROOT
 
 sys.path.insert(0, str(ROOT))
-from tests.import_graph import PACKAGES, Import, find_circles, find_imports, find_modules
+from tests.import_graph import PACKAGES, Import, find_circles, find_imports, find_modules, is_part
 
 LONG_MODULE = 400
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -142,15 +142,10 @@ def circles_list(imports: Sequence[Import]) -> None:
     eager = len(find_circles(one for one in imports if not one.lazy))
     circles = find_circles(imports)
     arrows = [
-        sorted({f"{one.source} {'~>' if one.lazy else '->'} {one.target}" for one in imports if in_circle(one, circle)})
+        sorted({f"{one.source} {'~>' if one.lazy else '->'} {one.target}" for one in imports if is_part(one, circle)})
         for circle in circles
     ]
     print_list(f"Import circles ({eager} of them at module level)", ["; ".join(lines) for lines in arrows])
-
-
-def in_circle(one: Import, circle: Sequence[str]) -> bool:
-    """Return True if an import leads from one module of a circle to another."""
-    return one.source in circle and one.target in circle
 
 
 def classes_list(sources: Sequence[Source]) -> None:

@@ -21,6 +21,13 @@ class Import:
     line: int
     lazy: bool  # inside a function
 
+    @property
+    def runs(self) -> set[str]:
+        """The modules that this runs: the target and the packages around it, without those around the source."""
+        parts = self.target.split(".")
+        packages = {".".join(parts[:end]) for end in range(1, len(parts))}
+        return {self.target} | {package for package in packages if not f"{self.source}.".startswith(f"{package}.")}
+
     def __str__(self) -> str:
         where = " inside a function" if self.lazy else ""
         return f"{self.path.as_posix()}:{self.line} imports {self.target}{where}"
@@ -83,10 +90,15 @@ def find_circles(imports: Iterable[Import]) -> list[list[str]]:
     """Return the groups of modules that import each other in a circle, each sorted."""
     targets: dict[str, set[str]] = {}
     for one in imports:
-        targets.setdefault(one.source, set()).add(one.target)
+        targets.setdefault(one.source, set()).update(one.runs)
     reached = {name: _reach(name, targets) for name in targets}
     circles = {tuple(sorted(m for m in reached[name] if name in reached.get(m, ()))) for name in targets}
     return [list(circle) for circle in sorted(circles) if circle]
+
+
+def is_part(one: Import, circle: Iterable[str]) -> bool:
+    """Return True if an import leads from one module of a circle to another."""
+    return one.source in circle and bool(one.runs & set(circle))
 
 
 def _reach(start: str, targets: dict[str, set[str]]) -> set[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.import_graph import count_modules, find_circles, find_imports, find_modules
+from tests.import_graph import count_modules, find_circles, find_imports, find_modules, is_part
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "lmm_core"
@@ -65,7 +65,7 @@ def circles(checkout):
     """Return the circles of modules that import each other, each as the imports it consists of."""
     imports = find_imports(checkout)
     return [
-        "\n  ".join(["a circle:", *(str(one) for one in imports if {one.source, one.target} <= set(circle))])
+        "\n  ".join(["a circle:", *(str(one) for one in imports if is_part(one, circle))])
         for circle in find_circles(imports)
     ]
 
@@ -176,6 +176,30 @@ def test_a_circle_is_found_when_one_of_its_imports_is_inside_a_function(tmp_path
         "  lmm_core/scan/edit.py:2 imports lmm_core.scan.rag inside a function",
         "  lmm_core/scan/rag.py:1 imports lmm_core.scan.boxes",
     ]
+
+
+def test_a_circle_through_the_init_of_a_package_is_found(tmp_path):
+    """Importing a module of another package runs that package's `__init__` first."""
+    tree(
+        tmp_path,
+        scan__options="",
+        index__split="from .merge import pool\n",
+        index__merge="from ..scan.options import X\n",
+    )
+    (tmp_path / "lmm_core/scan/__init__.py").write_text("from ..index.split import split\n")
+    (found,) = circles(tmp_path)
+    assert found.splitlines() == [
+        "a circle:",
+        "  lmm_core/index/merge.py:1 imports lmm_core.scan.options",
+        "  lmm_core/index/split.py:1 imports lmm_core.index.merge",
+        "  lmm_core/scan/__init__.py:1 imports lmm_core.index.split",
+    ]
+
+
+def test_a_package_whose_init_names_its_modules_is_no_circle(tmp_path):
+    tree(tmp_path, scan__rag="from .options import X\n", scan__options="", index__split="from ..scan.rag import scan\n")
+    (tmp_path / "lmm_core/scan/__init__.py").write_text("from .rag import scan\n")
+    assert circles(tmp_path) == []
 
 
 def test_a_folder_with_too_many_modules_is_found(tmp_path):
