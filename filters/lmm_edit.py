@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from .document import run_filter
+from .pandoc.document import run_filter
 from .talk import talk
 
 

@@ -14,7 +14,7 @@ from lmm_core.models.sources import ModelError
 from lmm_core.project import ConfigError, Project
 from lmm_core.store.vector_store import StoreError
 
-from .document import (
+from .pandoc.document import (
     Document,
     as_divs,
     clean_meta,
@@ -26,7 +26,7 @@ from .document import (
     run_filter,
     write_text,
 )
-from .pandoc_run import FilterError, filter_name
+from .pandoc.run import FilterError, filter_name
 
 
 def index(document: Document) -> None:

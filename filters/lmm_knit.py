@@ -17,7 +17,9 @@ from lmm_core.scan.near_misses import find_near_misses, kept_by_none, types_in
 from lmm_core.scan.references import lost_in
 from lmm_core.typos import read_blocks, typo_lines, with_types
 
-from .document import (
+from .knit.references import cited, gone_on_other_pages, identifiers, make_readable
+from .knit.time_limit import limit_time
+from .pandoc.document import (
     Document,
     as_divs,
     clean_meta,
@@ -33,9 +35,7 @@ from .document import (
     write_elements,
     write_text,
 )
-from .pandoc_run import FilterError
-from .references import cited, gone_on_other_pages, identifiers, make_readable
-from .time_limit import limit_time
+from .pandoc.run import FilterError
 
 
 def knit_document(document: Document) -> None:
@@ -102,7 +102,7 @@ def _knit_elements(document: Document) -> None:
     if not document.to_markdown:
         _knit_ast(document)
         return
-    from .elements import knit_elements
+    from .pandoc.elements import knit_elements
 
     elements = elements_of(document, with_text=False)
     elements.doc.content = knit_elements(list(elements.doc.content), document.rules)
@@ -145,8 +145,8 @@ def _knit_ast(document: Document) -> None:
     header = header_of({"knit": document.ast["meta"]["knit"]}) if "knit" in document.ast["meta"] else None
     words = {"lmm", "knit", "quarto-title-block", *document.rules.div_types}
     if header is not None or mentions(document.ast["blocks"], words):
-        from .book import knit_book
-        from .elements import dump, load
+        from .knit.book import knit_book
+        from .pandoc.elements import dump, load
 
         doc = load(document.ast)
         doc.content = knit_book(list(doc.content), document.rules, header)

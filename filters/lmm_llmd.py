@@ -17,8 +17,8 @@ from urllib.parse import unquote
 from lmm_core.llmd import Entry, Llmd, parse_llmd
 from lmm_core.llmd.page import Change, read_reply
 
-from .document import Document, clean_meta, mark_chain, run_filter
-from .pandoc_run import FilterError, base_format, run_pandoc
+from .pandoc.document import Document, clean_meta, mark_chain, run_filter
+from .pandoc.run import FilterError, base_format, run_pandoc
 
 Element = dict[str, Any]
 _STYLE = """<style>

@@ -6,8 +6,8 @@ import sys
 
 from lmm_core.own_pass import PassError, load_pass, run_pass
 
-from .document import Document, run_filter
-from .pandoc_run import FilterError
+from .pandoc.document import Document, run_filter
+from .pandoc.run import FilterError
 from .pass_run import apply_pass
 
 

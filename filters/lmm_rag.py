@@ -11,7 +11,7 @@ from lmm_core.models.sources import ModelError
 from lmm_core.scan.header import scan
 from lmm_core.scan.rag import RagRun
 
-from .document import Document, run_filter
+from .pandoc.document import Document, run_filter
 from .pass_run import apply_pass
 
 

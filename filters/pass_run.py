@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.scan.header import report_errors
 
-from .document import (
+from .pandoc.document import (
     Document,
     as_divs,
     elements_of,

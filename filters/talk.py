@@ -6,7 +6,7 @@ from lmm_core.conversation import Conversation
 from lmm_core.markdown.blocks import Block
 from lmm_core.model_pool import Models
 
-from .document import Document
+from .pandoc.document import Document
 from .pass_run import apply_pass
 
 

@@ -12,10 +12,10 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
-from filters.document import Document, Source
 from filters.lmm_knit import knit_document
-from filters.meta import FilterOptions
-from filters.pandoc_run import FilterError
+from filters.pandoc.document import Document, Source
+from filters.pandoc.meta import FilterOptions
+from filters.pandoc.run import FilterError
 from lmm_core.index import encode_file
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks

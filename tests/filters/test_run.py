@@ -343,7 +343,7 @@ def test_writing_another_format_over_the_source_is_refused(name, pandoc):
 def test_the_source_saved_meanwhile_is_not_overwritten(pandoc):
     """A filter after which the file changes, and before which ours has read it."""
     write("notes.md", NOTES)
-    slow = "import sys, time\nfrom lmm_filters import document, lmm_rag, pass_run\n" \
+    slow = "import sys, time\nfrom lmm_filters import lmm_rag, pass_run\nfrom lmm_filters.pandoc import document\n" \
         "inner = document.write_text\n" \
         "def write_text(d, t):\n    open('notes.md', 'a').write('saved by an editor\\n')\n    inner(d, t)\n" \
         "pass_run.write_text = write_text\nlmm_rag.main()\n"  # fmt: skip

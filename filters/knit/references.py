@@ -12,7 +12,7 @@ from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.knit import KnitRules, find_gone
 from lmm_core.scan.references import LEFT_OUT, is_cross_reference
 
-from .pandoc_run import FilterError
+from ..pandoc.run import FilterError
 
 
 def identifiers(node: Any) -> set[str]:

@@ -21,7 +21,7 @@ from lmm_core.markdown.spelling import make_block
 from lmm_core.markdown.tree import blocks_to_tree
 from lmm_core.scan.knit import KnitRules, div_verdict, node_block, verdicts
 
-from .boxes import Boxes
+from ..knit.boxes import Boxes
 
 RAW = "lmm"
 _YAML = ("yaml", "yml")

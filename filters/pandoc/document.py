@@ -56,7 +56,7 @@ from .meta import (
     plain_options,
     read_options,
 )
-from .pandoc_run import (
+from .run import (
     MARKDOWN_FORMATS,
     FilterError,
     PandocRun,

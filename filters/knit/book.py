@@ -14,7 +14,7 @@ from lmm_core.markdown.blocks import HeaderBlock
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.knit import KnitRules, header_rules
 
-from .elements import knit_elements
+from ..pandoc.elements import knit_elements
 
 TITLE_BLOCK = "quarto-title-block"
 _MARK = "<!-- quarto-file-metadata:"

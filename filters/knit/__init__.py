@@ -1,0 +1,1 @@
+"""Knitting Pandoc's elements, for `lmm-knit` alone."""
