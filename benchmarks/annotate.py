@@ -25,15 +25,15 @@ from texts import ROOT
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import blocks_to_tree, parse_markdown_text, sections, serialize_blocks
-from lmm_core.models.cache import ReplyCache
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.models.annotators.model_annotator import ModelAnnotator, make_request
 from lmm_core.models.chat import Asker, Usage
-from lmm_core.models.model_annotator import ModelAnnotator, make_request
 from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.reply_cache import ReplyCache
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import Source
+from lmm_core.models.sources import ModelSource
 from lmm_core.scan import scan, scan_rag
-from lmm_core.scan.knit import KnitRules
-from lmm_core.scan.sections import Texts
+from lmm_core.scan.annotations.sections import SectionTexts
 
 DELAY = 0.3
 AT_ONCE = 16
@@ -80,7 +80,7 @@ def server(delay: float) -> Iterator[str]:
 
 def annotator(url: str, folder: Path, at_once: int = AT_ONCE) -> ModelAnnotator:
     """The model at an address, with a reply cache in a folder."""
-    chat = OpenAIChat(ModelName("bench", "model"), Source("bench", url), Requests(max_concurrency=at_once))
+    chat = OpenAIChat(ModelName("bench", "model"), ModelSource("bench", url), Requests(max_concurrency=at_once))
     return ModelAnnotator(Asker(chat, ReplyCache(folder)))
 
 
@@ -193,7 +193,7 @@ async def bare_seconds(text: str, url: str) -> float:
     """Seconds of a request of the client alone: the same questions, one after the other."""
     tree = blocks_to_tree(parse_markdown_text(text))
     assert tree is not None
-    texts = Texts(tree, KnitRules())
+    texts = SectionTexts(tree, KnitRules())
     requests = [make_request(texts.section(node), ["questions", "summary"]) for node in sections(tree)]
     client = AsyncOpenAI(api_key="none", base_url=url)
     times = []

@@ -38,23 +38,23 @@ from retrieval import questions as read_questions
 from tables import machine, print_table, say
 from texts import ROOT
 
-from lmm_core.ask import conversation, open_library
-from lmm_core.index import Upload
 from lmm_core.logging import ListLogger
-from lmm_core.model_pool import Models
 from lmm_core.models.chat import run
-from lmm_core.models.fastembed_embedder import FastEmbedder, models_folder
+from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, models_folder
 from lmm_core.models.roles import ModelName
-from lmm_core.models.sources import ModelError, Source
-from lmm_core.project import AskOptions, ConfigError, IndexOptions, Project, load_project
+from lmm_core.models.sources import ModelError, ModelSource
 from lmm_core.retrieve.context import BUDGET, Context, build_context
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.passages import Passage
 from lmm_core.retrieve.queries import Expander, KeywordQueries
 from lmm_core.retrieve.rerank import NoReranker, Reranker
-from lmm_core.retrieve.retriever import Found, Retriever
+from lmm_core.retrieve.retriever import Retrieval, Retriever
+from lmm_core.settings.project import AskOptions, ConfigError, IndexOptions, Project, load_project
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import VectorStore
+from lmm_core.workflows.ask import conversation, open_library
+from lmm_core.workflows.index import Upload
+from lmm_core.workflows.models import Models
 
 ENCODINGS = ("bm25", "hybrid")
 NONE, LOOPBACK = "none", "loopback"  # a reranker, and the source of another
@@ -107,7 +107,7 @@ class Bench:
         taken = f"{1000 * median(reranker.seconds):.0f}"
         return [[encoding, name, "yes" if whole else "no", *self.cells(found, whole), taken] for whole in (False, True)]
 
-    def cells(self, found: Sequence[Found], whole: bool) -> list[str]:
+    def cells(self, found: Sequence[Retrieval], whole: bool) -> list[str]:
         contexts = [build_context(one, self.budget, whole=whole) for one in found]
         assert all(one.tokens <= self.budget for one in contexts)
         recalls = [self.recall(*both) for both in zip(self.asked, contexts, found, strict=True)]
@@ -123,7 +123,7 @@ class Bench:
             f"{mean(len(one.sources) for one in contexts):.1f}",
         ]
 
-    def recall(self, question: Question, context: Context, found: Found) -> float:
+    def recall(self, question: Question, context: Context, found: Retrieval) -> float:
         """The share of the characters that answer a question."""
         spans = []
         for ident in (ident for source in context.sources for ident in source.ids):
@@ -198,7 +198,7 @@ def with_loopback(project: Project) -> Iterator[Project]:
         return json.dumps({"results": sorted(results, key=lambda one: -one["relevance_score"])}).encode()
 
     with ModelServer(reply=answer) as server:
-        yield replace(project, sources={**project.sources, LOOPBACK: Source(LOOPBACK, server.url)})
+        yield replace(project, sources={**project.sources, LOOPBACK: ModelSource(LOOPBACK, server.url)})
 
 
 def rerank_table(bench: Bench, encodings: Sequence[str], names: Sequence[str], project: Project) -> None:

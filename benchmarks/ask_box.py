@@ -26,13 +26,13 @@ from statistics import median, quantiles
 from tables import machine, print_table, say
 from texts import CORPORA
 
-from lmm_core.index import encode_file
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.blocks import MarkdownError
 from lmm_core.markdown.files import find_markdown
-from lmm_core.project import ConfigError, Project
-from lmm_core.quarto import AskOptions
-from lmm_core.site_data import SitePage, write_box
+from lmm_core.quarto.ask_box_data import SitePage, write_box
+from lmm_core.quarto.setup import AskBoxSettings
+from lmm_core.settings.project import ConfigError, Project
+from lmm_core.workflows.index import encode_file
 
 QUERIES = (
     "why is the mean misleading",
@@ -107,7 +107,7 @@ def make_site(folder: Path, wanted: int) -> tuple[Path, int]:
         pages.append(SitePage(source, f"{number}.html"))
         if count >= wanted:
             break
-    write_box(output, pages, Project(folder), AskOptions(), {"lang": "en"}, ListLogger())
+    write_box(output, pages, Project(folder), AskBoxSettings(), {"lang": "en"}, ListLogger())
     (output / "plain.html").write_text(PAGE.format(""), encoding="utf-8")
     return output / pages[0].page, count
 

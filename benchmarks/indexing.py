@@ -22,18 +22,18 @@ from typing import Any
 from tables import machine, print_table, say
 from texts import ROOT, corpora
 
-from lmm_core.index import Upload, blocklist_encode
+from lmm_core.index.encoding import EncodingModel
+from lmm_core.index.refresh import Counts
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
-from lmm_core.model_pool import Models
-from lmm_core.models.embedder import Embedder
-from lmm_core.models.fastembed_embedder import FastEmbedder
+from lmm_core.models.embedders.embedder import Embedder
+from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
 from lmm_core.models.roles import parse_name
 from lmm_core.models.sources import known_sources
-from lmm_core.project import IndexOptions, Project
-from lmm_core.store.encoding import EncodingModel
+from lmm_core.settings.project import IndexOptions, Project
 from lmm_core.store.places import LocalStorage, open_store
-from lmm_core.store.refresh import Counts
+from lmm_core.workflows.index import Upload, blocklist_encode
+from lmm_core.workflows.models import Models
 
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 CHAPTERS = 100

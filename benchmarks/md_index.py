@@ -28,12 +28,12 @@ from texts import MB, ROOT, corpora, size
 from lmm_core.crawl import search as searching
 from lmm_core.crawl.search import Indexes, Match
 from lmm_core.crawl.snippets import slice_text
-from lmm_core.crawl.walk import Found, Skipped, crawl, read_all
+from lmm_core.crawl.walk import CrawledFile, Skipped, crawl, read_all
 from lmm_core.logging import ListLogger
-from lmm_core.md_index import FOLDER, database_from, index_markdown, open_indexes
-from lmm_core.model_pool import Models
 from lmm_core.models.tokens import count_tokens
-from lmm_core.project import IndexOptions, Project
+from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.workflows.folders import FOLDER, database_from, index_markdown, open_indexes
+from lmm_core.workflows.models import Models
 
 SHARED = ROOT.parent / "shared"
 EVAL, MODEL = SHARED / "eval", SHARED / "models" / "all-MiniLM-L6-v2-int8"
@@ -76,7 +76,7 @@ def crawl_and_cut(folder: Path, count: Count) -> tuple[float, int]:
 
     async def run() -> int:
         made = 0
-        found = (one for one in crawl(folder) if isinstance(one, Found))
+        found = (one for one in crawl(folder) if isinstance(one, CrawledFile))
         async for one, text in read_all(found):
             assert not isinstance(text, Skipped)
             made += len(slice_text(text, one.doc_path, "bench", count))
@@ -91,7 +91,7 @@ def crawl_only(folder: Path) -> float:
     """Processor time of finding and reading."""
 
     async def run() -> None:
-        async for _ in read_all(one for one in crawl(folder) if isinstance(one, Found)):
+        async for _ in read_all(one for one in crawl(folder) if isinstance(one, CrawledFile)):
             pass
 
     begun = time.process_time()

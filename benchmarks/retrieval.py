@@ -19,14 +19,14 @@ from statistics import mean, pstdev
 from tables import machine, print_table, say
 from texts import ROOT
 
-from lmm_core.index import Upload
-from lmm_core.model_pool import Models
+from lmm_core.index.collection import aquery
 from lmm_core.models.tokens import estimate_tokens
-from lmm_core.project import IndexOptions, Project
 from lmm_core.scan.options import SplitOpts
-from lmm_core.store.collection import aquery
+from lmm_core.settings.project import IndexOptions, Project
 from lmm_core.store.places import open_store
 from lmm_core.store.vector_store import ScoredPoint, VectorStore
+from lmm_core.workflows.index import Upload
+from lmm_core.workflows.models import Models
 
 EVAL = ROOT.parent / "shared" / "eval"
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"

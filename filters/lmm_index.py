@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from lmm_core.index import STDIN, Upload, client_from_config
 from lmm_core.logging import counted
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown_files import docid_of
-from lmm_core.model_pool import Models
 from lmm_core.models.sources import ModelError
-from lmm_core.project import ConfigError, Project
+from lmm_core.settings.project import ConfigError, Project
 from lmm_core.store.vector_store import StoreError
+from lmm_core.workflows.index import STDIN, Upload, client_from_config
+from lmm_core.workflows.models import Models
+from lmm_core.workflows.passes import docid_of
 
 from .pandoc.document import (
     Document,

@@ -11,11 +11,12 @@ from lmm_core.logging import ListLogger, LocatedLogger
 from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.markdown.rag_only import NOT_CLOSED
+from lmm_core.scan.check.near_misses import find_near_misses, kept_by_none, types_in
 from lmm_core.scan.header import report_broken, report_errors
-from lmm_core.scan.knit import NOT_CLOSED, find_dangling, find_open, knit, lost_message
-from lmm_core.scan.near_misses import find_near_misses, kept_by_none, types_in
+from lmm_core.scan.knit import find_dangling, find_open, knit, lost_message
 from lmm_core.scan.references import lost_in
-from lmm_core.typos import read_blocks, typo_lines, with_types
+from lmm_core.workflows.typos import read_blocks, typo_lines, with_types
 
 from .knit.references import cited, gone_on_other_pages, identifiers, make_readable
 from .knit.time_limit import limit_time
@@ -127,8 +128,8 @@ def _refuse_faults(document: Document) -> None:
     """Raise FilterError, which stops the render, where a block cannot be read, has lost its place, or
     a word is nearly one of ours, in what the file includes, too: without a project nobody has looked
     before."""
-    from lmm_core.quarto import with_included
-    from lmm_core.quarto_native import find_native
+    from lmm_core.quarto.native_blocks import find_native
+    from lmm_core.quarto.setup import with_included
 
     assert document.path is not None
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from lmm_core.llmd import Entry, Llmd, parse_llmd
-from lmm_core.llmd.page import Change, read_reply
+from lmm_core.llmd import Llmd, ThreadEntry, parse_llmd
+from lmm_core.llmd.page import DisplayedChange, read_reply
 
 from .pandoc.document import Document, clean_meta, mark_chain, run_filter
 from .pandoc.run import FilterError, base_format, run_pandoc
@@ -119,18 +119,18 @@ class _Page:
         summary = f"<details{' open' if is_open else ''}><summary>{html.escape(title)}</summary>"
         return [_raw(summary), *blocks, _raw("</details>")]
 
-    def _entry(self, entry: Entry) -> Iterator[Element]:
+    def _entry(self, entry: ThreadEntry) -> Iterator[Element]:
         yield _header(3, f"Entry {entry.number}")
         if entry.human:
             yield _div("llmd-human", [_strong("Human"), *self._text(entry.human)])
         if entry.assistant is not None:
             parts = [
-                self._change(one) if isinstance(one, Change) else self._text(one.text)
+                self._change(one) if isinstance(one, DisplayedChange) else self._text(one.text)
                 for one in read_reply(entry.assistant)
             ]
             yield _div("llmd-assistant", [_strong("Assistant"), *(block for part in parts for block in part)])
 
-    def _change(self, change: Change) -> list[Element]:
+    def _change(self, change: DisplayedChange) -> list[Element]:
         name: Element = {"t": "Code", "c": [_attr(), change.title]} if change.is_file else _str(change.title)
         return [_div("llmd-change", [{"t": "Para", "c": [name]}, _code(change.diff, "diff")])]
 

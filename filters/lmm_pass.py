@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from lmm_core.own_pass import PassError, load_pass, run_pass
+from lmm_core.workflows.own_pass import PassError, load_pass, run_pass
 
 from .pandoc.document import Document, run_filter
 from .pandoc.run import FilterError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from lmm_core.markdown.blocks import Block
-from lmm_core.markdown_files import docid_of, new_run
-from lmm_core.model_pool import Models
 from lmm_core.models.sources import ModelError
 from lmm_core.scan.header import scan
 from lmm_core.scan.rag import RagRun
+from lmm_core.workflows.models import Models
+from lmm_core.workflows.passes import docid_of, new_run
 
 from .pandoc.document import Document, run_filter
 from .pass_run import apply_pass

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lmm_core.conversation import Conversation
 from lmm_core.markdown.blocks import Block
-from lmm_core.model_pool import Models
+from lmm_core.workflows.models import Models
+from lmm_core.workflows.talk import DocumentChat
 
 from .pandoc.document import Document
 from .pass_run import apply_pass
@@ -13,7 +13,7 @@ from .pass_run import apply_pass
 def talk(document: Document, chats: bool) -> None:
     """Ask what the document asks, and hand it on with the answers."""
     models = Models(document.options.model, warn=document.logger.warning)
-    talks: list[Conversation] = []
+    talks: list[DocumentChat] = []
     what = "answers" if chats else "new versions"
     apply_pass(document, lambda blocks: _talk(document, blocks, models, chats, talks), what)
     for one in talks:  # the document has been handed on: nothing can go wrong with it any more
@@ -21,14 +21,14 @@ def talk(document: Document, chats: bool) -> None:
 
 
 def _talk(
-    document: Document, blocks: list[Block], models: Models, chats: bool, talks: list[Conversation]
+    document: Document, blocks: list[Block], models: Models, chats: bool, talks: list[DocumentChat]
 ) -> list[Block]:
     project = document.project_for(blocks)
     if project is None:
         return blocks
     # an edit adds text, which only a source text can take up
     edits = document.source is not None
-    one = Conversation(models, project, document.logger, chats, edits)
+    one = DocumentChat(models, project, document.logger, chats, edits)
     if not one.start(blocks):
         return blocks
     talks.append(one)
@@ -40,7 +40,7 @@ def _talk(
     return one.apply(blocks)
 
 
-async def _ask(one: Conversation, models: Models) -> None:
+async def _ask(one: DocumentChat, models: Models) -> None:
     try:
         await one.ask()
     finally:

@@ -9,16 +9,16 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from .index import client_from_config, encoder_for, global_client_from_config, project_from
-from .model_pool import Models
+from .index.collection import aquery
+from .index.encoding import Encoder
 from .models.chat import run
-from .store.collection import aquery
-from .store.encoding import Encoder
 from .store.vector_store import ScoredPoint, VectorStore
+from .workflows.index import client_from_config, encoder_for, global_client_from_config, project_from
+from .workflows.models import Models
 
 if TYPE_CHECKING:
-    from .config import ConfigSettings
-    from .project import Project
+    from .settings.config import ConfigSettings
+    from .settings.project import Project
 
 __all__ = ["AsyncQdrantVectorStoreRetriever", "QdrantVectorStoreRetriever", "client_from_config"]
 

@@ -11,26 +11,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from .index import cached_embedder, client_from_config, encoder_for, global_client_from_config, project_from
-from .logging import ConsoleLogger
-from .model_pool import Models
-from .models.bm25 import Bm25Encoder
-from .models.chat import run
-from .project import Project
-from .store import collection
-from .store.chunks import Chunk
-from .store.collection import points_to_blocks
-from .store.encoding import (
+from .index import collection
+from .index.chunks import Chunk
+from .index.collection import points_to_blocks
+from .index.encoding import (
     Encoder,
     EncodingModel,
     QdrantEmbeddingModel,
     encoding_to_qdrantembedding_model,
     has_dense,
 )
+from .logging import ConsoleLogger
+from .models.chat import run
+from .models.embedders.bm25 import Bm25Encoder
+from .settings.project import Project
 from .store.vector_store import Point, ScoredPoint, VectorStore, Where
+from .workflows.index import (
+    cached_embedder,
+    client_from_config,
+    encoder_for,
+    global_client_from_config,
+    project_from,
+)
+from .workflows.models import Models
 
 if TYPE_CHECKING:
-    from .config import ConfigSettings
+    from .settings.config import ConfigSettings
 
     Model: TypeAlias = Encoder | QdrantEmbeddingModel | ConfigSettings | Project
 

@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from lmm_core.doctor import packaged_pandoc
+from lmm_core.workflows.doctor import packaged_pandoc
 
 BIN = Path(sys.executable).parent
 

@@ -16,13 +16,13 @@ from filters.lmm_knit import knit_document
 from filters.pandoc.document import Document, Source
 from filters.pandoc.meta import FilterOptions
 from filters.pandoc.run import FilterError
-from lmm_core.index import encode_file
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.markdown_files import markdown_knit
-from lmm_core.project import Project, load_project
-from lmm_core.quarto import AskOptions
-from lmm_core.site_data import SitePage, write_box
+from lmm_core.quarto.ask_box_data import SitePage, write_box
+from lmm_core.quarto.setup import AskBoxSettings
+from lmm_core.settings.project import Project, load_project
+from lmm_core.workflows.index import encode_file
+from lmm_core.workflows.passes import markdown_knit
 from tests.commands import write
 
 TYPES = ("exercise", "topic", "definition")
@@ -97,7 +97,7 @@ def by_ask_data(path, include=()):
     """The words of the data of an ask box."""
     write("site/page.html", "<html><head></head><body></body></html>")
     page, project = SitePage(Path(path), "page.html"), load_project(Path(path))
-    write_box(Path("site"), [page], project, AskOptions("", frozenset(include)), {}, ListLogger())
+    write_box(Path("site"), [page], project, AskBoxSettings("", frozenset(include)), {}, ListLogger())
     return words_in("".join(file.read_text() for file in sorted(Path("site").rglob("part-*.js"))))
 
 

@@ -14,14 +14,14 @@ from functools import partial
 
 import httpx
 
-from lmm_core.ask import SharedLibrary
-from lmm_core.project import ServeOptions, load_project
 from lmm_core.serving.answers import Answers, ServedModels
 from lmm_core.serving.app import make_app
 from lmm_core.serving.guard import Names
 from lmm_core.serving.log import Log
 from lmm_core.serving.questions import QuestionLog
 from lmm_core.serving.server import make_server
+from lmm_core.settings.project import ServeOptions, load_project
+from lmm_core.workflows.ask import SharedLibrary
 
 EXERCISE = (
     "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden? Solution: count, and get eighty.\n:::\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.models.bm25 import Bm25Encoder
-from lmm_core.store.encoding import EncodingModel
+from lmm_core.index.encoding import EncodingModel
+from lmm_core.models.embedders.bm25 import Bm25Encoder
 from tests.commands import run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, lmm

@@ -11,13 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.config import ConfigSettings, Settings, default_text, explain, read_settings, write_default
-from lmm_core.model_pool import Models
+from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.roles import Requests
-from lmm_core.models.sources import ModelError, Source
-from lmm_core.project import ConfigError, Project, for_document, is_setting, load_project, model_name
-from lmm_core.scan.knit import KnitRules
+from lmm_core.models.sources import ModelError, ModelSource
 from lmm_core.scan.options import ScanOpts
+from lmm_core.settings.config import (
+    ConfigSettings,
+    Settings,
+    default_text,
+    explain,
+    read_settings,
+    write_default,
+)
+from lmm_core.settings.project import ConfigError, Project, for_document, is_setting, load_project, model_name
+from lmm_core.workflows.models import Models
 
 
 @pytest.fixture(autouse=True)
@@ -358,7 +365,7 @@ def test_what_a_file_may_say_of_sources(monkeypatch):
     )
     found = load_project(None).sources
     file = str(Path("config.toml").resolve())
-    assert found["groq"] == Source(
+    assert found["groq"] == ModelSource(
         "groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", file=file, server_file=file
     )
     assert found["openai"].key_variable == "OPENAI_API_KEY"
@@ -458,7 +465,7 @@ def test_a_project_has_what_the_file_says():
 
 @pytest.mark.parametrize(("variable", "heavy"), [("", False), ("LMM_INNER", False), ("LMM_SPELLING", True)])
 def test_pydantic_is_imported_only_where_there_is_something_to_read(variable, heavy):
-    code = "import sys; from lmm_core.project import load_project; load_project(None); print('pydantic' in sys.modules)"
+    code = "import sys; from lmm_core.settings.project import load_project; load_project(None); print('pydantic' in sys.modules)"
     environment = {**os.environ} | ({variable: "div"} if variable else {})
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == str(heavy)
@@ -579,4 +586,4 @@ def test_a_source_without_a_model_of_its_own_wants_a_name():
 
 
 def test_a_configured_source_has_models():
-    assert named("major", {"major": "lab"}, lab=Source("lab", "http://localhost", chat_model="tiny")) == "lab/tiny"
+    assert named("major", {"major": "lab"}, lab=ModelSource("lab", "http://localhost", chat_model="tiny")) == "lab/tiny"

@@ -13,9 +13,9 @@ import time
 
 import pytest
 
-from lmm_core.conversation import markdown_clear_messages, markdown_edits, markdown_messages
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
+from lmm_core.workflows.talk import markdown_clear_messages, markdown_edits, markdown_messages
 from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer
 from tests.strategies import LONG, outside_metadata

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from lmm_core.config import ConfigSettings
-from lmm_core.index import markdown_upload
+from lmm_core.settings.config import ConfigSettings
 from lmm_core.store.vector_store import StoreError
+from lmm_core.workflows.index import markdown_upload
 from tests.commands import write
 from tests.indexing import document
 

@@ -18,11 +18,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.leaks import look_for_leaks
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.project import Project
-from lmm_core.scan.knit import KnitRules, knit
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.quarto.leaks import look_for_leaks
+from lmm_core.scan.knit import knit
+from lmm_core.settings.project import Project
 from tests.commands import run, text, write
 from tests.notebooks import cell, notebook
 from tests.strategies import markdown

@@ -193,8 +193,8 @@ def test_where_the_package_is_missing_it_says_how_to_install_it(notes, monkeypat
     monkeypatch.chdir(notes)
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
-    monkeypatch.delitem(sys.modules, "lmm_core.mcp_server", raising=False)
-    monkeypatch.delattr("lmm_core.mcp_server", raising=False)
+    monkeypatch.delitem(sys.modules, "lmm_core.serving.mcp_server", raising=False)
+    monkeypatch.delattr("lmm_core.serving.mcp_server", raising=False)
     assert "pip install 'lmm-markdown[mcp]'" in lmm("mcp", status=1)[1]
 
 

@@ -15,14 +15,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lmm_core.benching import read_questions
-from lmm_core.index import client_from_config
-from lmm_core.project import load_project
-from lmm_core.quarto import packaged_extension
+from lmm_core.quarto.setup import packaged_extension
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
 from lmm_core.serving.page import own_page
 from lmm_core.serving.rates import MOST, Rates
+from lmm_core.settings.project import load_project
+from lmm_core.workflows.bench import read_questions
+from lmm_core.workflows.index import client_from_config
 from tests.commands import copy_folder, write
 from tests.indexing import document, lmm, section
 from tests.model_server import ModelServer, parts_of

@@ -111,7 +111,7 @@ def test_a_full_disk_is_told(sample_book):
 
 
 def test_what_a_package_needs_is_missing(monkeypatch, sample_book):
-    monkeypatch.delitem(sys.modules, "lmm_core.retrieve.anki", raising=False)
+    monkeypatch.delitem(sys.modules, "lmm_core.study.anki", raising=False)
     monkeypatch.setitem(sys.modules, "genanki", None)
     said = lmm("cards sample-book --format anki", status=1)[1]
     assert "pip install 'lmm-markdown[cards]'" in said and "Traceback" not in said

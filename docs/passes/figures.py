@@ -9,10 +9,10 @@ import asyncio
 import csv
 import json
 
-from lmm_core.from_config import chat_model_from_config
 from lmm_core.markdown import blocks_to_tree, sections
-from lmm_core.models.chat import Message, Request
+from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.models.sources import ModelError
+from lmm_core.workflows.from_config import chat_model_from_config
 
 SYSTEM = """List the quantities that the text reports with a number. Reply with one JSON object:
 {"figures": [{"quantity": "mean sleep", "value": "6.8", "unit": "h"}]}; the list is empty where there are none."""
@@ -38,7 +38,7 @@ async def extract(blocks):
 def request(section):
     """What is asked of a section."""
     text = "\n\n".join(text.content for text in section.texts)
-    return Request((Message("system", SYSTEM), Message("user", text)))
+    return Request((ChatMessage("system", SYSTEM), ChatMessage("user", text)))
 
 
 def read(reply):

@@ -12,7 +12,7 @@ import panflute as pf
 
 from lmm_core.markdown.blocks import HeaderBlock
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.scan.knit import KnitRules, header_rules
+from lmm_core.markdown.rag_only import KnitRules, header_rules
 
 from ..pandoc.elements import knit_elements
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.scan.knit import KnitRules, find_gone
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.scan.knit import find_gone
 from lmm_core.scan.references import LEFT_OUT, is_cross_reference
 
 from ..pandoc.run import FilterError
@@ -54,8 +55,8 @@ def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
     folder = os.environ.get("QUARTO_PROJECT_DIR")
     if not labels or not folder:
         return set()
-    from lmm_core.quarto import find_inputs
-    from lmm_core.quarto_settings import QuartoError
+    from lmm_core.quarto.setup import find_inputs
+    from lmm_core.settings.quarto_project import QuartoError
 
     try:
         pages = find_inputs(Path(folder))

@@ -35,15 +35,15 @@ from lmm_core.markdown.blocks import (
 )
 from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.files import MarkdownFile, check_unchanged, load_markdown, project_root, save_markdown
+from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
+from lmm_core.markdown.originals import unfold_edits
 from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.markdown.rag_only import DOCUMENT_KEYS, OUT, KnitRules, named_types, words_of
 from lmm_core.markdown.spelling import convert, edit_block, make_block
-from lmm_core.markdown.unfold import unfold_edits
-from lmm_core.markdown_files import project_of
-from lmm_core.project import ConfigError, Project, load_project
 from lmm_core.scan.header import report_kept
-from lmm_core.scan.knit import DOCUMENT_KEYS, OUT, KnitRules, named_types, words_of
-from lmm_core.scan.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
-from lmm_core.scan.owned import FLOW
+from lmm_core.scan.system_keys import FLOW
+from lmm_core.settings.project import ConfigError, Project, load_project
+from lmm_core.workflows.passes import project_of
 
 from .meta import (
     ASKED,
@@ -272,7 +272,7 @@ def _take_keep_of_project(document: Document) -> None:
     merged = words_of(plain_options(document.ast["meta"]).get("keep"))
     if not merged:
         return
-    from lmm_core.quarto_settings import QuartoError
+    from lmm_core.settings.quarto_project import QuartoError
 
     try:
         project, own = _kept_by_project(document), _kept_by_document(document)
@@ -285,7 +285,7 @@ def _take_keep_of_project(document: Document) -> None:
 
 def _kept_by_project(document: Document) -> list[str]:
     """The types that `_quarto.yml` and the `_metadata.yml` of the document's folders keep."""
-    from lmm_core.quarto_settings import folder_settings, read_project
+    from lmm_core.settings.quarto_project import folder_settings, read_project
 
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
     settings = [read_project(folder)] + ([folder_settings(document.path, folder)] if document.path else [])
@@ -294,7 +294,7 @@ def _kept_by_project(document: Document) -> list[str]:
 
 def _kept_by_document(document: Document) -> set[str]:
     """The types that a document would keep: its blocks, and the files that its header names."""
-    from lmm_core.quarto_settings import with_named
+    from lmm_core.settings.quarto_project import with_named
 
     if document.known is None:
         return set()

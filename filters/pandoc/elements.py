@@ -15,11 +15,11 @@ from typing import Any
 import panflute as pf
 
 from lmm_core.markdown.blocks import Attributes, Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock
-from lmm_core.markdown.listed import not_a_mapping
-from lmm_core.markdown.metadata import parse_metadata
+from lmm_core.markdown.metadata.body import parse_metadata
+from lmm_core.markdown.metadata.lists import not_a_mapping
+from lmm_core.markdown.rag_only import KnitRules, div_verdict, node_block, verdicts
 from lmm_core.markdown.spelling import make_block
 from lmm_core.markdown.tree import blocks_to_tree
-from lmm_core.scan.knit import KnitRules, div_verdict, node_block, verdicts
 
 from ..knit.boxes import Boxes
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lmm_core.markdown.metadata import MESSAGE_KEYS
-from lmm_core.scan.knit import words_of
-from lmm_core.scan.lmm_options import BY_DOCUMENT, BY_PERSON, INTERNAL, OPTIONS, options_in
+from lmm_core.markdown.metadata.body import MESSAGE_KEYS
+from lmm_core.markdown.metadata.lmm_options import BY_DOCUMENT, BY_PERSON, INTERNAL, OPTIONS, options_in
+from lmm_core.markdown.rag_only import words_of
 
 CHAIN, TEXT, ASKED = INTERNAL
 # Keys that a metadata block inside the text may have brought: pandoc has merged

@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lmm_core.scan.knit import words_of
-from lmm_core.scan.lmm_options import options_in
+from lmm_core.markdown.metadata.lmm_options import options_in
+from lmm_core.markdown.rag_only import words_of
 
 OURS = ("lmm-rag", "lmm-knit", "lmm-pass", "lmm-chat", "lmm-edit", "lmm-index")
 _SHORT = {

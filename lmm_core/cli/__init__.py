@@ -24,7 +24,8 @@ from ..logging import one_line, printable, say
 GROUPS: dict[str, dict[str, str]] = {
     "Write": {"scan": "write", "rag": "write", "pass": "write", "recover": "recover"},
     "Talk to the model": dict.fromkeys(("chat", "edit", "watch", "accept", "reject", "clear"), "talk"),
-    "Find": dict.fromkeys(("index", "search", "chunks", "split"), "find") | {"md-index": "md", "md-search": "md"},
+    "Find": dict.fromkeys(("index", "search", "chunks", "split"), "find")
+    | dict.fromkeys(("md-index", "md-search"), "folders"),
     "Ask": {"ask": "ask", "toc": "teach", "cards": "teach", "bench": "bench", "mcp": "tools", "serve": "serve"},
     "Work on a project": {"llmd": "llmd"},
     "Publish": {"knit": "publish", "convert": "publish", "leak-check": "quarto", "quarto": "quarto"},
@@ -62,7 +63,7 @@ class _Grouped(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in MODULES:
             return None
-        found = vars(import_module(f".{MODULES[cmd_name]}", __name__)).values()
+        found = vars(import_module(f".commands.{MODULES[cmd_name]}", __name__)).values()
         return next(one for one in found if isinstance(one, click.Command) and one.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -20,14 +20,14 @@ from ..files.writing import STANDARD_OUTPUT, is_stream
 from ..logging import ListLogger, LoggerBase, Report, as_json, one_line, put, say, visible
 from ..markdown.blocks import MarkdownError, serialize_blocks
 from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
-from ..markdown_files import Work, work_on
-from ..model_pool import Models
 from ..models.sources import ModelError
-from ..project import ConfigError, Project, load_project
+from ..settings.project import ConfigError, Project, load_project
+from ..workflows.models import Models
+from ..workflows.passes import Work, work_on
 
 if TYPE_CHECKING:
-    from ..ask import SharedLibrary
     from ..retrieve.library import Library
+    from ..workflows.ask import SharedLibrary
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts that nobody else reaches
 Result = TypeVar("Result")
@@ -318,8 +318,8 @@ def with_shared_library(
 ) -> Result | None:
     """What comes of work that uses the project's index from time to time; None where it cannot
     be done, which is told."""
-    from ..ask import SharedLibrary
     from ..retrieve.library import RetrieveError
+    from ..workflows.ask import SharedLibrary
 
     async def opened() -> Result:
         library = SharedLibrary(project, models)

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from ..files.marked import FolderError, check_inside, is_ours, make_marked
+from ..index.encoding import DENSE, SPARSE
 from ..markdown.files import save_markdown
-from ..models.embedder import Sparse
-from ..store.alike import checked_name, fused, in_order
+from ..models.embedders.embedder import Sparse
 from ..store.edge_store import INDEX
-from ..store.encoding import DENSE, SPARSE
 from ..store.folder_lock import FolderLock
 from ..store.places import LocalStorage, RemoteSource, open_store
+from ..store.points import checked_name, fused, in_order
 from ..store.vector_store import StoreError, Vector, VectorStore
 from .walk import CrawlError
 
@@ -76,7 +76,7 @@ def other_models(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """An index in the catalogue. root: the folder that was crawled, from the database's
     root; files, snippets: how many; identity: the encoding and the models it was made with
     (`Encoder.identity`); centroid: the mean of its dense vectors, `said` the dense vector
@@ -186,8 +186,8 @@ def rarity(searched: Iterable[Terms], word: int) -> float:
 
 
 def shortlist(
-    entries: Sequence[Entry], terms: Mapping[str, Terms], vectors: Mapping[str, Vector], most: int = SHORTLIST
-) -> list[Entry]:
+    entries: Sequence[CatalogueEntry], terms: Mapping[str, Terms], vectors: Mapping[str, Vector], most: int = SHORTLIST
+) -> list[CatalogueEntry]:
     """The indexes that fit a query best, the best first. vectors: the query's.
 
     Dense: the cosine of the query with the mean vector of an index, or with its
@@ -208,7 +208,7 @@ def shortlist(
     return sorted(entries, key=lambda entry: (-ranked.get(entry.name, 0.0), entry.name))[:most]
 
 
-def _nearness(query: Sequence[Any], entry: Entry) -> float:
+def _nearness(query: Sequence[Any], entry: CatalogueEntry) -> float:
     return max(_cosine(query, entry.centroid), _cosine(query, entry.said))
 
 
@@ -219,7 +219,7 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return product / (math.hypot(*one) * math.hypot(*other))
 
 
-def _aboutness(weights: Mapping[int, float], entry: Entry, terms: Terms) -> float:
+def _aboutness(weights: Mapping[int, float], entry: CatalogueEntry, terms: Terms) -> float:
     shares = (weight * (terms.mean(word) + SAID * entry.words.get(word, 0.0)) for word, weight in weights.items())
     return sum(shares)
 
@@ -228,7 +228,7 @@ def _aboutness(weights: Mapping[int, float], entry: Entry, terms: Terms) -> floa
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenIndex:
     """An index that is open: its collection in a store. lock: who changes one on a server
     has its folder here."""
 
@@ -255,17 +255,17 @@ class Database:
         """Where an index is."""
         return self.root / checked_index_name(name)
 
-    def open(self, name: str, to_change: bool = False) -> Opened:
+    def open(self, name: str, to_change: bool = False) -> OpenIndex:
         """Open an index, whose folder has to be there; one process has it at a time.
         Raises StoreError."""
         folder = self.folder(name)
         self._check(name)
         if self.server is None:
-            return Opened(open_store(LocalStorage(folder)), VECTORS)
+            return OpenIndex(open_store(LocalStorage(folder)), VECTORS)
         lock = FolderLock(folder) if to_change else None
         if lock is not None:
             lock.take()
-        return Opened(open_store(self.server), f"{name}.{VECTORS}", lock)
+        return OpenIndex(open_store(self.server), f"{name}.{VECTORS}", lock)
 
     def make(self, name: str) -> None:
         """Make the folder of an index, or make sure that it is ours. Raises FolderError and OSError."""
@@ -287,11 +287,11 @@ class Database:
         except OSError as error:
             raise StoreError(f"{folder} cannot be looked into: {error.strerror or error}") from error
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, CatalogueEntry]:
         """The indexes there are, by name. Raises CrawlError."""
         return {name: entry for name, entry in self._read().items() if self.folder(name).is_dir()}
 
-    def _read(self) -> dict[str, Entry]:
+    def _read(self) -> dict[str, CatalogueEntry]:
         path = self.root / CATALOGUE
         try:
             found = json.loads(path.read_bytes())
@@ -303,7 +303,7 @@ class Database:
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, CrawlError) as error:
             raise CrawlError(f"{path} cannot be read ({error}): remove it and run lmm md-index again") from error
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: CatalogueEntry) -> None:
         """Put an index into the catalogue, in place of the one of that name. Raises
         StoreError where another process has the catalogue, and CrawlError."""
         lock = FolderLock(self.root)
@@ -352,10 +352,10 @@ def _fields(terms: Terms) -> dict[str, Any]:
     return {name: getattr(terms, name) for name in Terms.__slots__}
 
 
-def _entry(name: str, values: Mapping[str, Any]) -> Entry:
+def _entry(name: str, values: Mapping[str, Any]) -> CatalogueEntry:
     checked_index_name(name)
     words = {int(word): float(weight) for word, weight in values["words"].items()}
     centroid, said = ([float(value) for value in values[key]] for key in ("centroid", "said"))
     files, snippets = int(values["files"]), int(values["snippets"])
     description, root = str(values["description"]), str(values["root"])
-    return Entry(name, description, root, files, snippets, dict(values["identity"]), centroid, said, words)
+    return CatalogueEntry(name, description, root, files, snippets, dict(values["identity"]), centroid, said, words)

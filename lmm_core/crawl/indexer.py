@@ -30,24 +30,32 @@ from uuid import UUID
 
 from ..files.marked import FolderError, write_own
 from ..files.walk import Skipped
-from ..models.embedder import Sparse
-from ..store.collection import ainitialize_collection
-from ..store.encoding import CHUNKER, DENSE, SPARSE, Encoder, Texts, texts_to_encode
-from ..store.refresh import FILES, FileRecord, begin_files, create_records, read_records, remove_files, write_record
+from ..index.collection import ainitialize_collection
+from ..index.encoding import CHUNKER, DENSE, SPARSE, ChunkTexts, Encoder, texts_to_encode
+from ..index.refresh import (
+    FILES,
+    FileRecord,
+    begin_files,
+    create_records,
+    read_records,
+    remove_files,
+    write_record,
+)
+from ..models.embedders.embedder import Sparse
 from ..store.vector_store import Point, Where
 from .catalogue import (
     SNIPPETS,
     UNFINISHED,
+    CatalogueEntry,
     Database,
-    Entry,
-    Opened,
+    OpenIndex,
     Tally,
     as_utf8,
     checked_index_name,
     other_models,
 )
 from .snippets import Snippet, slice_text, snippet_file
-from .walk import CrawlError, Found, crawl, read_all
+from .walk import CrawledFile, CrawlError, crawl, read_all
 
 BATCH = 300  # snippets that are embedded and stored at once
 INLINE = 1_000_000  # characters that are cut in this process before others are started for it
@@ -199,7 +207,7 @@ class _File:
 class _Run:
     database: Database
     root: Path
-    opened: Opened
+    opened: OpenIndex
     done: Indexed
     workers: int
     expect: Callable[[int], None]
@@ -319,7 +327,7 @@ class _Run:
             else:
                 yield record, text
 
-    def _to_read(self, ignore: Sequence[str]) -> Iterator[Found]:
+    def _to_read(self, ignore: Sequence[str]) -> Iterator[CrawledFile]:
         """The files that are not as they were, by their sizes and times."""
         for found in crawl(self.root, ignore, without=[self.database.root]):
             if isinstance(found, Skipped):
@@ -435,7 +443,7 @@ class _Run:
         for found in await self.encoder.encode(list(map(self._texts, snippets))):
             change(found)
 
-    def _texts(self, snippet: Snippet) -> Texts:
+    def _texts(self, snippet: Snippet) -> ChunkTexts:
         assert self.encoder.encoding is not None
         return texts_to_encode(self.encoder.encoding, snippet.body, snippet.header)
 
@@ -471,7 +479,7 @@ class _Run:
         done.snippets = terms.count
         said, words = await self._said(done.description or self.name)
         await asyncio.to_thread(self.database.write_terms, self.name, terms)
-        entry = Entry(
+        entry = CatalogueEntry(
             self.name, done.description, root, done.files, done.snippets, self.encoder.identity(),
             terms.centroid, said, words,
         )  # fmt: skip

@@ -19,12 +19,24 @@ from difflib import get_close_matches
 from operator import mul
 from typing import Any, TypeAlias
 
-from ..models.embedder import Sparse
-from ..store.alike import Hit, fused, in_order
-from ..store.encoding import DENSE, SPARSE, Encoder
+from ..index.encoding import DENSE, SPARSE, Encoder
+from ..models.embedders.embedder import Sparse
 from ..store.folder_lock import is_awaited
+from ..store.points import Hit, fused, in_order
 from ..store.vector_store import ScoredPoint, Search, StoreError, Vector
-from .catalogue import ALL, SHORTLIST, TERMS, Database, Entry, Opened, Terms, as_utf8, other_models, rarity, shortlist
+from .catalogue import (
+    ALL,
+    SHORTLIST,
+    TERMS,
+    CatalogueEntry,
+    Database,
+    OpenIndex,
+    Terms,
+    as_utf8,
+    other_models,
+    rarity,
+    shortlist,
+)
 from .indexer import snippet_of
 from .snippets import Snippet
 from .walk import CrawlError
@@ -66,7 +78,7 @@ class Indexes:
         self.database, self.encoder_for, self.warn = database, encoder_for, warn
         self._encoders: dict[str, Encoder] = {}
         self._terms: dict[str, tuple[int, Terms]] = {}
-        self._opened: dict[str, Opened] = {}
+        self._opened: dict[str, OpenIndex] = {}
         self._opening = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
         self._users, self._awaited = 0, False
@@ -90,7 +102,7 @@ class Indexes:
         return asked.best(found, k)
 
     async def _found(
-        self, asked: _Asked, opened: Mapping[str, Opened], fitting: Mapping[str, list[str]], depth: int, index: str
+        self, asked: _Asked, opened: Mapping[str, OpenIndex], fitting: Mapping[str, list[str]], depth: int, index: str
     ) -> list[Found]:
         """The best points of the indexes. Raises CrawlError where none can be searched."""
         searched = (self._candidates(asked, opened[name], name, fitting[name], depth, index) for name in opened)
@@ -100,7 +112,7 @@ class Indexes:
         return found
 
     async def _candidates(
-        self, asked: _Asked, opened: Opened, name: str, kinds: Sequence[str], depth: int, index: str
+        self, asked: _Asked, opened: OpenIndex, name: str, kinds: Sequence[str], depth: int, index: str
     ) -> list[Found]:
         """The best points of an index by each vector; of all indexes, none of one that
         cannot be searched."""
@@ -112,7 +124,7 @@ class Indexes:
             self.warn(f"left out: {error}")
             return []
 
-    def _wanted(self, index: str) -> list[Entry]:
+    def _wanted(self, index: str) -> list[CatalogueEntry]:
         entries = self.database.entries()
         if index == ALL and entries:
             return list(entries.values())
@@ -124,7 +136,7 @@ class Indexes:
         meant = f"; was {near[0]!r} meant?" if near else ""
         raise CrawlError(f"there is no index {index!r}: there are {', '.join(entries)}, and {ALL!r} for all{meant}")
 
-    def _encoder(self, entries: Sequence[Entry]) -> Encoder:
+    def _encoder(self, entries: Sequence[CatalogueEntry]) -> Encoder:
         """The encoder that most of the indexes were made with."""
         known = {_models(entry): entry.identity for entry in entries}
         models = Counter(map(_models, entries)).most_common(1)[0][0]
@@ -132,7 +144,7 @@ class Indexes:
             self._encoders[models] = self.encoder_for(known[models])
         return self._encoders[models]
 
-    def _fitting(self, entries: Sequence[Entry], encoder: Encoder, index: str) -> dict[str, list[str]]:
+    def _fitting(self, entries: Sequence[CatalogueEntry], encoder: Encoder, index: str) -> dict[str, list[str]]:
         """The vectors of each index that can be compared with the query's. Raises
         CrawlError where there are none at all, or not all of the one that is named."""
         wanted, fitting = encoder.identity(), {}
@@ -162,7 +174,7 @@ class Indexes:
     # Opening
 
     @asynccontextmanager
-    async def _lent(self, names: Sequence[str], index: str) -> AsyncIterator[dict[str, Opened]]:
+    async def _lent(self, names: Sequence[str], index: str) -> AsyncIterator[dict[str, OpenIndex]]:
         """The indexes, open within the block; of all, those that can be opened."""
         while self._awaited:  # another process is first
             await asyncio.sleep(TICK)
@@ -172,7 +184,7 @@ class Indexes:
         finally:
             self._users -= 1
 
-    async def _open(self, name: str, index: str) -> Opened | None:
+    async def _open(self, name: str, index: str) -> OpenIndex | None:
         async with self._opening:
             if name not in self._opened:
                 try:
@@ -208,7 +220,7 @@ class Indexes:
             self._let_go()
 
 
-def _models(entry: Entry) -> str:
+def _models(entry: CatalogueEntry) -> str:
     return f"{entry.identity.get('embedding')} {entry.identity.get('sparse')}"
 
 
@@ -220,7 +232,7 @@ class _Asked:
     encoder: Encoder
     terms: Mapping[str, Terms]
 
-    def candidates(self, opened: Opened, name: str, kinds: Sequence[str], depth: int) -> list[Found]:
+    def candidates(self, opened: OpenIndex, name: str, kinds: Sequence[str], depth: int) -> list[Found]:
         """The best points of an index by each kind of vector."""
         found = []
         for kind in kinds:

@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
+from ..index.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
+from ..index.cut_points import NO_FRAME, ChunkLimits, Seams, Surroundings
+from ..index.pieces import Piece, cut_text, shown
+from ..index.split import BlocksText
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut
+from ..markdown.originals import unfold_edits
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
-from ..markdown.unfold import unfold_edits
 from ..models.tokens import count_tokens
-from ..scan.pack import Piece, cut_text, shown
-from ..scan.seams import NO_FRAME, Frame, Limits, Seams
-from ..scan.split import Source
-from ..store.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
 from .walk import CrawlError
 
 Count = Callable[[str], int]
@@ -107,7 +107,7 @@ def _hash(text: str) -> str:
 
 
 @dataclass(slots=True)
-class _Section:
+class _SnippetSection:
     """A section without its subsections: its heading and its texts, each with its node,
     and how many tokens they have. titles: the path to it; is_annotated: whether metadata
     speaks of any of that."""
@@ -119,7 +119,7 @@ class _Section:
     is_annotated: bool
 
 
-def _sections(tree: HeadingNode, count: Count) -> Iterator[_Section]:
+def _sections(tree: HeadingNode, count: Count) -> Iterator[_SnippetSection]:
     titles = titles_paths(tree)
     for node in traverse(tree):
         if isinstance(node, HeadingNode):
@@ -131,7 +131,7 @@ def _sections(tree: HeadingNode, count: Count) -> Iterator[_Section]:
             if parts:
                 size = _size([block.source for _, block in parts], count)
                 is_annotated = _is_annotated(node) or any(part.metadata for part, _ in parts)
-                yield _Section(node, titles[id(node)], parts, size, is_annotated)
+                yield _SnippetSection(node, titles[id(node)], parts, size, is_annotated)
 
 
 def _size(sources: list[str], count: Count) -> int:
@@ -164,10 +164,10 @@ def _part(block: Block, start: int, end: int) -> Block:
     return TextBlock(block.source[start:end] if kept else "", block.line + before.count("\n"))
 
 
-def _groups(sections: Iterator[_Section]) -> list[list[_Section]]:
+def _groups(sections: Iterator[_SnippetSection]) -> list[list[_SnippetSection]]:
     """The sections, small ones joined: with those before where they are the last below a
     heading and fit, else with those after them."""
-    groups: list[list[_Section]] = []
+    groups: list[list[_SnippetSection]] = []
     sizes: list[int] = []
     for section in sections:
         is_short = bool(groups) and sizes[-1] < LEAST
@@ -184,7 +184,7 @@ def _groups(sections: Iterator[_Section]) -> list[list[_Section]]:
     return groups
 
 
-def _join_last(groups: list[list[_Section]], sizes: list[int]) -> None:
+def _join_last(groups: list[list[_SnippetSection]], sizes: list[int]) -> None:
     group, size = groups.pop(), sizes.pop()
     groups[-1] += group
     sizes[-1] += size
@@ -196,10 +196,10 @@ def _join_last(groups: list[list[_Section]], sizes: list[int]) -> None:
 class _Group:
     """Some sections that are cut together."""
 
-    def __init__(self, sections: list[_Section], count: Count) -> None:
+    def __init__(self, sections: list[_SnippetSection], count: Count) -> None:
         self.sections = sections
-        self.source = Source([block for section in sections for _, block in section.parts])
-        self.limits = Limits(SIZE, MOST, count, additive=True)
+        self.source = BlocksText([block for section in sections for _, block in section.parts])
+        self.limits = ChunkLimits(SIZE, MOST, count, additive=True)
         self.whole = sections[0].size if len(sections) == 1 else self.limits.of(self.source.text)
         self.is_annotated = any(section.is_annotated for section in sections)
 
@@ -225,18 +225,18 @@ class _Group:
 
     def _join(self, one: Piece, other: Piece) -> list[Piece]:
         """Two pieces as one; where that is too long, cut again into two."""
-        joined = self._piece(one.start, other.end, Frame(one.frame.before, other.frame.after))
+        joined = self._piece(one.start, other.end, Surroundings(one.frame.before, other.frame.after))
         if joined.size <= MOST:
             return [joined]
         text = self.source.text[one.start : other.end]
         inside = [start - one.start for start in self.source.starts if one.start < start < other.end]
-        units = Seams(text, Limits(SMALL, SMALL, self.limits.count)).units([0, *inside])
+        units = Seams(text, ChunkLimits(SMALL, SMALL, self.limits.count)).units([0, *inside])
         best: tuple[float, list[Piece]] | None = None
         for before, after in pairwise(units):
             at = one.start + after.start
             pair = [
-                self._piece(one.start, at, Frame(one.frame.before, before.frame.after)),
-                self._piece(at, other.end, Frame(after.frame.before, other.frame.after)),
+                self._piece(one.start, at, Surroundings(one.frame.before, before.frame.after)),
+                self._piece(at, other.end, Surroundings(after.frame.before, other.frame.after)),
             ]
             sizes = [piece.size for piece in pair]
             out = sum(max(0, LEAST - size, size - MOST) for size in sizes)
@@ -245,7 +245,7 @@ class _Group:
                 best = cost, pair
         return best[1] if best else [one, other]
 
-    def _piece(self, start: int, end: int, frame: Frame) -> Piece:
+    def _piece(self, start: int, end: int, frame: Surroundings) -> Piece:
         return Piece(start, end, frame, start, self.limits.of(shown(self.source.text[start:end], frame)))
 
     def _header(self, piece: Piece) -> str:

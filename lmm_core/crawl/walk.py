@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..files.gitignore import Ignored, read_rules, rules_above
 from ..files.recovery import torn_problem
-from ..files.walk import SUFFIXES, UNMERGED, Choice, Entry, Link, Skipped, because, shown_name, walk
+from ..files.walk import SUFFIXES, UNMERGED, Choice, Link, Skipped, WalkedFile, because, shown_name, walk
 
 MIB = 2**20
 LARGE, LARGEST = MIB, 10 * MIB  # bytes: from the first on a file should be split, above the second it is not read
@@ -30,7 +30,7 @@ class CrawlError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CrawledFile:
     """A file to be indexed. doc_path: relative to the root, with `/`; size in bytes;
     mtime_ns as it was when the file was found."""
 
@@ -50,7 +50,7 @@ class Found:
 
 def crawl(
     root: Path, ignore: Sequence[str] = (), endings: Sequence[str] = SUFFIXES, without: Sequence[Path] = ()
-) -> Iterator[Found | Skipped]:
+) -> Iterator[CrawledFile | Skipped]:
     """The markdown files under a folder, by name in each folder, found as they are asked
     for. Left out in silence is what the .gitignore files say, those of the repository
     above the root included; where none speaks of a folder, what tools make and hidden
@@ -81,7 +81,7 @@ def _is_entered(name: str) -> bool:
     return name not in NEVER
 
 
-def _crawl(root: Path, choice: Choice) -> Iterator[Found | Skipped]:
+def _crawl(root: Path, choice: Choice) -> Iterator[CrawledFile | Skipped]:
     for one in walk(root, choice):
         if isinstance(one, Link):
             yield Skipped(one.name, one.where_to() if one.leads_nowhere else f"{one.where_to()}: not followed")
@@ -89,7 +89,7 @@ def _crawl(root: Path, choice: Choice) -> Iterator[Found | Skipped]:
             yield one if isinstance(one, Skipped) else _found(one)
 
 
-def _found(one: Entry) -> Found | Skipped:
+def _found(one: WalkedFile) -> CrawledFile | Skipped:
     if shown_name(one.name) != one.name:
         return Skipped(shown_name(one.name), "its name is not UTF-8: rename it")
     try:
@@ -97,7 +97,7 @@ def _found(one: Entry) -> Found | Skipped:
     except OSError as error:
         return Skipped(one.name, because(error))
     reason = _size_problem(stat.st_size)
-    return Skipped(one.name, reason) if reason else Found(one.path, one.name, stat.st_size, stat.st_mtime_ns)
+    return Skipped(one.name, reason) if reason else CrawledFile(one.path, one.name, stat.st_size, stat.st_mtime_ns)
 
 
 def _size_problem(size: int) -> str:
@@ -109,7 +109,7 @@ def _size_problem(size: int) -> str:
 # Reading
 
 
-def read(found: Found) -> str | Skipped:
+def read(found: CrawledFile) -> str | Skipped:
     """The text of a file, without a byte-order mark; why it is left out where it cannot
     be read, is not UTF-8, holds nothing, or has grown too large since it was found."""
     try:
@@ -131,10 +131,12 @@ def read(found: Found) -> str | Skipped:
     return text if text.strip() else Skipped(found.doc_path, "empty: nothing but white space")
 
 
-async def read_all(found: Iterable[Found], max_fibers: int = 25) -> AsyncIterator[tuple[Found, str | Skipped]]:
+async def read_all(
+    found: Iterable[CrawledFile], max_fibers: int = 25
+) -> AsyncIterator[tuple[CrawledFile, str | Skipped]]:
     """The texts of files, in their order. So many are read at the same time, and no more
     ahead than fit into memory well (`AT_ONCE`), however long the caller takes."""
-    waiting: deque[tuple[Found, Future[str | Skipped]]] = deque()
+    waiting: deque[tuple[CrawledFile, Future[str | Skipped]]] = deque()
     ahead = 0
     pool = ThreadPoolExecutor(max_fibers, "lmm-read")
     try:
@@ -150,7 +152,7 @@ async def read_all(found: Iterable[Found], max_fibers: int = 25) -> AsyncIterato
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-async def _next(waiting: deque[tuple[Found, Future[str | Skipped]]]) -> tuple[Found, str | Skipped]:
+async def _next(waiting: deque[tuple[CrawledFile, Future[str | Skipped]]]) -> tuple[CrawledFile, str | Skipped]:
     one, text = waiting.popleft()
     if text.done():  # as most are: others are let in all the same
         await asyncio.sleep(0)

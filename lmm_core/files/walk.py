@@ -36,7 +36,7 @@ _TOOLS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WalkedFile:
     """A file; its name is its path from the root, with `/`."""
 
     path: Path
@@ -112,7 +112,7 @@ def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[lis
     links: list[Link] = []
     left_out: list[Skipped] = []
     for one in walk(folder, Choice(is_wanted, is_entered)):
-        if isinstance(one, Entry):
+        if isinstance(one, WalkedFile):
             found.append(one.path)
         elif isinstance(one, Skipped):
             left_out.append(one)
@@ -178,10 +178,10 @@ def _files_first(path: Path) -> list[tuple[bool, str]]:
 
 # Walking
 
-_Step: TypeAlias = "Entry | Link | Skipped | Iterator[_Step]"
+_Step: TypeAlias = "WalkedFile | Link | Skipped | Iterator[_Step]"
 
 
-def walk(root: Path, choice: Choice) -> Iterator[Entry | Link | Skipped]:
+def walk(root: Path, choice: Choice) -> Iterator[WalkedFile | Link | Skipped]:
     """What is in a folder, by name, found as it is asked for; no link is followed. What a killed
     run of ours has left there is removed."""
     steps = _Walk(Path(os.path.realpath(root)), choice)
@@ -191,7 +191,7 @@ def walk(root: Path, choice: Choice) -> Iterator[Entry | Link | Skipped]:
         step = next(open_folders[-1], None)
         if step is None:
             open_folders.pop()
-        elif isinstance(step, Entry | Link | Skipped):
+        elif isinstance(step, WalkedFile | Link | Skipped):
             yield step
         else:
             open_folders.append(step)
@@ -232,7 +232,7 @@ class _Walk:
         elif is_folder:
             yield self.folder(entry.path, rel, ignored)
         elif entry.is_file():
-            yield Entry(Path(entry.path), rel)
+            yield WalkedFile(Path(entry.path), rel)
         else:
             yield Skipped(shown_name(rel), "no regular file")
 

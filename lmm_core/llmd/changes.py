@@ -15,7 +15,7 @@ from itertools import islice
 from ..markdown.blocks import Problem
 from .document import Llmd, LlmdError
 from .editing import add_changelog, plain_mission, remove_file, set_file, set_mission
-from .reply import Replacement, Reply
+from .reply import ParsedReply, Replacement
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
@@ -33,7 +33,7 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ChangePlan:
     """What a reply does. With `problems` (line in the reply) it does nothing: no changes, and
     `document` as it was; else `document` has the changes: code context, mission,
     changelog. `warnings` stop nothing."""
@@ -46,7 +46,7 @@ class Plan:
     warnings: tuple[Problem, ...] = ()
 
 
-def plan(llmd: Llmd, texts: Mapping[str, str], reply: Reply) -> Plan:
+def plan(llmd: Llmd, texts: Mapping[str, str], reply: ParsedReply) -> ChangePlan:
     """The changes of a reply. texts: by the path as the reply names it, of the files
     that exist (line ends as on disk)."""
     problems = list(reply.problems)
@@ -61,11 +61,11 @@ def plan(llmd: Llmd, texts: Mapping[str, str], reply: Reply) -> Plan:
     if not problems:
         document = _document(problems, llmd, changes, mission, reply)
     if problems:
-        return Plan((), None, (), llmd, tuple(sorted(problems, key=lambda one: one.line)))
-    return Plan(changes, mission, changelog, document, (), tuple(_warnings(reply, changes)))
+        return ChangePlan((), None, (), llmd, tuple(sorted(problems, key=lambda one: one.line)))
+    return ChangePlan(changes, mission, changelog, document, (), tuple(_warnings(reply, changes)))
 
 
-def _warnings(reply: Reply, changes: Sequence[FileChange]) -> Iterator[Problem]:
+def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Problem]:
     if changes and not reply.changelog:
         yield Problem(reply.files[0].line, "the reply changes code and has no CHANGELOG block")
 
@@ -78,7 +78,7 @@ def _attempt(problems: list[Problem], one: Replacement, now: dict[str, str | Non
         problems.append(Problem(one.line, f"{one.path}: {error}"))
 
 
-def _nested(reply: Reply, now: Mapping[str, str | None]) -> Iterator[Problem]:
+def _nested(reply: ParsedReply, now: Mapping[str, str | None]) -> Iterator[Problem]:
     """Files that would have to stand in others."""
     files = [path for path, text in now.items() if text is not None]
     for path in files:
@@ -198,7 +198,7 @@ def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement
 
 
 def _document(
-    problems: list[Problem], llmd: Llmd, changes: Sequence[FileChange], mission: str | None, reply: Reply
+    problems: list[Problem], llmd: Llmd, changes: Sequence[FileChange], mission: str | None, reply: ParsedReply
 ) -> Llmd:
     """The document with all changes; where one has no place in it, that is a problem."""
     lines = {one.path: one.line for one in reply.files}

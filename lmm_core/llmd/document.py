@@ -52,7 +52,7 @@ class LlmdError(MarkdownError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LlmdPart:
     """A stretch of the document: its text (LF line ends) without the blank lines around
     it, the line it begins in (from 1), and where it stands (offsets in characters)."""
 
@@ -79,7 +79,7 @@ class CodeFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ChangelogItem:
     """An item of the changelog, without its bullet and indentation; offsets with them."""
 
     text: str
@@ -89,7 +89,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ThreadEntry:
     """An entry of the thread: its number (0 where it has none), what the human wrote, and
     the reply (decoded), None while there is none. `line` is that of the heading,
     `reply_line` that in which the reply's first line stands (0 without one); `start`,
@@ -113,16 +113,16 @@ class Llmd:
 
     text: str
     name: str
-    meta: Part | None
-    instructions: Part | None
-    tools: Part | None
-    mission: Part | None
-    code: Part | None
-    log: Part | None
-    thread: Part | None
+    meta: LlmdPart | None
+    instructions: LlmdPart | None
+    tools: LlmdPart | None
+    mission: LlmdPart | None
+    code: LlmdPart | None
+    log: LlmdPart | None
+    thread: LlmdPart | None
     files: Mapping[str, CodeFile]
-    changelog: tuple[Item, ...]
-    entries: tuple[Entry, ...]
+    changelog: tuple[ChangelogItem, ...]
+    entries: tuple[ThreadEntry, ...]
     problems: tuple[Problem, ...] = field(default=())
 
     def __str__(self) -> str:
@@ -131,10 +131,10 @@ class Llmd:
 
 def parse_llmd(text: str) -> Llmd:
     """The parts of a document. Never fails: see `Llmd.problems`."""
-    return _Reader(text).read()
+    return _DocumentReader(text).read()
 
 
-def unanswered(llmd: Llmd) -> Entry | None:
+def unanswered(llmd: Llmd) -> ThreadEntry | None:
     """The last entry that says something and has no reply."""
     waiting = [entry for entry in llmd.entries if entry.assistant is None and not blank(entry.human)]
     return waiting[-1] if waiting else None
@@ -163,7 +163,7 @@ def top_lines(source: str) -> Iterator[tuple[int, int, bool]]:
 Span = tuple[int, int]
 
 
-class _Reader:
+class _DocumentReader:
     """Reads one document. Spans are indices of blocks: first, and the one behind."""
 
     def __init__(self, text: str) -> None:
@@ -229,11 +229,11 @@ class _Reader:
         hint = f": line {line} is none (it needs a blank line before it, and comes before the thread)" if found else ""
         self._problem(line, f"there is no heading `{marks} {title}`{hint}")
 
-    def _meta(self, span: Span | None) -> tuple[Part | None, Part | None, Part | None]:
+    def _meta(self, span: Span | None) -> tuple[LlmdPart | None, LlmdPart | None, LlmdPart | None]:
         if span is None:
             return None, None, None
         heads = [at for at in range(*span) if self._third(at) in (INSTRUCTIONS, TOOLS)]
-        found: dict[str, Part] = {}
+        found: dict[str, LlmdPart] = {}
         for at, end in pairwise([*heads, span[1]]):
             found.setdefault(self._third(at), self._part(at + 1, end))
         for title in (INSTRUCTIONS, TOOLS):
@@ -247,11 +247,11 @@ class _Reader:
         block = self.blocks[at]
         return block.title if isinstance(block, HeadingBlock) and block.level == 3 else ""
 
-    def _part(self, first: int, end: int) -> Part:
+    def _part(self, first: int, end: int) -> LlmdPart:
         start = self.offsets[first]
         text = self.text[start : self.offsets[end]].rstrip(" \t\r\n")
         line = self.blocks[first].line if first < end else self.blocks[first - 1].line
-        return Part(text.replace("\r\n", "\n"), line, start, start + len(text))
+        return LlmdPart(text.replace("\r\n", "\n"), line, start, start + len(text))
 
     # Code
 
@@ -297,18 +297,18 @@ class _Reader:
 
     # Changelog
 
-    def _items(self, span: Span) -> tuple[Item, ...]:
+    def _items(self, span: Span) -> tuple[ChangelogItem, ...]:
         starts = [start for start, _ in self._lines(*span) if _BULLET.match(self.text, start)]
         first, end = self.offsets[span[0]], self.offsets[span[1]]
         if not blank(self.text[first : starts[0] if starts else end]):
             self._problem(self.blocks[span[0]].line, "the changelog begins with something that is no list item")
         return tuple(self._item(start, stop) for start, stop in pairwise([*starts, end]))
 
-    def _item(self, start: int, stop: int) -> Item:
+    def _item(self, start: int, stop: int) -> ChangelogItem:
         source = self.text[start:stop].rstrip(" \t\r\n")
         bullet = _BULLET.match(source)
         body = source[bullet.end() if bullet else 0 :].replace("\r\n", "\n")
-        return Item(re.sub(r"\n[ ]{1,2}", "\n", body), self._line_at(start), start, start + len(source))
+        return ChangelogItem(re.sub(r"\n[ ]{1,2}", "\n", body), self._line_at(start), start, start + len(source))
 
     def _lines(self, first: int, end: int) -> Iterator[Span]:
         """The lines of the text blocks of a span that stand outside code and the like, or
@@ -320,7 +320,7 @@ class _Reader:
 
     # Thread
 
-    def _entries(self, span: Span) -> tuple[Entry, ...]:
+    def _entries(self, span: Span) -> tuple[ThreadEntry, ...]:
         heads = [at for at in range(*span) if _ENTRY.fullmatch(self._third(at))]
         before = self.text[self.offsets[span[0]] : self.offsets[heads[0] if heads else span[1]]]
         if not blank(before):
@@ -329,7 +329,7 @@ class _Reader:
         self._check_numbers(entries)
         return entries
 
-    def _entry(self, at: int, end: int) -> Entry:
+    def _entry(self, at: int, end: int) -> ThreadEntry:
         found = _ENTRY.fullmatch(self._third(at))
         number = int(found[1]) if found and found[1] else 0
         start, body, stop = self.offsets[at], self.offsets[at + 1], self.offsets[end]
@@ -343,7 +343,7 @@ class _Reader:
         said = read_spoken(self.text[human.end() if human else body : reply_at], newline_of(self.text))
         assistant = read_spoken(self.text[reply.end() : close], newline_of(self.text), reply) if reply else None
         line = self._line_at(reply_at) + lines_before(self.text[reply.end() : close]) if reply else 0
-        return Entry(number, said or "", assistant, self.blocks[at].line, line, start, reply_at, close)
+        return ThreadEntry(number, said or "", assistant, self.blocks[at].line, line, start, reply_at, close)
 
     def _check_marks(self, number: int, span: Span, marks: Sequence[re.Match[str]]) -> None:
         kinds = ["Human" if mark["human"] else "Assistant" for mark in marks]
@@ -359,7 +359,7 @@ class _Reader:
         at = next(found, None)
         return "" if at is None else f" (line {self._line_at(at)} is no heading: it needs a blank line before it)"
 
-    def _check_numbers(self, entries: Sequence[Entry]) -> None:
+    def _check_numbers(self, entries: Sequence[ThreadEntry]) -> None:
         last = 0
         for entry in entries:
             if not entry.number:

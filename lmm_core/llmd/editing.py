@@ -18,10 +18,10 @@ from .document import (
     THREAD,
     TOOLS,
     CodeFile,
-    Entry,
     Llmd,
     LlmdError,
-    Part,
+    LlmdPart,
+    ThreadEntry,
     as_shown,
     parse_llmd,
 )
@@ -54,7 +54,7 @@ def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str
     return made
 
 
-def _said(part: Part | None) -> str:
+def _said(part: LlmdPart | None) -> str:
     return part.text if part else ""
 
 
@@ -149,7 +149,7 @@ def _add_item(llmd: Llmd, said: str) -> str:
     return _splice(llmd, llmd.log.end, llmd.log.end, item)
 
 
-def append_reply(llmd: Llmd, entry: Entry, reply: str) -> Llmd:
+def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
     """The document with the reply to one of its entries. Any string can be stored, and
     `Entry.assistant` gives it back: as it is where that changes nothing else, else in a
     code fence `reply`. (White space around a reply forces the fence: strip it before.)

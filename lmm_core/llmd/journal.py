@@ -27,7 +27,7 @@ _TEXT = re.compile(r"[0-9]+\.(old|new)")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A file before and after, None for none. path: from the root, without links; mode: the
     permissions before; folders: those that have to be made for it, outermost first."""
 
@@ -47,17 +47,17 @@ class Applied:
     document: str
     entry: int
     reply: str
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
 
 
-def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> Change:
+def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> FileChange:
     """The change of one file. Raises LlmdError for a file that may not be written."""
     path = place.relative_to(root).as_posix()
     mode = stat.S_IMODE(place.stat().st_mode) & 0o777 if old is not None else None
     if mode is not None and not mode & 0o222:
         raise LlmdError(f"{path}: read-only")
     missing = [folder for folder in place.parents if folder.is_relative_to(root) and not folder.exists()]
-    return Change(path, old, new, mode, tuple(folder.relative_to(root).as_posix() for folder in reversed(missing)))
+    return FileChange(path, old, new, mode, tuple(folder.relative_to(root).as_posix() for folder in reversed(missing)))
 
 
 class Journal:
@@ -102,7 +102,7 @@ class Journal:
         found = [folder for folder in self.folder.iterdir() if folder.stem.isdecimal() and folder.is_dir()]
         return sorted(found, key=lambda folder: int(folder.stem))
 
-    def apply(self, changes: Sequence[Change], document: str, entry: int = 0, reply: str = "") -> None:
+    def apply(self, changes: Sequence[FileChange], document: str, entry: int = 0, reply: str = "") -> None:
         """Make all changes or, where one cannot be made, none. Raises LlmdError where a file is
         not what it was before, and OSError."""
         self.prepare()
@@ -232,7 +232,7 @@ class Journal:
         kept = self._rename(folder, "left")
         return f"not applied: {', '.join(left)} changed meanwhile (what was there before is kept in {kept})"
 
-    def _found(self, one: Change) -> Literal["old", "new", "other"]:
+    def _found(self, one: FileChange) -> Literal["old", "new", "other"]:
         place = self._place(one.path)
         try:
             data = read_bytes(place)
@@ -240,7 +240,7 @@ class Journal:
             return "other"
         return "old" if data == one.old else "new" if data == one.new else "other"
 
-    def _put(self, one: Change, data: bytes | None) -> None:
+    def _put(self, one: FileChange, data: bytes | None) -> None:
         """Replace a file as a whole."""
         place, temporary = self._place(one.path), self._temporary(one.path)
         if data is None:
@@ -258,13 +258,13 @@ class Journal:
                 raise OSError(error.errno, error.strerror, str(place)) from None
         _sync(place.parent)
 
-    def _remove_temporary(self, one: Change) -> None:
+    def _remove_temporary(self, one: FileChange) -> None:
         """Where there is one: to remove nothing fails, too, where nothing can be written."""
         temporary = self._temporary(one.path)
         if os.path.lexists(temporary):
             temporary.unlink()
 
-    def _remove_folders(self, one: Change) -> None:
+    def _remove_folders(self, one: FileChange) -> None:
         """Remove the folders that were made, where nothing is in them."""
         for name in reversed(one.folders if one.old is None else ()):
             folder = self._place(name)
@@ -287,7 +287,7 @@ class Journal:
 
     # The journal's own files
 
-    def _write(self, document: str, entry: int, reply: str, changes: Sequence[Change]) -> Path:
+    def _write(self, document: str, entry: int, reply: str, changes: Sequence[FileChange]) -> Path:
         """Write changes into a new folder, which is not made yet."""
         number = max((int(folder.stem) for folder in self._folders()), default=0) + 1
         making = self.folder / f"{number:04}.making"
@@ -379,13 +379,13 @@ def _kind(mode: int) -> str:
     return "a link" if stat.S_ISLNK(mode) else "no regular file"
 
 
-def _read_changes(folder: Path, said: list[dict[str, Any]]) -> Iterator[Change]:
+def _read_changes(folder: Path, said: list[dict[str, Any]]) -> Iterator[FileChange]:
     for number, one in enumerate(said):
         old, new = (
             (folder / f"{number}.{name}").read_bytes() if one[name] else None for name in ("old", "new")
         )  # fmt: skip
         mode = None if one["mode"] is None else int(one["mode"]) & 0o777
-        yield Change(_read_path(one["path"]), old, new, mode, tuple(map(_read_path, one["folders"])))
+        yield FileChange(_read_path(one["path"]), old, new, mode, tuple(map(_read_path, one["folders"])))
 
 
 def _read_path(said: Any) -> str:

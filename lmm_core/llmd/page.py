@@ -21,7 +21,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DisplayedChange:
     """A change: of a file (its path) or of mission or changelog ("Mission", "Changelog"), as the
     lines of a diff."""
 
@@ -30,7 +30,7 @@ class Change:
     is_file: bool = True
 
 
-def read_reply(reply: str) -> list[Said | Change]:
+def read_reply(reply: str) -> list[Said | DisplayedChange]:
     """The parts of a reply. Where a block is malformed, nothing of it would be applied, and all
     is said as it is, in a code fence."""
     read = parse_reply(reply)
@@ -40,7 +40,7 @@ def read_reply(reply: str) -> list[Said | Change]:
     return list(_parts(reply.replace("\r\n", "\n").split("\n"), [*read.files, *read.missions, *read.changelog]))
 
 
-def _parts(lines: list[str], blocks: list[Replacement | ChangelogText]) -> Iterator[Said | Change]:
+def _parts(lines: list[str], blocks: list[Replacement | ChangelogText]) -> Iterator[Said | DisplayedChange]:
     done = 0
     for block in sorted(blocks, key=lambda block: block.line):
         first, behind = _span(lines, block)
@@ -74,8 +74,8 @@ def _names(line: str, path: str) -> bool:
     return line.strip(" \t*`:").removeprefix("./") == path
 
 
-def _change(block: Replacement | ChangelogText) -> Change:
+def _change(block: Replacement | ChangelogText) -> DisplayedChange:
     if isinstance(block, ChangelogText):
-        return Change("Changelog", "\n".join(f"+{line}" for line in block.text.strip().split("\n")), False)
+        return DisplayedChange("Changelog", "\n".join(f"+{line}" for line in block.text.strip().split("\n")), False)
     compared = difflib.unified_diff(block.search, block.replace, lineterm="", n=len(block.search))
-    return Change(block.path or "Mission", "\n".join(list(compared)[3:]), bool(block.path))
+    return DisplayedChange(block.path or "Mission", "\n".join(list(compared)[3:]), bool(block.path))

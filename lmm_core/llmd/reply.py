@@ -59,7 +59,7 @@ class ChangelogText:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ParsedReply:
     """What a reply asks for, in its order. Where there are `problems` (line in the reply,
     from 1), nothing of it may be applied."""
 
@@ -82,12 +82,12 @@ class _Malformed(Exception):
         self.problem = Problem(at + 1, message)
 
 
-def parse_reply(text: str) -> Reply:
+def parse_reply(text: str) -> ParsedReply:
     """The blocks of a reply. Never fails: what is malformed is in `problems`."""
-    return _Reader([line.removesuffix("\r") for line in text.split("\n")]).read()
+    return _ReplyReader([line.removesuffix("\r") for line in text.split("\n")]).read()
 
 
-class _Reader:
+class _ReplyReader:
     """Reads one reply; lines are counted from 0 here."""
 
     def __init__(self, lines: Sequence[str]) -> None:
@@ -100,11 +100,11 @@ class _Reader:
         self.changelog: list[ChangelogText] = []
         self.problems: list[Problem] = []
 
-    def read(self) -> Reply:
+    def read(self) -> ParsedReply:
         at = 0
         while at < len(self.lines):
             at = self._line(at)
-        return Reply(tuple(self.files), tuple(self.missions), tuple(self.changelog), tuple(self.problems))
+        return ParsedReply(tuple(self.files), tuple(self.missions), tuple(self.changelog), tuple(self.problems))
 
     def _line(self, at: int) -> int:
         """Takes in the line at `at`, with the block that it opens; the line behind."""

@@ -14,7 +14,7 @@ from .blocks import (
     serialize_blocks,
 )
 from .files import MarkdownFile, find_markdown, load_markdown, project_root, save_markdown
-from .metadata import DELETED
+from .metadata.body import DELETED
 from .parse import parse_markdown_text
 from .spelling import convert, edit_block, make_block, settle
 from .tree import (

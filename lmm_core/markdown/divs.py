@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .blocks import BOM, Attributes, Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_attributes
-from .ownership import find_key
+from .metadata.ownership import find_key
 from .parse import parse_markdown_text
 from .regions import DIV_CLOSE, DIV_OPEN, div_attributes
 from .tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse

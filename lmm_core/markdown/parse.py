@@ -22,8 +22,8 @@ from .blocks import (
     prefix_block,
 )
 from .edits import EditMarkers
-from .listed import is_metadata, listed_tables, mapping_to_paste, not_a_mapping
-from .metadata import Parsed, looks_like_key, parse_metadata
+from .metadata.body import Parsed, looks_like_key, parse_metadata
+from .metadata.lists import is_metadata, listed_tables, mapping_to_paste, not_a_mapping
 from .regions import BLANKS, DIV_OPEN, Forward, Regions, div_attributes
 
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")

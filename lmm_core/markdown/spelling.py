@@ -22,7 +22,7 @@ from .blocks import (
     serialize_blocks,
     trim_blank_lines,
 )
-from .metadata import edit_metadata, parse_metadata
+from .metadata.body import edit_metadata, parse_metadata
 from .parse import parse_markdown_text
 
 _RUN = re.compile(r"`+|~+")

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from .blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock, serialize_blocks
 from .files import load_markdown, save_markdown
-from .ownership import find_key
+from .metadata.ownership import find_key
 from .parse import parse_markdown_text
 
 T = TypeVar("T")

@@ -35,7 +35,7 @@ _STOP = re.compile(r":{3,}[ \t]*\r?(?:\n|\Z)|[ ]{0,3}(?:```|~~~|</)")
 _TAG = re.compile(rf"<(?P<close>/?)(?P<name>{'|'.join(sorted(CONTAINERS))})(?=[\s/>])(?P<inside>[^<>]*)>", re.I)
 
 
-class Line(NamedTuple):
+class ViewLine(NamedTuple):
     """A line of a view: its text, where that stands in the whole text (`at`), and from where on it
     goes when it goes whole (`whole`): behind the mark of a list item, which stays. A gap stands in the view alone."""
 
@@ -61,7 +61,7 @@ class Tag(NamedTuple):
 class View:
     """The lines of a container; `depth` containers are around it."""
 
-    lines: list[Line]
+    lines: list[ViewLine]
     depth: int = 0
     text: str = field(init=False)
     starts: list[int] = field(init=False)
@@ -77,7 +77,7 @@ class View:
     def whole(cls, text: str) -> View:
         """The view of a whole text, without its byte-order mark."""
         lead = len(BOM) if text.startswith(BOM) else 0
-        return cls([Line(line[0], line.start(), line.start()) for line in _LINE.finditer(text, lead)])
+        return cls([ViewLine(line[0], line.start(), line.start()) for line in _LINE.finditer(text, lead)])
 
     def number(self, pos: int) -> int:
         """The number of the line that a position is in, from 0."""
@@ -108,7 +108,7 @@ class View:
         for at in range(first, self.number(max(end - 1, start)) + 1):
             line, low = self.lines[at], max(start - self.starts[at], 0)
             text = line.text[low : end - self.starts[at]]
-            lines.append(Line(text, line.at + low, line.whole if not low else line.at + low))
+            lines.append(ViewLine(text, line.at + low, line.whole if not low else line.at + low))
         return View([line for line in lines if line.text], self.depth + 1)
 
     # Containers that are made of lines
@@ -128,7 +128,7 @@ class View:
                 return View(lines, self.depth + 1), at + len(lines)
         return None
 
-    def _item(self, at: int, line: Line, found: re.Match[str]) -> tuple[View, int]:
+    def _item(self, at: int, line: ViewLine, found: re.Match[str]) -> tuple[View, int]:
         """A list item; behind a mark with more than four blanks its text starts after one."""
         marked = len(found[0].rstrip(" "))
         width = len(found[0]) if 0 < len(found[0]) - marked <= _TAB else marked + 1
@@ -136,7 +136,7 @@ class View:
         lines = list(self._indented(at, _cut(line, width, marked=True), max(width, marked + 1), _ITEM))
         return View(list(_set_lists_apart(lines)), self.depth + 1), at + len(lines)
 
-    def _quoted(self, at: int) -> Iterator[Line]:
+    def _quoted(self, at: int) -> Iterator[ViewLine]:
         """The lines of a quote, lazy ones too."""
         first = at
         while at < len(self.lines):
@@ -147,11 +147,11 @@ class View:
             yield _cut(line, found.end()) if found else line
             at += 1
 
-    def _indented(self, at: int, first: Line, width: int, mark: re.Pattern[str]) -> Iterator[Line]:
+    def _indented(self, at: int, first: ViewLine, width: int, mark: re.Pattern[str]) -> Iterator[ViewLine]:
         """The lines of an item whose text is `width` columns in: the first one, those that follow
         without a blank line up to the next `mark`, and those behind blank lines that stand so far in."""
         yield first
-        blanks: list[Line] = []
+        blanks: list[ViewLine] = []
         starts = bool(first.text.strip())
         for line in map(_expand, self.lines[at + 1 :]):
             indent = len(line.text) - len(line.text.lstrip(" "))
@@ -192,7 +192,7 @@ class View:
         return found
 
 
-def _set_lists_apart(lines: list[Line]) -> Iterator[Line]:
+def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
     """The lines of an item, a gap before lists in it: they need no blank line before them there."""
     before, fence = "", ""
     for line in lines:
@@ -202,19 +202,19 @@ def _set_lists_apart(lines: list[Line]) -> Iterator[Line]:
         elif bare.startswith(("```", "~~~")):
             fence = bare[:3]
         elif before and _ITEM.match(line.text) and not _ITEM.match(before) and not _RULE.match(line.text):
-            yield Line(GAP, line.at, line.whole, True)
+            yield ViewLine(GAP, line.at, line.whole, True)
         before = line.text if bare else ""
         yield line
 
 
-def _fence_to_margin(line: Line) -> Line:
+def _fence_to_margin(line: ViewLine) -> ViewLine:
     """A line in an item without the few blanks before `:::`. To Pandoc that is no fence; what was
     meant to be left out is, all the same."""
     found = _FENCE_IN.match(line.text)
     return _cut(line, found.end()) if found else line
 
 
-def _expand(line: Line) -> Line:
+def _expand(line: ViewLine) -> ViewLine:
     """The line with blanks for the tabs that it starts with, and for those behind its mark."""
     if "\t" not in line.text:
         return line
@@ -224,10 +224,10 @@ def _expand(line: Line) -> Line:
             break
         size += 1
         made += " " * (_TAB - len(made) % _TAB) if char == "\t" else char
-    return Line(made + line.text[size:], line.at + size - len(made), line.whole)
+    return ViewLine(made + line.text[size:], line.at + size - len(made), line.whole)
 
 
-def _cut(line: Line, width: int, marked: bool = False) -> Line:
+def _cut(line: ViewLine, width: int, marked: bool = False) -> ViewLine:
     """The line without its first columns; `marked` where these hold the mark of an item."""
     at = max(line.at + width, line.whole)
-    return Line(line.text[width:], line.at + width, at if marked else line.whole)
+    return ViewLine(line.text[width:], line.at + width, at if marked else line.whole)

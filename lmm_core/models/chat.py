@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from .cache import CacheError, ReplyCache, request_key
+from .reply_cache import CacheError, ReplyCache, request_key
 from .sources import ModelError
 
 Answer = TypeVar("Answer")
@@ -28,7 +28,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     """One message of a chat. `calls` are those that an assistant made in it; `answers` is
     the id of the call that a tool's message answers."""
 
@@ -45,7 +45,7 @@ class Request:
     not wanted any more (any text: it tells one asking from another in the cache). `tools`
     are function tools of the OpenAI protocol that the model may call."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     schema: Mapping[str, Any] | None = None
     instead: str = ""
     tools: tuple[Mapping[str, Any], ...] = ()

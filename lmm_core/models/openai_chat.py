@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .chat import Call, Message, Reply, Request, Show, Usage
+from .chat import Call, ChatMessage, Reply, Request, Show, Usage
 from .roles import ModelName, Requests
-from .sources import ModelError, Source, is_address, shown_address
+from .sources import ModelError, ModelSource, is_address, shown_address
 from .tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class OpenAIChat:
     """A chat model; at most `limits.max_concurrency` requests are on their way at once.
     Raises ModelError where a key is needed and not set."""
 
-    def __init__(self, name: ModelName, source: Source, limits: Requests | None = None) -> None:
+    def __init__(self, name: ModelName, source: ModelSource, limits: Requests | None = None) -> None:
         self.name, self.server = str(name), source.base_url
         self.usage = Usage()
         self.stopped: ModelError | None = None
@@ -232,7 +232,7 @@ def _calls_of(message: Any) -> tuple[Call, ...]:
     return tuple(calls)
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: ChatMessage) -> dict[str, Any]:
     """A message as the protocol has it."""
     sent: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
@@ -273,7 +273,7 @@ def number_in(used: Any, key: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def require_key(name: ModelName, source: Source) -> str:
+def require_key(name: ModelName, source: ModelSource) -> str:
     """The key of a source; "" where none is needed. Raises ModelError."""
     key = source.key()
     if source.needs_key and not key:
@@ -290,7 +290,7 @@ def require_key(name: ModelName, source: Source) -> str:
     return key
 
 
-def open_client(source: Source, key: str, limits: Requests) -> AsyncOpenAI:
+def open_client(source: ModelSource, key: str, limits: Requests) -> AsyncOpenAI:
     """A client for a source, which sends to its host alone. Raises ModelError where its
     address is none."""
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
@@ -314,7 +314,7 @@ def _server(url: Any) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-async def _check_request(source: Source, key: str, home: tuple[str, str, int | None], request: Any) -> None:
+async def _check_request(source: ModelSource, key: str, home: tuple[str, str, int | None], request: Any) -> None:
     """Look at each request before it is sent: a redirect leads to no other server, and what
     the client finds in OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS and the like is for OpenAI's source,
     as the person names it, alone."""
@@ -331,7 +331,7 @@ async def _check_request(source: Source, key: str, home: tuple[str, str, int | N
         request.headers["Authorization"] = f"Bearer {key}"
 
 
-async def check_server(source: Source, seconds: float) -> ModelError | None:
+async def check_server(source: ModelSource, seconds: float) -> ModelError | None:
     """Ask a server for its list of models; None where it answers, else what is wrong."""
     import openai
 
@@ -348,7 +348,7 @@ async def check_server(source: Source, seconds: float) -> ModelError | None:
 
 
 def explain(
-    error: APIError, name: str, source: Source, key: str, timeout: float, answered: bool
+    error: APIError, name: str, source: ModelSource, key: str, timeout: float, answered: bool
 ) -> ModelError:  # fmt: skip
     """An error of the client in a sentence, without the key. Where the server has not
     `answered` before, one that cannot be reached stops the run."""

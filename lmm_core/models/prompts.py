@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .chat import Message, Request
+from .chat import ChatMessage, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,13 @@ class Prompt:
     template: str
     schema: Mapping[str, Any] | None = field(default=None)
 
-    def request(self, values: Mapping[str, str], instead: str = "", chat: Sequence[Message] = ()) -> Request:
+    def request(self, values: Mapping[str, str], instead: str = "", chat: Sequence[ChatMessage] = ()) -> Request:
         """The request with `values` for the fields that `receives` names; `chat` goes on
         after it."""
-        first = Message("system", self.system.format_map(values)), Message("user", self.template.format_map(values))
+        first = (
+            ChatMessage("system", self.system.format_map(values)),
+            ChatMessage("user", self.template.format_map(values)),
+        )
         return Request((*first, *chat), self.schema, instead)
 
 

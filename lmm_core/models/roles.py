@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelError, Source
+from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelError, ModelSource
 
 ROLES = ("major", "minor", "aux", "embedding")
 DEFAULT = "default"
@@ -38,7 +38,7 @@ class ModelName:
 NO_MODEL = ModelName(NONE, "")
 
 
-def parse_name(text: str, sources: Mapping[str, Source]) -> ModelName:
+def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
     """A name as people write it: `OpenAI/gpt-4o-mini`, or a source alone, which has a
     model of its own. Raises ModelError, which says what is allowed."""
     source, _, model = text.strip().partition("/")
@@ -66,7 +66,7 @@ def is_default(name: str) -> bool:
     return name.strip().lower() == DEFAULT
 
 
-def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, Source]) -> ModelName:
+def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]) -> ModelName:
     """The model for a role. `names` says what is configured for each role, `default`
     where nothing is; `sources` are all that are known, OpenAI's among them. Raises
     ModelError where a source is unknown, or has no model of its own and none is named."""
@@ -88,7 +88,7 @@ def _fit_for(role: str, name: ModelName) -> ModelName:
     return name
 
 
-def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, Source]) -> ModelName:
+def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]) -> ModelName:
     if role == "aux":
         return choose_model("minor", names, sources)
     if role == "minor":
@@ -102,13 +102,13 @@ def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, So
 
 
 def _model_of_this_machine() -> ModelName:
-    from .fastembed_embedder import newest_model
+    from .embedders.fastembed_embedder import newest_model
 
     name = newest_model()
     return ModelName(FASTEMBED, name) if name else NO_MODEL
 
 
-def _own_model(source: Source, role: str) -> str:
+def _own_model(source: ModelSource, role: str) -> str:
     own = source.embedding_model if role == "embedding" else source.chat_model
     if not own:
         raise ModelError(f"{source.name} has no model of its own for {role}: name a model: {source.name}/MODEL")

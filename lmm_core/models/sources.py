@@ -31,7 +31,7 @@ class ModelError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     """A server. `key_variable` is empty where none is needed; `chat_model` and
     `embedding_model` are what is taken where no model is named, if anything. `file`: the
     `config.toml` that names the server or the variable; "" where we do, or the person does
@@ -97,31 +97,31 @@ class Source:
         return os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
 
 
-SOURCES: dict[str, Source] = {
+SOURCES: dict[str, ModelSource] = {
     source.name: source
     for source in (
-        Source(
+        ModelSource(
             "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-4o-mini", "text-embedding-3-small"
         ),
-        Source(
+        ModelSource(
             "mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-small-latest", "mistral-embed"
         ),
-        Source("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-        Source("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-        Source("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-        Source("ollama", "http://localhost:11434/v1"),
-        Source("vllm", "http://localhost:8000/v1", "VLLM_API_KEY"),
-        Source("llamacpp", "http://localhost:8080/v1"),
+        ModelSource("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        ModelSource("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+        ModelSource("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        ModelSource("ollama", "http://localhost:11434/v1"),
+        ModelSource("vllm", "http://localhost:8000/v1", "VLLM_API_KEY"),
+        ModelSource("llamacpp", "http://localhost:8080/v1"),
     )
 }  # fmt: skip
 
 
-def known_sources(configured: Mapping[str, Source] | None = None) -> dict[str, Source]:
+def known_sources(configured: Mapping[str, ModelSource] | None = None) -> dict[str, ModelSource]:
     """The table, with `OPENAI_BASE_URL` honoured, and what the configuration adds."""
     sources = dict(SOURCES)
     if url := os.environ.get("OPENAI_BASE_URL", "").strip():
         openai = sources["openai"]
-        sources["openai"] = Source(
+        sources["openai"] = ModelSource(
             openai.name, url, openai.key_variable, openai.chat_model, openai.embedding_model
         )  # fmt: skip
     return sources | dict(configured or {})

@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..models.bm25 import Bm25Encoder
-from ..models.chat import Asker, Call, Message, Reply, Request, Show
-from ..models.extractive import plain_text, split_sentences
+from ..models.annotators.extractive import plain_text, split_sentences
+from ..models.chat import Asker, Call, ChatMessage, Reply, Request, Show
+from ..models.embedders.bm25 import Bm25Encoder
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
 from ..models.sources import STAND_IN_NAME, ModelError
 from ..models.tokens import count_tokens
 from .citations import NO_ANSWER, CitedText
-from .context import Context, Source, build_context, outline_context
+from .context import CitedSource, Context, build_context, outline_context
 from .items import without_fences
 from .queries import keyword_form
 from .rank import Ranked
-from .retriever import Found, Retriever
+from .retriever import Retrieval, Retriever
 from .tools import Result, ToolError, Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
@@ -47,7 +47,7 @@ class Answer:
 
     question: str
     text: str
-    sources: tuple[Source, ...]
+    sources: tuple[CitedSource, ...]
     cited: tuple[int, ...]
     answered: bool
     by: str
@@ -83,7 +83,7 @@ class Conversation:
     system: str = ""
     history: list[tuple[str, str]] = field(default_factory=list)
 
-    async def look(self, question: str, kind: str = "") -> tuple[Found, Context]:
+    async def look(self, question: str, kind: str = "") -> tuple[Retrieval, Context]:
         """What a question leads to, and the context for it. Raises as `Retriever.retrieve`."""
         found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history])
         if self.context == "passages":
@@ -98,7 +98,7 @@ class Conversation:
         found, context = await self.look(question, kind)
         return await self.answer(question, found, context, show)
 
-    async def answer(self, question: str, found: Found, context: Context, show: Show | None = None) -> Answer:
+    async def answer(self, question: str, found: Retrieval, context: Context, show: Show | None = None) -> Answer:
         """The answer to a question that has been looked up; the rest as `ask`."""
         show = show or (lambda part: None)
         if self.asker is None:
@@ -109,7 +109,7 @@ class Conversation:
         self.history.append((question, answer.text))
         return answer
 
-    def request(self, question: str, found: Found, context: Context) -> Request:
+    def request(self, question: str, found: Retrieval, context: Context) -> Request:
         """What the model is asked first."""
         values = {
             "system": self.system or TEACH,
@@ -122,19 +122,19 @@ class Conversation:
         said = self._remembered(count_tokens(asked.text))
         return Request((asked.messages[0], *said, *asked.messages[1:]))
 
-    def _remembered(self, spent: int) -> list[Message]:
+    def _remembered(self, spent: int) -> list[ChatMessage]:
         """The latest questions and answers, as many as fit."""
-        kept: list[Message] = []
+        kept: list[ChatMessage] = []
         for asked, answered in reversed(self.history):
             spent += count_tokens(asked + answered)
             if spent > self.tokens:
                 break
-            said = Message("assistant", answered or NO_ANSWER)  # servers refuse an empty one
-            kept = [Message("user", asked[:MOST_CHARACTERS]), said, *kept]
+            said = ChatMessage("assistant", answered or NO_ANSWER)  # servers refuse an empty one
+            kept = [ChatMessage("user", asked[:MOST_CHARACTERS]), said, *kept]
         return kept
 
 
-def shown_context(found: Found, context: Context) -> str:
+def shown_context(found: Retrieval, context: Context) -> str:
     """A context's text; why it has none, where it has none."""
     nothing = "nothing of what was found fits into so few tokens" if found.passages else "nothing was found"
     return context.text or f"({nothing})"
@@ -146,10 +146,10 @@ class _Turn:
 
     talk: Conversation
     asker: Asker
-    found: Found
+    found: Retrieval
     context: Context
     show: Show
-    sources: dict[int, Source] = field(default_factory=dict, init=False)
+    sources: dict[int, CitedSource] = field(default_factory=dict, init=False)
     cited: CitedText = field(init=False)
 
     async def answer(self, question: str) -> Answer:
@@ -186,11 +186,11 @@ class _Turn:
             if not (reply.calls and offered and tools):
                 return
             results = await asyncio.gather(*(_use(tools, call) for call in reply.calls[:left]))
-            said = Message("assistant", reply.text, reply.calls)
+            said = ChatMessage("assistant", reply.text, reply.calls)
             request = Request((*request.messages, said, *self._told(reply.calls, results, request)))
             left -= len(results)
 
-    def _told(self, calls: Sequence[Call], results: Sequence[Result | str], request: Request) -> list[Message]:
+    def _told(self, calls: Sequence[Call], results: Sequence[Result | str], request: Request) -> list[ChatMessage]:
         """What a model is told of its calls, as long as the request has room: its texts
         numbered."""
         room = self.talk.tokens - count_tokens(request.text)
@@ -202,7 +202,7 @@ class _Turn:
                 result, size = NO_ROOM, 0
             self._number(result)
             room -= size
-            told.append(Message("tool", _as_text(result), answers=call.id))
+            told.append(ChatMessage("tool", _as_text(result), answers=call.id))
         return told
 
     async def _turn(self, request: Request) -> Reply:
@@ -237,7 +237,7 @@ class _Turn:
                 result["cite"] = f"[{source.number}]"
             self._number(list(result.values()))
 
-    def _source(self, result: Mapping[str, Any]) -> Source | None:
+    def _source(self, result: Mapping[str, Any]) -> CitedSource | None:
         """The source that a text of a tool is: one there is already, where that has all of it."""
         section = self.found.material.find_section(str(result.get("section", "")))
         file, _, lines = str(result.get("place", "")).rpartition(":")
@@ -246,7 +246,7 @@ class _Turn:
             return None
         text = str(result["text"])
         known = (one for one in self.sources.values() if (one.docid, one.path) == section.key and text in one.text)
-        return next(known, None) or Source(
+        return next(known, None) or CitedSource(
             len(self.sources) + 1, section.titles, section.docid, file, section.anchor, section.path, int(start),
             int(end) if end.isdigit() else int(start), (), section.depth, text,
         )  # fmt: skip
@@ -282,18 +282,18 @@ def _dropped(dropped: Sequence[str]) -> tuple[str, ...]:
     return (f"left out of the answer, since no source has it: {', '.join(dict.fromkeys(dropped))}",)
 
 
-def _kinds(found: Found) -> tuple[str, ...]:
+def _kinds(found: Retrieval) -> tuple[str, ...]:
     return tuple(sorted(found.material.kinds))
 
 
-def _nearest(found: Found) -> tuple[Ranked, ...]:
+def _nearest(found: Retrieval) -> tuple[Ranked, ...]:
     return found.sections[:NEAREST]
 
 
 # Without a model
 
 
-def stand_in_answer(question: str, found: Found, context: Context) -> Answer:
+def stand_in_answer(question: str, found: Retrieval, context: Context) -> Answer:
     """The passages that fit best: of each the sentences that have most of the question's
     words; of material of a type that was asked for, all. (An exercise that was not asked for
     is taken where there is nothing else: it may hold its solution.) It understands nothing:
@@ -317,7 +317,7 @@ def stand_in_answer(question: str, found: Found, context: Context) -> Answer:
     return Answer(question, text, sources, cited, answered, STAND_IN_NAME, context, (), nearest, _kinds(found))
 
 
-def _words_had(source: Source, found: Found, asked: set[int], encoder: Bm25Encoder) -> Counter[int]:
+def _words_had(source: CitedSource, found: Retrieval, asked: set[int], encoder: Bm25Encoder) -> Counter[int]:
     """Which of the words that are asked for a source has; those in its titles and annotated
     questions say what it is about, and count three times."""
     passages = (found.material.passages[one] for one in source.ids if one in found.material.passages)
@@ -331,7 +331,7 @@ def _common(text: str, asked: set[int], encoder: Bm25Encoder) -> int:
     return len(asked & set(encoder.encode_query(text).indices))
 
 
-def _excerpt(source: Source, asked: set[int], encoder: Bm25Encoder, whole: bool) -> str:
+def _excerpt(source: CitedSource, asked: set[int], encoder: Bm25Encoder, whole: bool) -> str:
     """The best sentences of a source in their order, or its text, with its number."""
     if whole:
         return _numbered(without_fences(source.text).strip(), source.number)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..index.cut_points import sentence_ends
 from ..models.tokens import count_tokens
-from ..scan.seams import sentence_ends
 from .delimit import enclose
 from .passages import Material, Passage, Section, place
 
 if TYPE_CHECKING:
-    from .retriever import Found
+    from .retriever import Retrieval
 
 Count = Callable[[str], int]
 BUDGET = 1000  # tokens
@@ -30,7 +30,7 @@ SHORTEST_OVERLAP = 8  # characters; fewer that are alike are chance
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CitedSource:
     """Passages of one section and of the same types that follow one another, as one text.
     `number` is what it is cited by, `titles` lead to its section, `depth` is the level of
     its heading, lines count from 1, the last included; `ids` are those of its passages."""
@@ -60,11 +60,11 @@ class Context:
     order, numbered from 1."""
 
     text: str
-    sources: tuple[Source, ...] = ()
+    sources: tuple[CitedSource, ...] = ()
     tokens: int = 0
 
 
-def build_context(found: Found, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True) -> Context:
+def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True) -> Context:
     """The passages that fit a question best, as many as fit into `budget` tokens, those of
     the headers counted (`count` counts a text's tokens).
 
@@ -89,7 +89,7 @@ def build_context(found: Found, budget: int = BUDGET, count: Count = count_token
     return draft.context()
 
 
-def _around(found: Found, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Passage]]:
+def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Passage]]:
     """The passages of the sections that hold a passage and are worth taking whole, the
     largest section first."""
     sections: list[list[Passage]] = []
@@ -187,10 +187,10 @@ class Draft:
         shown = (self._shown(source) for source in self._sources(passages))
         return "\n\n".join(filter(None, [self.before, *shown]))
 
-    def _shown(self, source: Source) -> str:
+    def _shown(self, source: CitedSource) -> str:
         return enclose("source", f"{_header(source, self.material)}\n\n{source.text}", source.number)
 
-    def _sources(self, passages: Iterable[Passage]) -> Iterator[Source]:
+    def _sources(self, passages: Iterable[Passage]) -> Iterator[CitedSource]:
         runs: list[list[Passage]] = []
         for passage in sorted(passages, key=lambda one: (self._order[one.docid], one.sequence, one.id)):
             if runs and _follows(runs[-1][-1], passage, self.material):
@@ -219,9 +219,9 @@ def _follows(one: Passage, other: Passage, material: Material) -> bool:
     return not between or not any(p.sequence in between for p in material.section_of(one).passages)
 
 
-def _source(number: int, run: Sequence[Passage]) -> Source:
+def _source(number: int, run: Sequence[Passage]) -> CitedSource:
     first = run[0]
-    return Source(
+    return CitedSource(
         number, first.titles, first.docid, first.source, first.anchor, first.path, first.line_start,
         max(one.line_end for one in run), first.kinds, first.depth, merge(run), tuple(one.id for one in run),
     )  # fmt: skip
@@ -275,7 +275,7 @@ def _table_header(before: str, passage: Passage) -> int:
     return len(header) if header.startswith(("|", "+-")) and header in before else 0
 
 
-def _header(source: Source, material: Material) -> str:
+def _header(source: CitedSource, material: Material) -> str:
     """Where a source stands, in two lines: its number, titles and types; its depth and
     lines, and the titles of the sections around it."""
     titles = " > ".join(map(_line, source.titles))

@@ -32,7 +32,7 @@ _OPENS = re.compile(r"\s*(?::{3,}[ \t]*[^\s:]|<(?:div|section)\b)", re.I)
 
 
 @dataclass(frozen=True)
-class Item:
+class TypedPart:
     """An exercise, a definition, a topic, or whatever else a type says: `title` is the term
     or the name ("" where it has none), `text` and `solution` are markdown without the fences
     around it."""
@@ -51,13 +51,13 @@ class Item:
         return place(self.section.source, min(lines), max(lines))
 
 
-def find_items(material: Material) -> list[Item]:
+def find_items(material: Material) -> list[TypedPart]:
     """The typed parts of a material, in their order; each passage that has a type belongs to
     one of them, summaries aside."""
     return [item for document in material.documents for item in items_under(document)]
 
 
-def items_under(section: Section) -> list[Item]:
+def items_under(section: Section) -> list[TypedPart]:
     """The typed parts of a section and of those under it, in their order."""
     found, given = _own_items(section), {id(part) for part in _parts(section)}
     rest = [item for child in section.children if id(child) not in given for item in items_under(child)]
@@ -99,7 +99,7 @@ def lead_of(text: str) -> str:
     return found["lead"].strip().rstrip(".:").strip() if found else ""
 
 
-def _own_items(section: Section) -> list[Item]:
+def _own_items(section: Section) -> list[TypedPart]:
     """The items of a section's own passages, with what its subsections have of them."""
     groups, parts = list(_groups(section.passages)), _parts(section)
     made = [_item(section, kind, group, len(groups) == 1) for kind, group in groups]
@@ -111,7 +111,7 @@ def _own_items(section: Section) -> list[Item]:
     return made
 
 
-def _with_part(item: Item, part: Section) -> Item:
+def _with_part(item: TypedPart, part: Section) -> TypedPart:
     """An exercise with a subsection that belongs to it."""
     text, solution = item.text, item.solution
     if is_solution(part.title):
@@ -168,7 +168,7 @@ def _begins(passage: Passage) -> bool:
     return not is_solution(lead) and bool(lead or _OPENS.match(passage.text))
 
 
-def _item(section: Section, kind: str, group: list[Passage], alone: bool) -> Item:
+def _item(section: Section, kind: str, group: list[Passage], alone: bool) -> TypedPart:
     """alone: it is the section's only item, so that the section's title may be its name."""
     solved = [passage for passage in group if kind == EXERCISE and kind_of(passage) == SOLUTION]
     text = merge([passage for passage in group if passage not in solved])
@@ -176,7 +176,7 @@ def _item(section: Section, kind: str, group: list[Passage], alone: bool) -> Ite
     text, inside = without_fences(text), without_fences(inside)
     title = lead_of(text) or (section.titles[-1] if alone and section.titles and not own_text(section) else "")
     solution = "\n\n".join(filter(None, [inside, _clean(solved)]))
-    return Item(kind, title, text, solution, section, tuple(group))
+    return TypedPart(kind, title, text, solution, section, tuple(group))
 
 
 def _clean(passages: Sequence[Passage]) -> str:

@@ -8,9 +8,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ..store.collection import aqueries
-from ..store.encoding import Encoder
-from ..store.refresh import FILES
+from ..index.collection import aqueries
+from ..index.encoding import Encoder
+from ..index.refresh import FILES
 from ..store.threads import in_store
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..index.chunks import SUMMARY
 from ..logging import counted
-from ..store.chunks import SUMMARY
 from ..store.vector_store import ScoredPoint
 
 Key = tuple[str, str]  # docid and path of a section

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..models.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, stop_words
 from ..models.chat import Asker
+from ..models.embedders.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, stop_words
 from ..models.prompts import QUERIES
 from ..models.replies import find_value
 from ..models.sources import ModelError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..store.chunks import SUMMARY
+from ..index.chunks import SUMMARY
 from .passages import Key, Material, Passage, Section
 
 # Reciprocal rank fusion: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms

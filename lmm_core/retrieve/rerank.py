@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..models.chat import Asker
-from ..models.cross_encoder import CrossEncoder
+from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.openai_chat import require_key, without_key
 from ..models.prompts import RERANK
 from ..models.replies import find_value
 from ..models.roles import ModelName
-from ..models.sources import ModelError, Source, is_address, shown_address
+from ..models.sources import ModelError, ModelSource, is_address, shown_address
 from .delimit import as_data, enclose
 from .passages import Passage
 
@@ -64,7 +64,7 @@ class EndpointReranker:
     the model, and its source's name; source: its address, and the variable that holds its
     key; timeout: seconds. Raises ModelError where a key is needed and not set."""
 
-    def __init__(self, name: ModelName, source: Source, timeout: float = TIMEOUT) -> None:
+    def __init__(self, name: ModelName, source: ModelSource, timeout: float = TIMEOUT) -> None:
         self.name = str(name)
         self._model, self._source, self._timeout = name.model, source, timeout
         if source.needs_key and not source.key():

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from ..index.collection import understand
 from ..models.sources import ModelError
-from ..store.collection import understand
 from .library import Lender, Library, RetrieveError
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
@@ -26,7 +26,7 @@ Help = TypeVar("Help")
 
 
 @dataclass(frozen=True)
-class Found:
+class Retrieval:
     """What a question has led to: `text` is the question without type keywords, `kind` the
     type that one of them asks for ("" for none), passages and sections the best first;
     `language` is that of the material, see `Library.language`; `missed`: what it had to go without."""
@@ -54,14 +54,14 @@ class Retriever:
     warn: Callable[[str], None] = lambda message: None
     patience: float | None = None
 
-    async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Found:
+    async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Retrieval:
         """What fits a question. kind: a type of material that is asked for, as a keyword in
         the question (`*exercise*`) does: no other is found then; earlier: what was asked before
         it. Raises StoreError, ModelError, and RetrieveError, also where there is no such type."""
         async with self.library.use() as library:
             return await self._retrieve(library, question, kind, earlier)
 
-    async def _retrieve(self, library: Library, question: str, kind: str, earlier: Sequence[str]) -> Found:
+    async def _retrieve(self, library: Library, question: str, kind: str, earlier: Sequence[str]) -> Retrieval:
         material, language = await library.material(), library.language
         asked = understand(question, list(material.kinds))
         kind = known_kind(kind, material) or asked.type
@@ -73,7 +73,7 @@ class Retriever:
         order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
         best = [*(order or best[:RERANKED]), *best[RERANKED:]]
         sections = rank_sections(found, material, best)
-        return Found(
+        return Retrieval(
             question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material, language, tuple(missed)
         )
 

@@ -1,10 +1,6 @@
 """The passes over a document: functions from blocks to blocks."""
 
-from .header import scan
-from .knit import KnitRules, find_dangling, knit
-from .options import ScanOpts, SplitOpts
-from .rag import scan_rag
-from .split import (
+from ..index.split import (
     DEFAULT_STRATEGY,
     NULL_SPLITTER,
     ChunkBlock,
@@ -16,6 +12,11 @@ from .split import (
     split_documents,
     transform,
 )
+from ..markdown.rag_only import KnitRules
+from .header import scan
+from .knit import find_dangling, knit
+from .options import ScanOpts, SplitOpts
+from .rag import scan_rag
 
 __all__ = [
     "DEFAULT_STRATEGY", "NULL_SPLITTER", "ChunkBlock", "Document", "KnitRules", "ScanOpts", "Split", "SplitOpts",

@@ -13,7 +13,7 @@ Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PromptText:
     """A text, and the titles of the sections that it leaves out or cuts short."""
 
     text: str
@@ -21,7 +21,7 @@ class Shown:
 
 
 @dataclass
-class _Unit:
+class _SectionUnit:
     """A section without its subsections."""
 
     title: str
@@ -34,7 +34,7 @@ class _Unit:
         return "\n\n".join(filter(None, [self.heading, *self.texts]))
 
 
-def show_text(node: Node, budget: int, count: Count) -> Shown:
+def show_text(node: Node, budget: int, count: Count) -> PromptText:
     """The text of a node (of a section with its subsections), without metadata, as long
     as `count` allows `budget` tokens for it. What is too long loses its last sections
     first: a summary stands for a section where it has one; no block is ever cut."""
@@ -48,10 +48,10 @@ def show_text(node: Node, budget: int, count: Count) -> Shown:
         if _shorten(unit, budget - sum(sizes[:at]), count):
             cut.append(unit.title or "(the beginning)")
         sizes[at] = count(unit.text)
-    return Shown("\n\n".join(filter(None, (unit.text for unit in units))), tuple(reversed(cut)))
+    return PromptText("\n\n".join(filter(None, (unit.text for unit in units))), tuple(reversed(cut)))
 
 
-def _shorten(unit: _Unit, room: int, count: Count) -> bool:
+def _shorten(unit: _SectionUnit, room: int, count: Count) -> bool:
     """Leave out the last texts of a section until it has `room`; where none is left, its
     summary stands for it. Returns whether something is left out."""
     sizes = [count(text) for text in unit.texts]
@@ -62,15 +62,15 @@ def _shorten(unit: _Unit, room: int, count: Count) -> bool:
     return kept < len(sizes)
 
 
-def _units(node: Node) -> Iterator[_Unit]:
+def _units(node: Node) -> Iterator[_SectionUnit]:
     """The sections in a node, in their order; one for a single text."""
-    units: dict[int, _Unit] = {}
+    units: dict[int, _SectionUnit] = {}
     for part in traverse(node):
         if isinstance(part, HeadingNode):
             heading = trim_blank_lines(part.heading.source.lstrip("\ufeff")) if part.heading else ""
             summary = part.get("summary")
-            units[id(part)] = _Unit(part.title, heading, [], summary if isinstance(summary, str) else "")
+            units[id(part)] = _SectionUnit(part.title, heading, [], summary if isinstance(summary, str) else "")
         elif isinstance(part, TextNode) and not isinstance(part.block, ErrorBlock):
-            unit = units.setdefault(id(part) if part is node else id(part.parent), _Unit("", ""))
+            unit = units.setdefault(id(part) if part is node else id(part.parent), _SectionUnit("", ""))
             unit.texts.append(strip_metadata(part.content).strip("\n"))
     yield from units.values()

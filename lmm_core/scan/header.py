@@ -9,13 +9,13 @@ from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, Problem, TextBlock, blank, count_lead
 from ..markdown.divs import parts_by_line
 from ..markdown.edits import broken_edits
-from ..markdown.metadata import dump_entry
-from ..markdown.ownership import digest
+from ..markdown.metadata.body import dump_entry
+from ..markdown.metadata.ownership import digest
+from ..markdown.originals import unfold_edits
+from ..markdown.rag_only import taken_out
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
-from ..markdown.unfold import unfold_edits
-from .knit import taken_out
-from .owned import FLOW, State, first_newline, key_state, set_values, write_keys
+from .system_keys import FLOW, State, first_newline, key_state, set_values, write_keys
 
 _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from .knit import KnitRules
+from ..markdown.rag_only import KnitRules
 
 SizeUnit = Literal["characters", "tokens"]
 

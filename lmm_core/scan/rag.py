@@ -14,21 +14,21 @@ from typing import Any, Protocol
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MarkdownError, MetadataBlock, Spelling
 from ..markdown.edits import broken_edits, open_edit
-from ..markdown.metadata import DELETED
-from ..markdown.ownership import HASHES, hash_pair
+from ..markdown.metadata.body import DELETED
+from ..markdown.metadata.ownership import HASHES, hash_pair
+from ..markdown.originals import Unfolded, unfold_edits
+from ..markdown.rag_only import KnitRules, node_block
 from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, sections, traverse, tree_to_blocks
-from ..markdown.unfold import Unfolded, unfold_edits
-from ..models.annotator import Annotation, Annotator, Section, stand_in
+from ..models.annotators.annotator import Annotation, Annotator, AnnotatorSection, stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..models.sources import ModelError
-from .foreign import report_foreign
+from .annotations.identify import identities
+from .annotations.lm_markdown import report_foreign
+from .annotations.sections import SectionTexts, closed_parts, source_hash
 from .header import is_list_header
-from .identify import identities
-from .knit import KnitRules, node_block
 from .options import ScanOpts
-from .owned import State, first_newline, key_state, nearest_spellings, set_values, write_keys
-from .sections import Texts, closed_parts, source_hash
+from .system_keys import State, first_newline, key_state, nearest_spellings, set_values, write_keys
 
 MAKER = "~~annotator"
 
@@ -84,7 +84,7 @@ class Wish:
     the text is the same, `stale` corrected keys whose text has changed, `kept` keys of a
     model that only a model may make again."""
 
-    section: Section
+    section: AnnotatorSection
     source: str
     values: dict[str, Any] = field(default_factory=dict)
     wanted: list[str] = field(default_factory=list)
@@ -146,7 +146,7 @@ class RagRun:
             return
         self._prepare(tree)
         self._closed = closed_parts(tree)
-        self._texts = Texts(tree, self.rules)
+        self._texts = SectionTexts(tree, self.rules)
         waiting: set[int] = set()  # sections that show a summary that is still to be made
         for node in sections(tree, post=True):
             wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)

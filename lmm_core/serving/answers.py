@@ -13,21 +13,21 @@ from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 
-from ..ask import SharedLibrary, conversation
-from ..model_pool import Models
+from ..index.refresh import FILES
 from ..models.chat import Asker
 from ..models.sources import STAND_IN, ModelError
-from ..project import Project
 from ..retrieve.answer import Answer, Conversation
-from ..retrieve.bench import address
-from ..retrieve.context import Context, Source
+from ..retrieve.context import CitedSource, Context
 from ..retrieve.library import Library, RetrieveError
-from ..retrieve.outline import make_outline
 from ..retrieve.passages import Passage
-from ..retrieve.retriever import Found, Retriever, UnknownKind
+from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..retrieve.tools import Tools
-from ..store.refresh import FILES
+from ..settings.project import Project
 from ..store.vector_store import StoreError
+from ..study.measures import address
+from ..study.outline import make_outline
+from ..workflows.ask import SharedLibrary, conversation
+from ..workflows.models import Models
 from .log import Say
 from .questions import Question, QuestionLog
 
@@ -75,7 +75,7 @@ class Looked:
     """What a question has led to, and the conversation that goes on from it."""
 
     talk: Conversation
-    found: Found
+    found: Retrieval
     context: Context
 
 
@@ -186,7 +186,7 @@ class Answers:
     async def search(self, query: str, kind: str, limit: int) -> dict[str, Any]:
         """The passages that fit a query best. Raises HTTPException."""
 
-        async def work(library: Library) -> Found:
+        async def work(library: Library) -> Retrieval:
             return await Retriever(library, warn=self.log).retrieve(query, kind)
 
         found = await self.read(work)
@@ -236,12 +236,12 @@ def event_bytes(event: str, data: dict[str, Any]) -> bytes:
     return f"event: {event}\ndata: {json.dumps(data)}\n\n".encode("ascii")
 
 
-def sources_data(sources: Sequence[Source], kind: str) -> dict[str, Any]:
+def sources_data(sources: Sequence[CitedSource], kind: str) -> dict[str, Any]:
     """What a reader who asked for a type ("" for none) is told of sources."""
     return {"sources": [{"number": source.number, **hit_data(source, kind)} for source in sources]}
 
 
-def hit_data(hit: Source | Passage, kind: str) -> dict[str, Any]:
+def hit_data(hit: CitedSource | Passage, kind: str) -> dict[str, Any]:
     """What a reader who asked for a type ("" for none) is told of what was found. Text of a
     type that was not asked for is left out: it may be the solution of an exercise."""
     open_text = not hit.kinds or kind in hit.kinds

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from .answers import MOST_HITS, SLOW, Answers, event_bytes
-from .guard import Access, Frame, Names, refusal
+from .guard import Access, GuardMiddleware, Names, refusal
 from .questions import Question, checked_text, read_body, read_question
 from .rates import Rates, counted_as
 
@@ -43,7 +43,7 @@ def make_app(answers: Answers, names: Names, token: str, page: Mapping[str, Resp
     return Starlette(
         routes=_routes(answers, page),
         middleware=[
-            Middleware(Frame, names=names, paths=(*API, *page), log=answers.log),
+            Middleware(GuardMiddleware, names=names, paths=(*API, *page), log=answers.log),
             Middleware(
                 CORSMiddleware, allow_origins=names.origins, allow_methods=["GET", "POST"],
                 allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],

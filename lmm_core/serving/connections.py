@@ -27,7 +27,7 @@ REFUSAL = (
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConnectionLimits:
     """most: connections at the same time; one address has a part of them, `share`. asking:
     seconds until a request has come whole, from when it could come; reading: seconds in which
     who is sent an answer takes `least` bytes of it, or all."""
@@ -48,7 +48,7 @@ class Connections:
     longest for its request makes room: an honest reader's comes at once. proxies: addresses
     through which many come, so that they may have any number."""
 
-    def __init__(self, limits: Limits, proxies: Sequence[str], log: Say) -> None:
+    def __init__(self, limits: ConnectionLimits, proxies: Sequence[str], log: Say) -> None:
         self.limits, self.log = limits, log
         self._proxies = proxies
         self._of: dict[Connection, str] = {}

@@ -65,7 +65,7 @@ def _is_address(name: str) -> bool:
         return False
 
 
-class Frame:
+class GuardMiddleware:
     """The outermost layer: refuses what is not for this server or from a strange site, adds
     the security headers, and logs each request (of many of a kind, the first). paths: those that
     a log may name."""
@@ -114,7 +114,7 @@ class Frame:
 
 class Access:
     """Lets in who knows the token, so many times a minute; no request that a page of another site
-    has a browser send without saying from where (`Frame` looks at the others). free: paths that all may have;
+    has a browser send without saying from where (`GuardMiddleware` looks at the others). free: paths that all may have;
     dear: those that cost a whole question."""
 
     def __init__(self, app: ASGIApp, token: str, rates: Rates, free: Collection[str], dear: Collection[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from .connections import Connection, Connections, Limits
+from .connections import Connection, ConnectionLimits, Connections
 from .log import Log
 
 GRACE = 10  # seconds that running answers have when the server is to stop
@@ -61,12 +61,12 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-def make_server(app: ASGIApp, proxies: Sequence[str], log: Log, limits: Limits | None = None) -> Server:
+def make_server(app: ASGIApp, proxies: Sequence[str], log: Log, limits: ConnectionLimits | None = None) -> Server:
     """What serves the application, until the process is told to stop (SIGINT, SIGTERM): then
     nobody new is let in, and running answers are finished. proxies: addresses of those that
     say who asks (X-Forwarded-For)."""
     settle_garbage()
-    http: Any = partial(Connection, Connections(limits or Limits(), proxies, log))
+    http: Any = partial(Connection, Connections(limits or ConnectionLimits(), proxies, log))
     config = uvicorn.Config(
         app, http=http, log_config=None, access_log=False, server_header=False, ws="none", lifespan="on",
         proxy_headers=bool(proxies), forwarded_allow_ips=",".join(proxies), timeout_graceful_shutdown=GRACE,

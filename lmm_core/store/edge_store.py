@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..files.marked import FolderError, check_inside, check_no_links, is_ours, make_marked, remove_marked
 from ..markdown.files import save_markdown
-from ..models.embedder import Sparse
-from .alike import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
+from ..models.embedders.embedder import Sparse
 from .folder_lock import FolderLock
+from .points import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
 from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class EdgeStore:
         with self._shard(name, "searched") as shard:
             if name in self._outdated and self._spec(name).sparse:
                 shard = self._without_removed(name)
-            return run_search(search, self._spec(name), _Searching(shard, search.where))
+            return run_search(search, self._spec(name), _ShardSearch(shard, search.where))
 
     def _without_removed(self, name: str) -> EdgeShard:
         """A shard whose IDF counts removed points no longer, but for a few: the engine counts
@@ -415,7 +415,7 @@ def _retrieved(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
     return [ScoredPoint(at, found[at]) for at in ids if at in found]
 
 
-class _Searching:
+class _ShardSearch:
     """What a shard does of a search."""
 
     def __init__(self, shard: EdgeShard, where: Where | None) -> None:

@@ -14,10 +14,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
-from ..models.embedder import Sparse
+from ..models.embedders.embedder import Sparse
 from ..models.sources import is_loopback
-from .alike import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
 from .places import KEY_VARIABLE, RemoteSource
+from .points import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
 from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class QdrantStore:
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """The best points, the best first; equal ones in the order of their ids."""
-        return run_search(search, self._spec(name), _Searching(self, name, search.where))
+        return run_search(search, self._spec(name), _CollectionSearch(self, name, search.where))
 
     def nearest(self, name: str, vectors: Mapping[str, Vector], limit: int, fits: Any) -> list[list[Hit]]:
         """For each vector the best points, in one request."""
@@ -297,7 +297,7 @@ class QdrantStore:
         return StoreError(text.replace(self._key, f"(the key in {KEY_VARIABLE})") if self._key else text)
 
 
-class _Searching:
+class _CollectionSearch:
     """What a collection does of a search."""
 
     def __init__(self, store: QdrantStore, name: str, where: Where | None) -> None:

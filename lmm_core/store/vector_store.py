@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from ..models.embedder import Sparse
+from ..models.embedders.embedder import Sparse
 
 Dense = list[float]
 Vector = Dense | list[Dense] | Sparse

@@ -92,7 +92,8 @@ class Writes:
         server, each file that is opened to be written, made, renamed or removed, and the
         middle of a file."""
         from lmm_core.crawl import indexer
-        from lmm_core.store import edge_store, qdrant_store, refresh
+        from lmm_core.index import refresh
+        from lmm_core.store import edge_store, qdrant_store
 
         refresh.BATCH = indexer.BATCH = SMALL
         edge_store.in_batches, qdrant_store.in_batches = self._batches, _small_batches
@@ -103,8 +104,8 @@ class Writes:
 
     def count_records(self):
         """Count the writes that say of a file that its points are in place."""
-        from lmm_core import index
         from lmm_core.crawl import indexer
+        from lmm_core.workflows import index
 
         for module in (index, indexer):
             module.write_record = self._before(module.write_record)
@@ -166,13 +167,13 @@ def serve():
     import qdrant_client  # noqa: F401
     import qdrant_edge  # noqa: F401
 
-    import lmm_core.cli.find
+    import lmm_core.cli.commands.find
     import lmm_core.crawl.indexer
     import lmm_core.crawl.search
-    import lmm_core.md_index
-    import lmm_core.models.bm25
+    import lmm_core.models.embedders.bm25
     import lmm_core.store.edge_store
-    import lmm_core.store.qdrant_store  # noqa: F401
+    import lmm_core.store.qdrant_store
+    import lmm_core.workflows.folders  # noqa: F401
 
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:

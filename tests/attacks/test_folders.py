@@ -16,9 +16,9 @@ from lmm_core.files.marked import MARK, make_marked
 from lmm_core.llmd import LlmdError
 from lmm_core.llmd.journal import JOURNAL, Journal, change
 from lmm_core.logging import ListLogger
-from lmm_core.quarto import init_project
-from lmm_core.quarto_render import post_render
-from lmm_core.quarto_settings import QuartoError
+from lmm_core.quarto.render import post_render
+from lmm_core.quarto.setup import init_project
+from lmm_core.settings.quarto_project import QuartoError
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import StoreError, VectorSpec
 from tests.commands import run, text, write

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, TERMS, UNFINISHED, Database
 from lmm_core.crawl.search import Indexes
-from lmm_core.index import client_from_config, find_in_index
-from lmm_core.md_index import encoder_for
-from lmm_core.model_pool import Models
+from lmm_core.index.refresh import FILES
 from lmm_core.models.chat import run as run_async
-from lmm_core.project import load_project
+from lmm_core.settings.project import load_project
 from lmm_core.store.places import RemoteSource
-from lmm_core.store.refresh import FILES
+from lmm_core.workflows.folders import encoder_for
+from lmm_core.workflows.index import client_from_config, find_in_index
+from lmm_core.workflows.models import Models
 from tests.attacks.killed_runs import ENDS, Commands
 from tests.commands import text, write
 from tests.crawl.indexed import page

@@ -16,18 +16,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lmm_core.ask import _reranker
-from lmm_core.config import ConfigSettings
-from lmm_core.doctor import examine
-from lmm_core.index import client_from_config
-from lmm_core.model_pool import Models
-from lmm_core.models.chat import Message, Request
+from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.models.sources import ModelError
 from lmm_core.models.trust import TrustError, add_pair, address_of, read_pair, trust_file, trusted_pairs
-from lmm_core.project import ConfigError, load_project
 from lmm_core.retrieve.passages import Passage
+from lmm_core.settings.config import ConfigSettings
+from lmm_core.settings.project import ConfigError, load_project
 from lmm_core.store.places import RemoteSource, open_store
 from lmm_core.store.vector_store import StoreError
+from lmm_core.workflows.ask import _reranker
+from lmm_core.workflows.doctor import examine
+from lmm_core.workflows.index import client_from_config
+from lmm_core.workflows.models import Models
 from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.qdrant_server import QdrantServer
@@ -92,7 +92,7 @@ def clone(url, variable, name="lab", storage=""):
 async def chat(project):
     models = Models()
     try:
-        return await models.asker(project, "major").ask(Request([Message("user", "Hello")]), str)
+        return await models.asker(project, "major").ask(Request([ChatMessage("user", "Hello")]), str)
     finally:
         await models.close()
 
@@ -100,7 +100,7 @@ async def chat(project):
 async def turn(project):
     models = Models()
     try:
-        return (await models.asker(project, "major").turn(Request([Message("user", "Hello")]))).text
+        return (await models.asker(project, "major").turn(Request([ChatMessage("user", "Hello")]))).text
     finally:
         await models.close()
 
@@ -559,7 +559,9 @@ def test_nothing_else_of_openais_goes_to_another_server(monkeypatch):
         for name in ("lab", "mistral", "ollama", "openai"):
             server.seen.clear()
             clone(server.url, "LAB_TOKEN", name)
-            asyncio.run(Models().asker(load_project(None), "major").model.reply(Request([Message("user", "Hello")])))
+            asyncio.run(
+                Models().asker(load_project(None), "major").model.reply(Request([ChatMessage("user", "Hello")]))
+            )
             ((_, headers, _),) = server.seen
             assert headers["authorization"] == "Bearer lab-key"
             assert not [value for value in headers.values() if SECRET in value or "mine" in value]

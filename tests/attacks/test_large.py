@@ -12,16 +12,17 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.config import ConfigSettings
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import metadata
 from lmm_core.markdown.blocks import MetadataBlock, serialize_blocks
 from lmm_core.markdown.files import load_markdown
-from lmm_core.markdown.metadata import DELETED, edit_metadata, key_spans, parse_metadata
+from lmm_core.markdown.metadata import body as metadata
+from lmm_core.markdown.metadata.body import DELETED, edit_metadata, key_spans, parse_metadata
 from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.markdown.rag_only import KnitRules, configured_types, header_rules
 from lmm_core.markdown.tree import TextNode
 from lmm_core.scan.header import report_errors, scan
-from lmm_core.scan.knit import KnitRules, configured_types, header_rules, knit
+from lmm_core.scan.knit import knit
+from lmm_core.settings.config import ConfigSettings
 from tests.commands import run, text, write
 
 BOM = "\ufeff"
@@ -66,8 +67,8 @@ def test_removing_all_messages_leaves_the_rest():
 
 
 def test_the_properties_of_many_blocks_are_merged_a_few_times(monkeypatch):
+    from lmm_core.index.chunks import _properties
     from lmm_core.markdown.tree import blocks_to_tree, traverse
-    from lmm_core.store.chunks import _properties
 
     blocks = parse_markdown_text("Before.\n\n" + "".join(f"---\nx{at}: {at}\n---\n\n" for at in range(300)) + "Text\n")
     (node,) = [one for one in traverse(blocks_to_tree(blocks)) if isinstance(one, TextNode) and one.metadata]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.scan.lmm_options import BY_DOCUMENT, BY_PERSON, OPTIONS
+from lmm_core.markdown.metadata.lmm_options import BY_DOCUMENT, BY_PERSON, OPTIONS
 from tests.commands import run, text, write
 
 PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response.\n"

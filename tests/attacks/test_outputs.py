@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.markdown_files import markdown_knit, markdown_scan
+from lmm_core.workflows.passes import markdown_knit, markdown_scan
 from tests.commands import text, write
 
 NOTES = "---\ntitle: T\n---\n\n# Means\n\n::: exercise\nWhat is a mean?\n:::\n\nA mean is a sum by a count.\n"
@@ -261,7 +261,11 @@ def test_nothing_is_asked_before_the_output_is_looked_at(monkeypatch):
     def ask(*_, **__):
         raise AssertionError("work was done")
 
-    for place in ("lmm_core.index.encode_files", "lmm_core.benching.Bench.run", "lmm_core.cli.publish.work_file"):
+    for place in (
+        "lmm_core.workflows.index.encode_files",
+        "lmm_core.workflows.bench.Bench.run",
+        "lmm_core.cli.commands.publish.work_file",
+    ):
         monkeypatch.setattr(place, ask)
     for command in ("chunks . --html notes.md", "bench . --html notes.md", "knit notes.md -o notes.md"):
         refused(command)

@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from lmm_core.retrieve import retriever
 from lmm_core.serving import answers as serving_answers
-from lmm_core.serving.connections import Limits
+from lmm_core.serving.connections import ConnectionLimits
 from lmm_core.serving.log import EVERY, FULLEST, KINDS, LABEL, LONGEST, Log
 from lmm_core.serving.server import room_for
 from lmm_core.store.threads import THREADS, in_store
@@ -156,7 +156,7 @@ def test_where_even_the_fewest_connections_are_too_many_the_log_stays_short(cour
 
 def test_one_address_has_a_part_of_the_connections(course):
     """Those of others are not closed for it; a proxy's are not counted."""
-    limits = Limits(most=40)
+    limits = ConnectionLimits(most=40)
     with Served(course, limits=limits, proxies=("192.0.2.1",)) as served, attacked(served.port, SLOW_HEAD, 100):
         until(lambda: len(served.server.server_state.connections) <= limits.share)
         assert said(honest(served.port))
@@ -169,7 +169,7 @@ def test_where_all_are_being_answered_another_one_is_told_to_come_again(course, 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
     released = threading.Event()
-    with ModelServer(reply="Yes [1].") as model, Served(course, limits=Limits(most=4)) as served:
+    with ModelServer(reply="Yes [1].") as model, Served(course, limits=ConnectionLimits(most=4)) as served:
         model.answer = hanging(model.answer, released)
         monkeypatch.setenv("OPENAI_BASE_URL", model.url)
         with ThreadPoolExecutor(4) as pool:
@@ -244,7 +244,7 @@ def test_a_page_of_a_site_that_is_allowed_asks(course, origin):
     ids=["silent", "head", "body", "body that is not wanted", "body of a stranger", "chunk", "second head"],
 )
 def test_a_request_that_comes_byte_by_byte_is_ended(course, data):
-    with Served(course, limits=Limits(asking=0.5)) as served:
+    with Served(course, limits=ConnectionLimits(asking=0.5)) as served:
         connection = connect(served.port, data)
         began, ended = time.monotonic(), False
         while not (ended := is_ended(connection)) and time.monotonic() < began + LONG:
@@ -258,7 +258,7 @@ def test_a_request_that_comes_byte_by_byte_is_ended(course, data):
 
 def test_a_request_that_takes_a_moment_is_answered(course):
     """As does a second one on the same connection: the time begins anew."""
-    with Served(course, limits=Limits(asking=5.0)) as served:
+    with Served(course, limits=ConnectionLimits(asking=5.0)) as served:
         connection = connect(served.port)
         for _ in range(2):
             for part in (b"GET /health HT", b"TP/1.1\r\nHost: loc", b"alhost\r\n\r\n"):
@@ -280,13 +280,13 @@ ASK_BIG = b"GET /big HTTP/1.1\r\n" + HEAD + b"\r\n"
 @pytest.mark.parametrize("close", [b"", b"Connection: close\r\n"])
 def test_an_answer_that_is_not_read_is_ended(course, close):
     data = ASK_BIG.replace(HEAD, HEAD + close)
-    with Served(course, page=BIG, limits=Limits(reading=0.5)) as served, attacked(served.port, data, 5):
+    with Served(course, page=BIG, limits=ConnectionLimits(reading=0.5)) as served, attacked(served.port, data, 5):
         assert said(honest(served.port))
         until(lambda: not served.server.server_state.connections)
 
 
 def test_who_reads_slowly_gets_the_whole_answer(course):
-    with Served(course, page=BIG, limits=Limits(asking=0.3, reading=1.0)) as served:
+    with Served(course, page=BIG, limits=ConnectionLimits(asking=0.3, reading=1.0)) as served:
         connection = connect(served.port, ASK_BIG.replace(HEAD, HEAD + b"Connection: close\r\n"))
         read = 0
         while part := connection.recv(1 << 20):
@@ -327,7 +327,7 @@ NONSENSE = {
 
 @pytest.mark.parametrize("name", NONSENSE)
 def test_nonsense_is_refused_and_told_once(course, name):
-    with Served(course, limits=Limits(asking=2.0)) as served:
+    with Served(course, limits=ConnectionLimits(asking=2.0)) as served:
         for _ in range(40):
             with connect(served.port, NONSENSE[name]) as connection, suppress(OSError):
                 connection.recv(1 << 16)
@@ -560,8 +560,8 @@ def test_lookups_that_hang_give_their_places_back(course, far_end, released):
 
 
 def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, monkeypatch, released):
-    monkeypatch.setattr("lmm_core.ask.PATIENCE", 0.5)
-    monkeypatch.setattr("lmm_core.ask.conversation.__defaults__", (True, None, 0.5))
+    monkeypatch.setattr("lmm_core.workflows.ask.PATIENCE", 0.5)
+    monkeypatch.setattr("lmm_core.workflows.ask.conversation.__defaults__", (True, None, 0.5))
     monkeypatch.chdir(course)
     with ModelServer(reply="The oak [1].") as model:
         far_end(model)
@@ -581,12 +581,12 @@ def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, mo
 def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     """`lmm mcp --http`: a connection that sends no request is ended there, too."""
     pytest.importorskip("mcp")
-    from lmm_core.ask import SharedLibrary
-    from lmm_core.mcp_server import serve_http
-    from lmm_core.model_pool import Models
-    from lmm_core.project import load_project
     from lmm_core.retrieve.tools import Tools
     from lmm_core.serving import connections
+    from lmm_core.serving.mcp_server import serve_http
+    from lmm_core.settings.project import load_project
+    from lmm_core.workflows.ask import SharedLibrary
+    from lmm_core.workflows.models import Models
 
     monkeypatch.setattr(connections.Limits, "__init__", lambda self, most: _set(self, most))
     told = []

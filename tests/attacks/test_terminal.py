@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.logging import ConsoleLogger, Report, as_json, one_line, printable, visible
-from lmm_core.retrieve.cards import Card, cards_to_csv
+from lmm_core.study.cards import Card, cards_to_csv
 from tests.commands import run, write
 
 ROOT = Path(__file__).parents[2]
@@ -249,10 +249,10 @@ def test_logs_of_a_server_are_entries():
 def test_what_agents_are_told_is_printable(notes):
     import asyncio
 
-    from lmm_core.ask import SharedLibrary
-    from lmm_core.model_pool import Models
-    from lmm_core.project import load_project
     from lmm_core.retrieve.tools import Tools
+    from lmm_core.settings.project import load_project
+    from lmm_core.workflows.ask import SharedLibrary
+    from lmm_core.workflows.models import Models
 
     CliRunner().invoke(cli, ["index", "."])
     project = load_project(None)

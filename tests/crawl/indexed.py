@@ -8,10 +8,10 @@ from pathlib import Path
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
 from lmm_core.crawl.indexer import index_folder
 from lmm_core.crawl.search import Indexes
-from lmm_core.models.bm25 import Bm25Encoder
+from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
+from lmm_core.index.refresh import FILES
 from lmm_core.models.chat import run
-from lmm_core.store.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
-from lmm_core.store.refresh import FILES
+from lmm_core.models.embedders.bm25 import Bm25Encoder
 from tests.commands import write
 
 DATABASE = Database(Path(".md_index"))

@@ -10,8 +10,8 @@ import pytest
 from lmm_core.crawl.catalogue import (
     CATALOGUE,
     TERMS,
+    CatalogueEntry,
     Database,
-    Entry,
     Tally,
     Terms,
     checked_index_name,
@@ -19,8 +19,8 @@ from lmm_core.crawl.catalogue import (
     shortlist,
 )
 from lmm_core.crawl.walk import CrawlError
-from lmm_core.models.bm25 import Bm25Encoder
-from lmm_core.models.embedder import Sparse
+from lmm_core.models.embedders.bm25 import Bm25Encoder
+from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store.folder_lock import FolderLock
 from lmm_core.store.vector_store import StoreError
 from tests.commands import write
@@ -30,7 +30,7 @@ BM25 = Bm25Encoder("en")
 
 
 def entry(name, **values):
-    return Entry(name, f"about {name}", f"../{name}", 1, 1, **values)
+    return CatalogueEntry(name, f"about {name}", f"../{name}", 1, 1, **values)
 
 
 def database(*entries):

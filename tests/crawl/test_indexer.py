@@ -17,8 +17,8 @@ from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
 from lmm_core.crawl.indexer import payload_of, snippet_of
 from lmm_core.crawl.snippets import read_snippet_file, slice_text
 from lmm_core.crawl.walk import CrawlError
+from lmm_core.index.refresh import FILES
 from lmm_core.store.places import RemoteSource, open_store
-from lmm_core.store.refresh import FILES
 from lmm_core.store.vector_store import StoreError
 from tests.commands import copy_folder, write
 from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
@@ -281,7 +281,7 @@ def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_made():
 
 
 def test_other_models_are_refused_in_a_sentence():
-    from lmm_core.models.bm25 import Bm25Encoder
+    from lmm_core.models.embedders.bm25 import Bm25Encoder
 
     def german(known=None):
         encoder = bm25()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl.walk import LARGEST, MIB, CrawlError, Found, Skipped, crawl, read, read_all
+from lmm_core.crawl.walk import LARGEST, MIB, CrawledFile, CrawlError, Skipped, crawl, read, read_all
 
 
 def write(root, files):
@@ -21,7 +21,7 @@ def write(root, files):
 
 
 def found(root, **options):
-    return [one.doc_path for one in crawl(root, **options) if isinstance(one, Found)]
+    return [one.doc_path for one in crawl(root, **options) if isinstance(one, CrawledFile)]
 
 
 def skipped(root, **options):
@@ -32,7 +32,7 @@ def texts(root, **options):
     async def collect():
         return [(one.doc_path, text) async for one, text in read_all(files, **options)]
 
-    files = [one for one in crawl(root) if isinstance(one, Found)]
+    files = [one for one in crawl(root) if isinstance(one, CrawledFile)]
     return asyncio.run(collect())
 
 
@@ -50,7 +50,7 @@ def test_what_is_known_of_a_file(tmp_path):
     write(tmp_path, {"docs/a.md": "text\n"})
     (one,) = crawl(tmp_path)
     stat = (tmp_path / "docs/a.md").stat()
-    assert one == Found((tmp_path / "docs/a.md").resolve(), "docs/a.md", 5, stat.st_mtime_ns)
+    assert one == CrawledFile((tmp_path / "docs/a.md").resolve(), "docs/a.md", 5, stat.st_mtime_ns)
     assert one.advice == ""
 
 

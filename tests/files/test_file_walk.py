@@ -1,7 +1,17 @@
 import os
 from pathlib import Path
 
-from lmm_core.files.walk import Choice, Entry, Link, Skipped, find_documents, is_document, is_entered, is_inside, walk
+from lmm_core.files.walk import (
+    Choice,
+    Link,
+    Skipped,
+    WalkedFile,
+    find_documents,
+    is_document,
+    is_entered,
+    is_inside,
+    walk,
+)
 from tests.commands import write
 
 
@@ -13,7 +23,7 @@ def names(**options):
 def test_files_by_their_names_in_each_folder():
     for name in ("b.md", "a/c.md", "a.md", "_x/d.md", "a/no.txt"):
         write(name, "x")
-    assert names() == [(Entry, "a/c.md"), (Entry, "a.md"), (Entry, "b.md")]
+    assert names() == [(WalkedFile, "a/c.md"), (WalkedFile, "a.md"), (WalkedFile, "b.md")]
     assert [str(path) for path in find_documents(Path())[0]] == ["a.md", "b.md", "a/c.md"]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.llmd.page import Change, Said, read_reply
+from lmm_core.llmd.page import DisplayedChange, Said, read_reply
 from tests.commands import pandocs, run, text, write
 from tests.talk import lmm
 
@@ -194,7 +194,7 @@ def test_what_is_wrong_is_told_with_its_line(any_pandoc):
 
 # The parts of a reply
 
-BILLING = Change("src/b.py", "-old\n+new")
+BILLING = DisplayedChange("src/b.py", "-old\n+new")
 
 
 @pytest.mark.parametrize(
@@ -206,10 +206,10 @@ BILLING = Change("src/b.py", "-old\n+new")
         (f"A\n\n```python\nsrc/b.py\n{REPLACE}\n```\n\nB", [Said("A"), BILLING, Said("B")]),
         (f"A\n\nsrc/b.py\n```\n{REPLACE}\n```\nB", [Said("A"), BILLING, Said("B")]),
         (f"src/b.py\n{REPLACE}\n\nsrc/b.py\n{REPLACE}", [BILLING, BILLING]),
-        ("src/b.py\n<<<<<< SEARCH\n=======\nx\n>>>>>> REPLACE", [Change("src/b.py", "+x")]),
-        ("src/b.py\n<<<<<< SEARCH\nx\n=======\n>>>>>> REPLACE", [Change("src/b.py", "-x")]),
-        ("<<<<<< SEARCH_MISSION\na\n=======\nb\n>>>>>> REPLACE_MISSION", [Change("Mission", "-a\n+b", False)]),
-        ("A\n<<<<<< CHANGELOG\n\none\n\n>>>>>> CHANGELOG\nB", [Said("A"), Change("Changelog", "+one", False), Said("B")]),
+        ("src/b.py\n<<<<<< SEARCH\n=======\nx\n>>>>>> REPLACE", [DisplayedChange("src/b.py", "+x")]),
+        ("src/b.py\n<<<<<< SEARCH\nx\n=======\n>>>>>> REPLACE", [DisplayedChange("src/b.py", "-x")]),
+        ("<<<<<< SEARCH_MISSION\na\n=======\nb\n>>>>>> REPLACE_MISSION", [DisplayedChange("Mission", "-a\n+b", False)]),
+        ("A\n<<<<<< CHANGELOG\n\none\n\n>>>>>> CHANGELOG\nB", [Said("A"), DisplayedChange("Changelog", "+one", False), Said("B")]),
         ("A `x`\n\nsrc/b.py\n<<<<<< SEARCH\nx", [Said("```\nA `x`\n\nsrc/b.py\n<<<<<< SEARCH\nx\n```")]),
         ("```\nx\n```\n<<<<<< SEARCH", [Said("````\n```\nx\n```\n<<<<<< SEARCH\n````")]),
     ],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.llmd import FileChange, Replacement, Reply, as_shown, parse_llmd, parse_reply, plan
+from lmm_core.llmd import FileChange, ParsedReply, Replacement, as_shown, parse_llmd, parse_reply, plan
 from tests.llmd_texts import replies
 from tests.strategies import any_text
 
@@ -167,7 +167,7 @@ def test_a_replacement_changes_its_lines_alone(before, search, after, newline, f
     assume(search)
     whole = newline.join([*before, *search, *after]) + (newline if final else "")
     assume(newline in whole and (final or whole.split(newline)[-1]))
-    made = plan(parse_llmd(TEXT), {"f": whole}, Reply((Replacement("f", tuple(search), ("new", "lines"), 1),)))
+    made = plan(parse_llmd(TEXT), {"f": whole}, ParsedReply((Replacement("f", tuple(search), ("new", "lines"), 1),)))
     places = [at for at in range(len(before) + len(after) + 1)
               if [*before, *search, *after][at : at + len(search)] == search]  # fmt: skip
     if len(places) > 1:

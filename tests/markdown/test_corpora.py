@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.markdown import convert, parse_markdown_text, serialize_blocks
-from lmm_core.models.extractive import ExtractiveAnnotator
+from lmm_core.models.annotators.extractive import ExtractiveAnnotator
 from tests.strategies import annotate, knitted, outside_metadata
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "corpora"

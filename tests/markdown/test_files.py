@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from lmm_core.logging import ExceptionLogger, ListLogger, ReportedError
 from lmm_core.markdown import MarkdownError, find_markdown, load_markdown, project_root, save_markdown
-from lmm_core.markdown_files import docid_of, markdown_knit, markdown_rag, markdown_scan
 from lmm_core.scan import ScanOpts
+from lmm_core.workflows.passes import docid_of, markdown_knit, markdown_rag, markdown_scan
 from tests.strategies import PROSE
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")

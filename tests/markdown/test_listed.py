@@ -4,9 +4,10 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import ErrorBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.scan.check.near_misses import find_near_misses
 from lmm_core.scan.header import find_errors
-from lmm_core.scan.knit import KnitRules, knit
-from lmm_core.scan.near_misses import find_near_misses
+from lmm_core.scan.knit import knit
 
 LIST = "- type: exercise\n- note: secret\n- ~questions:\n  - Why?\n"
 MAPPING = "type: exercise\nnote: secret\n~questions:\n  - Why?"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models import bm25
-from lmm_core.models.bm25 import LANGUAGES, LISTS, Bm25Encoder, bm25_language, stop_words
-from lmm_core.models.embedder import Sparse, SparseEncoder
+from lmm_core.models.embedders import bm25
+from lmm_core.models.embedders.bm25 import LANGUAGES, LISTS, Bm25Encoder, bm25_language, stop_words
+from lmm_core.models.embedders.embedder import Sparse, SparseEncoder
 from lmm_core.models.sources import ModelError
 
 ROOT = Path(__file__).parents[2]
@@ -144,7 +144,7 @@ def test_the_english_list_is_the_usual_one():
 
 def test_neither_fastembed_nor_numpy_is_imported():
     code = (
-        "import sys; from lmm_core.models.bm25 import Bm25Encoder; Bm25Encoder('de').encode(['ein Text'])\n"
+        "import sys; from lmm_core.models.embedders.bm25 import Bm25Encoder; Bm25Encoder('de').encode(['ein Text'])\n"
         "print([name for name in ('fastembed', 'numpy', 'onnxruntime') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

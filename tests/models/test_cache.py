@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.cache import CacheError, CacheSize, ReplyCache, cache_folder, request_key
-from lmm_core.models.chat import Asker, Message, Request, Usage, run
+from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
 from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.reply_cache import CacheError, CacheSize, ReplyCache, cache_folder, request_key
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, Source
+from lmm_core.models.sources import ModelError, ModelSource
 from tests.model_server import ModelServer
 
 KEY = "sk-secret-0123456789"
@@ -44,7 +44,7 @@ class Asked(Asker):
     """An asker of a server's model that keeps what it was warned of."""
 
     def __init__(self, server, cache, model="m"):
-        source = Source("test", server.url, "TEST_API_KEY")
+        source = ModelSource("test", server.url, "TEST_API_KEY")
         self.warnings = []
         chat = OpenAIChat(ModelName("test", model), source, Requests(max_retries=0))
         super().__init__(chat, cache, self.warnings.append)
@@ -54,7 +54,7 @@ class Asked(Asker):
 
         async def ask():
             try:
-                return await self.ask(Request((Message("user", text),), **more), read)
+                return await self.ask(Request((ChatMessage("user", text),), **more), read)
             finally:
                 await self.model.close()
 
@@ -316,7 +316,7 @@ def test_where_it_is(environment, folder, monkeypatch):
 KEEPER = """
 import sys
 from pathlib import Path
-from lmm_core.models.cache import ReplyCache
+from lmm_core.models.reply_cache import ReplyCache
 cache = ReplyCache(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
@@ -365,7 +365,7 @@ def test_threads_that_use_one_cache_at_once(cache):
 KILLED = """
 import os, sys
 from pathlib import Path
-from lmm_core.models.cache import ReplyCache
+from lmm_core.models.reply_cache import ReplyCache
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(60):
     cache.keep(b"%d" % number, f"reply {number}")
@@ -387,7 +387,7 @@ def test_a_run_that_was_killed_pays_for_nothing_twice(server, cache):
     code = (
         "import asyncio, os, sys\n"
         "from pathlib import Path\n"
-        "from lmm_core.models.cache import ReplyCache\n"
+        "from lmm_core.models.reply_cache import ReplyCache\n"
         "from lmm_core.models.chat import Asker, Message, Request\n"
         "from lmm_core.models.openai_chat import OpenAIChat\n"
         "from lmm_core.models.roles import ModelName\n"
@@ -415,7 +415,7 @@ def test_usage_adds_up():
 
 
 def test_a_request_counts_as_its_messages():
-    request = Request((Message("system", "a"), Message("user", "b")))
+    request = Request((ChatMessage("system", "a"), ChatMessage("user", "b")))
     assert request.text == "a\nb"
     assert json.dumps(request.schema) == "null"
 

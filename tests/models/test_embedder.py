@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.models.embedder import Embedder, batches
-from lmm_core.models.openai_embedder import MOST_TEXTS, OpenAIEmbedder
+from lmm_core.models.embedders.embedder import Embedder, batches
+from lmm_core.models.embedders.openai_embedder import MOST_TEXTS, OpenAIEmbedder
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, Source
+from lmm_core.models.sources import ModelError, ModelSource
 from tests.embedding_server import EmbeddingServer
 
 NAME = ModelName("local", "embedding")
 
 
 def embed(server, texts, **limits):
-    embedder = OpenAIEmbedder(NAME, Source("local", server.url), Requests(max_retries=0, **limits))
+    embedder = OpenAIEmbedder(NAME, ModelSource("local", server.url), Requests(max_retries=0, **limits))
 
     async def work():
         try:

@@ -13,8 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.embedder import Embedder
-from lmm_core.models.embedding_cache import MOST_TEXTS, CachedEmbedder, EmbeddingCache, EmbeddingCacheSize
+from lmm_core.models.embedders.embedder import Embedder
+from lmm_core.models.embedders.embedding_cache import (
+    MOST_TEXTS,
+    CachedEmbedder,
+    EmbeddingCache,
+    EmbeddingCacheSize,
+)
 from lmm_core.models.sources import ModelError
 
 ROOT = Path(__file__).parents[2]
@@ -155,7 +160,7 @@ def test_half_a_surrogate_pair_has_a_key(cache):
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from lmm_core.models.embedding_cache import CachedEmbedder, EmbeddingCache
+from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
 from tests.models.test_embedding_cache import Lengths
 class Killed(Lengths):
     async def embed(self, texts):
@@ -289,7 +294,7 @@ def test_it_holds_no_texts(cache):
 WRITER = """
 import sys
 from pathlib import Path
-from lmm_core.models.embedding_cache import EmbeddingCache
+from lmm_core.models.embedders.embedding_cache import EmbeddingCache
 cache = EmbeddingCache(Path(sys.argv[1]))
 for number in range(100):
     cache.keep({f"{sys.argv[2]} {number}".encode(): [1.0], b"shared": [2.0]})

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.annotator import Section
-from lmm_core.models.extractive import (
+from lmm_core.models.annotators.annotator import AnnotatorSection
+from lmm_core.models.annotators.extractive import (
     SUMMARY_CHARACTERS,
     extract,
     key_terms,
@@ -20,7 +20,7 @@ often = settings(max_examples=150, deadline=None)
 
 
 def said(text, titles=("Book", "Chapter"), summaries=(), language="en"):
-    return extract(Section(titles, text, summaries, language))
+    return extract(AnnotatorSection(titles, text, summaries, language))
 
 
 # What it says

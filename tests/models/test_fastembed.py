@@ -12,17 +12,22 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lmm_core.cli.models import models as models_command
-from lmm_core.doctor import examine
-from lmm_core.from_config import embedder_from_config
-from lmm_core.model_pool import Models
-from lmm_core.models.embedder import Embedder
-from lmm_core.models.embedding_cache import CachedEmbedder, EmbeddingCache
-from lmm_core.models.fastembed_embedder import FastEmbedder, list_models, models_folder, newest_model
-from lmm_core.models.openai_embedder import OpenAIEmbedder
+from lmm_core.cli.commands.models import models as models_command
+from lmm_core.models.embedders.embedder import Embedder
+from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
+from lmm_core.models.embedders.fastembed_embedder import (
+    FastEmbedder,
+    list_models,
+    models_folder,
+    newest_model,
+)
+from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.roles import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import ModelError, known_sources
-from lmm_core.project import ConfigError, for_document, load_project
+from lmm_core.settings.project import ConfigError, for_document, load_project
+from lmm_core.workflows.doctor import examine
+from lmm_core.workflows.from_config import embedder_from_config
+from lmm_core.workflows.models import Models
 
 ROOT = Path(__file__).parents[2]
 MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
@@ -319,7 +324,7 @@ def refuse(*arguments, **more):
     raise OSError("no network in this test")
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 import fastembed  # not to count how long this takes
-from lmm_core.models.fastembed_embedder import FastEmbedder, get_model
+from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, get_model
 from lmm_core.models.roles import ModelName
 from lmm_core.models.sources import ModelError
 began = time.monotonic()
@@ -395,8 +400,8 @@ def test_the_doctor_says_what_embeds(monkeypatch):
 
 def test_naming_a_folder_imports_nothing_heavy():
     code = (
-        "import sys, lmm_core.cli.models, lmm_core.models.embedding_cache\n"
-        "from lmm_core.models.fastembed_embedder import FastEmbedder, newest_model\n"
+        "import sys, lmm_core.cli.commands.models, lmm_core.models.embedders.embedding_cache\n"
+        "from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, newest_model\n"
         "newest_model()\n"
         "print([n for n in ('fastembed', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"
     )

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.annotator import Annotation, Annotator, Section
-from lmm_core.models.cache import ReplyCache
-from lmm_core.models.chat import Asker
-from lmm_core.models.model_annotator import (
+from lmm_core.models.annotators.annotator import Annotation, Annotator, AnnotatorSection
+from lmm_core.models.annotators.model_annotator import (
     MOST_CHARACTERS,
     MOST_QUESTIONS,
     ModelAnnotator,
     make_request,
     read_annotation,
 )
+from lmm_core.models.chat import Asker
 from lmm_core.models.openai_chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
+from lmm_core.models.reply_cache import ReplyCache
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, Source
+from lmm_core.models.sources import ModelError, ModelSource
 from tests.model_server import ModelServer
 from tests.strategies import markdown
 
@@ -47,7 +47,7 @@ def summary_in(reply):
 
 def asked(text="A mean is a sum.", titles=("Book", "Means"), summaries=(), language="", wanted=BOTH):
     """The system message and the user's."""
-    request = make_request(Section(titles, text, summaries, language), wanted)
+    request = make_request(AnnotatorSection(titles, text, summaries, language), wanted)
     return [message.content for message in request.messages]
 
 
@@ -87,11 +87,11 @@ def test_any_text_is_shown_as_it_is(text):
 
 @pytest.mark.parametrize("wanted", [["questions"], ["summary"], ["questions", "summary"]])
 def test_the_schema_holds_what_is_wanted(wanted):
-    assert make_request(Section(("T",), "text"), wanted).schema["required"] == wanted
+    assert make_request(AnnotatorSection(("T",), "text"), wanted).schema["required"] == wanted
 
 
 def test_what_is_not_wanted_any_more_tells_requests_apart():
-    section = Section(("T",), "text")
+    section = AnnotatorSection(("T",), "text")
     assert make_request(section, BOTH, "old").instead == "old"
     assert make_request(section, BOTH, "old").messages == make_request(section, BOTH).messages
 
@@ -320,7 +320,7 @@ def server(monkeypatch):
 
 
 def annotator_of(server, cache=None):
-    chat = OpenAIChat(ModelName("test", "m"), Source("test", server.url, "TEST_API_KEY"), Requests(max_retries=0))
+    chat = OpenAIChat(ModelName("test", "m"), ModelSource("test", server.url, "TEST_API_KEY"), Requests(max_retries=0))
     return ModelAnnotator(Asker(chat, cache))
 
 
@@ -341,7 +341,7 @@ def test_it_is_an_annotator(server):
 
 
 def test_one_request_returns_questions_and_summary(server):
-    found = annotation(annotator_of(server), Section(("T",), "A mean is a sum."))
+    found = annotation(annotator_of(server), AnnotatorSection(("T",), "A mean is a sum."))
     assert found.questions[0].startswith("What of A mean is a sum.")
     assert found.summary.startswith("Summary of A mean is a sum.")
     assert server.count == 1
@@ -349,7 +349,7 @@ def test_one_request_returns_questions_and_summary(server):
 
 def test_the_same_section_costs_nothing_the_second_time(server, tmp_path):
     annotator = annotator_of(server, ReplyCache(tmp_path))
-    section = Section(("T",), "A mean is a sum.")
+    section = AnnotatorSection(("T",), "A mean is a sum.")
     assert annotation(annotator, section) == annotation(annotator, section)
     assert server.count == 1
     annotation(annotator, section, instead="that summary")
@@ -361,7 +361,7 @@ def test_a_reply_of_no_use_is_an_error_and_not_kept(server, tmp_path, reply):
     server.reply = reply
     annotator = annotator_of(server, ReplyCache(tmp_path))
     with pytest.raises(ModelError):
-        annotation(annotator, Section(("T",), "text"))
+        annotation(annotator, AnnotatorSection(("T",), "text"))
     assert annotator.stopped is None
     assert ReplyCache(tmp_path).size().replies == 0
 
@@ -370,25 +370,27 @@ def test_a_reply_of_no_use_is_an_error_and_not_kept(server, tmp_path, reply):
 def test_an_empty_reply_is_called_so(server, reply):
     server.reply = reply
     with pytest.raises(ModelError, match="empty reply"):
-        annotation(annotator_of(server), Section(("T",), "text"))
+        annotation(annotator_of(server), AnnotatorSection(("T",), "text"))
 
 
 def test_a_refused_key_stops_it(server):
     server.key = "another"
     annotator = annotator_of(server)
     with pytest.raises(ModelError):
-        annotation(annotator, Section(("T",), "text"))
+        annotation(annotator, AnnotatorSection(("T",), "text"))
     assert annotator.stopped.stop
 
 
 def test_a_server_without_schemas_annotates_as_well(server):
     server.schemas = False
-    assert annotation(annotator_of(server), Section(("T",), "A mean is a sum.")).summary
+    assert annotation(annotator_of(server), AnnotatorSection(("T",), "A mean is a sum.")).summary
 
 
 def test_the_cost_is_known_before_anything_is_sent(server):
     annotator = annotator_of(server)
-    short, long = (annotator.cost(Section(("T",), text), BOTH) for text in ("A mean.", "A mean is a sum. " * 100))
+    short, long = (
+        annotator.cost(AnnotatorSection(("T",), text), BOTH) for text in ("A mean.", "A mean is a sum. " * 100)
+    )
     assert 100 < short < 400
     assert long - short == pytest.approx(600, rel=0.2)
     assert server.count == 0

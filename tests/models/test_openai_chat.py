@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from lmm_core.models.chat import ChatModel, Message, Reply, Request, Usage, run
+from lmm_core.models.chat import ChatMessage, ChatModel, Reply, Request, Usage, run
+from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.openai_chat import OpenAIChat, check_server
-from lmm_core.models.openai_embedder import OpenAIEmbedder
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, Source, known_sources
+from lmm_core.models.sources import ModelError, ModelSource, known_sources
 from tests.model_server import ModelServer, completion
 
 KEY = "sk-secret-0123456789"
@@ -30,12 +30,12 @@ def _environment(monkeypatch):
 
 
 def asked(text="What is a mean?", schema=None):
-    return Request((Message("user", text),), schema)
+    return Request((ChatMessage("user", text),), schema)
 
 
 def chat_at(url, variable="TEST_API_KEY", **limits):
     limits = {"timeout": 10, "max_retries": 0} | limits
-    return OpenAIChat(ModelName("test", "m"), Source("test", url, variable), Requests(**limits))
+    return OpenAIChat(ModelName("test", "m"), ModelSource("test", url, variable), Requests(**limits))
 
 
 def answers(chat, *requests):
@@ -79,7 +79,7 @@ def test_a_reply_and_what_it_cost():
 
 def test_the_server_is_asked_as_the_protocol_has_it():
     with ModelServer() as server:
-        request = Request((Message("system", "Be brief."), Message("user", "What is a mean?")))
+        request = Request((ChatMessage("system", "Be brief."), ChatMessage("user", "What is a mean?")))
         answers(chat_at(server.url), request)
     assert server.keys == [f"Bearer {KEY}"]
     assert server.requests == [
@@ -465,7 +465,7 @@ def test_an_error_that_a_server_sends_as_a_reply_is_told():
 )  # fmt: skip
 def test_vectors_of_another_shape(data):
     with ModelServer(reply=f'{{"data": {data}}}'.encode()) as server:
-        embedder = OpenAIEmbedder(ModelName("test", "m"), Source("test", server.url), Requests(max_retries=0))
+        embedder = OpenAIEmbedder(ModelName("test", "m"), ModelSource("test", server.url), Requests(max_retries=0))
         with pytest.raises(ModelError):
             asyncio.run(embedder.embed(["text"]))
 
@@ -474,7 +474,7 @@ def test_vectors_of_another_shape(data):
 
 
 def checked(url):
-    return asyncio.run(check_server(Source("test", url, "TEST_API_KEY"), 5))
+    return asyncio.run(check_server(ModelSource("test", url, "TEST_API_KEY"), 5))
 
 
 def test_a_server_that_is_there():

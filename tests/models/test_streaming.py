@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from lmm_core.models.chat import Message, Request
+from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.models.openai_chat import OpenAIChat
 from lmm_core.models.roles import ModelName, Requests
 from lmm_core.models.sources import ModelError, known_sources
 from tests.model_server import ModelServer
 
-REQUEST = Request((Message("user", "Hello?"),))
+REQUEST = Request((ChatMessage("user", "Hello?"),))
 LONG = "One two\n\nthree — 🙂 four."
 
 

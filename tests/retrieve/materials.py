@@ -2,14 +2,14 @@
 
 from hypothesis import strategies as st
 
+from lmm_core.index.chunks import blocks_to_chunks
+from lmm_core.index.split import scan_split
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.retrieve.passages import build_material
 from lmm_core.retrieve.rank import Ranked
-from lmm_core.retrieve.retriever import Found
+from lmm_core.retrieve.retriever import Retrieval
 from lmm_core.scan.options import SplitOpts
-from lmm_core.scan.split import scan_split
-from lmm_core.store.chunks import blocks_to_chunks
 from lmm_core.store.vector_store import ScoredPoint
 
 WORDS = [
@@ -58,7 +58,7 @@ def passage(made, word):
 def found(made, passages, kind=""):
     """What a question has led to, if it has led to these passages."""
     sections = {one.key: Ranked(made.sections[one.key], 1.0, (one,)) for one in passages}
-    return Found("?", "?", kind, ("?",), tuple(passages), tuple(sections.values()), made)
+    return Retrieval("?", "?", kind, ("?",), tuple(passages), tuple(sections.values()), made)
 
 
 @st.composite

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from lmm_core.ask import conversation, open_library
-from lmm_core.model_pool import Models
 from lmm_core.models.chat import Asker, Call, Reply
 from lmm_core.models.chat import run as run_async
 from lmm_core.models.sources import ModelError
-from lmm_core.project import load_project
 from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer
 from lmm_core.retrieve.tools import Tools
+from lmm_core.settings.project import load_project
+from lmm_core.workflows.ask import conversation, open_library
+from lmm_core.workflows.models import Models
 from tests.commands import write
 from tests.indexing import lmm
 from tests.talk import Sayer

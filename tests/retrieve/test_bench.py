@@ -4,11 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.retrieve.bench import (
+from lmm_core.retrieve.library import RetrieveError
+from lmm_core.retrieve.passages import build_material
+from lmm_core.store.vector_store import ScoredPoint
+from lmm_core.study.measures import (
     DEPTH,
-    Asked,
     Labelled,
-    Outcome,
+    LabelledQuestion,
+    QuestionResult,
     QuestionsError,
     address,
     annotated_questions,
@@ -19,9 +22,6 @@ from lmm_core.retrieve.bench import (
     label_questions,
     mean_reciprocal_rank,
 )
-from lmm_core.retrieve.library import RetrieveError
-from lmm_core.retrieve.passages import build_material
-from lmm_core.store.vector_store import ScoredPoint
 
 
 def point(number, source, *headings, questions=None, kind=None):
@@ -58,7 +58,7 @@ def named(name):
 
 def outcomes(*ranks):
     labelled = Labelled("?", named("Spread"))
-    return [Outcome(labelled, rank, None) for rank in ranks]
+    return [QuestionResult(labelled, rank, None) for rank in ranks]
 
 
 def test_the_annotated_questions_are_those_of_all_sections():
@@ -107,7 +107,7 @@ def test_measures_keep_their_order(ranks):
 
 def test_the_section_that_cannot_be_found_is_first_and_its_worst_question():
     ranks = {"Spread": [1, 3], "Exercise": [7, None, 9], "The variance": [None]}
-    mixed = [Outcome(Labelled(f"{rank}", named(name)), rank, None) for name in ranks for rank in ranks[name]]
+    mixed = [QuestionResult(Labelled(f"{rank}", named(name)), rank, None) for name in ranks for rank in ranks[name]]
     assert [(section.title, [one.rank for one in group]) for section, group in by_section(mixed)] == [
         ("The variance", [None]),
         ("Exercise", [None, 9, 7]),
@@ -150,10 +150,10 @@ def test_an_unknown_name_is_told_with_those_that_come_near(name, says):
 
 def test_all_wrong_sections_of_a_file_are_told_at_once():
     asked = [
-        Asked("a", "Spread", "s.csv:2"),
-        Asked("b", "Spred", "s.csv:3"),
-        Asked("c", "", "s.csv:4"),
-        Asked("d", "Centre", "s.csv:5"),
+        LabelledQuestion("a", "Spread", "s.csv:2"),
+        LabelledQuestion("b", "Spred", "s.csv:3"),
+        LabelledQuestion("c", "", "s.csv:4"),
+        LabelledQuestion("d", "Centre", "s.csv:5"),
     ]
     with pytest.raises(
         QuestionsError, match=r"s.csv:3: no section 'Spred'; near: a.md#spread .*\ns.csv:5: 'Centre' may be"

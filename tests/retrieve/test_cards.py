@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.files.outputs import COLUMNS
-from lmm_core.retrieve.anki import to_html, write_package
-from lmm_core.retrieve.cards import FORMULA_SIGNS, Card, cards_to_csv, cards_to_markdown, make_cards
+from lmm_core.study.anki import to_html, write_package
+from lmm_core.study.cards import FORMULA_SIGNS, Card, cards_to_csv, cards_to_markdown, make_cards
 from tests.retrieve.from_files import material
 
 NOTES = """---

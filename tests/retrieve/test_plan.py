@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from lmm_core.models.chat import Asker
 from lmm_core.models.chat import run as run_async
-from lmm_core.retrieve.plan import Planner, Session, divide, find_topics, make_steps, show_plan
-from lmm_core.retrieve.study_time import read_time
+from lmm_core.study.plan import Planner, Session, divide, find_topics, make_steps, show_plan
+from lmm_core.study.study_time import read_time
 from tests.retrieve.from_files import material
 from tests.talk import Sayer
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.chat import Asker
-from lmm_core.models.cross_encoder import CrossEncoder
-from lmm_core.models.fastembed_embedder import models_folder
+from lmm_core.models.embedders.cross_encoder import CrossEncoder
+from lmm_core.models.embedders.fastembed_embedder import models_folder
 from lmm_core.models.openai_chat import OpenAIChat
 from lmm_core.models.roles import ModelName
-from lmm_core.models.sources import ModelError, Source
+from lmm_core.models.sources import ModelError, ModelSource
 from lmm_core.retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, in_order
 from tests.model_server import ModelServer
 from tests.retrieve.cross_encoder import write_cross_encoder
@@ -93,7 +93,7 @@ def test_a_real_client_asks_once_for_all_passages(monkeypatch):
     with ModelServer(said([(2, 9)])) as server:
 
         async def ask():
-            model = OpenAIChat(ModelName("local", "m"), Source("local", server.url))
+            model = OpenAIChat(ModelName("local", "m"), ModelSource("local", server.url))
             try:
                 return await ModelReranker(Asker(model)).rerank(QUESTION, PASSAGES)
             finally:
@@ -141,7 +141,7 @@ def rerank_server(answer, status=200, delay=0.0):
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
-        yield Source("jina", f"http://127.0.0.1:{server.server_port}/v1", "JINA_API_KEY"), requests
+        yield ModelSource("jina", f"http://127.0.0.1:{server.server_port}/v1", "JINA_API_KEY"), requests
     finally:
         server.shutdown()
         server.server_close()
@@ -196,14 +196,14 @@ def test_a_server_that_is_slow_or_not_there_is_an_error():
     with rerank_server(by_word, delay=0.5) as (source, _), pytest.raises(ModelError, match=r"no answer in 0\.1 s"):
         reranked(endpoint(source, timeout=0.1))
     with pytest.raises(ModelError, match=r"cannot reach http://127\.0\.0\.1:9/v1 \(is the server running\?\)"):
-        reranked(endpoint(Source("jina", "http://127.0.0.1:9/v1")))
+        reranked(endpoint(ModelSource("jina", "http://127.0.0.1:9/v1")))
 
 
 def test_a_key_that_is_not_set_and_an_address_that_is_none_are_told_at_once(monkeypatch):
     with pytest.raises(ModelError, match="JINA_API_KEY is not set: put the key into the environment"):
-        endpoint(Source("jina", "https://api.jina.ai/v1", "JINA_API_KEY"))
+        endpoint(ModelSource("jina", "https://api.jina.ai/v1", "JINA_API_KEY"))
     with pytest.raises(ModelError, match="not the address of a server"):
-        endpoint(Source("jina", "jina"))
+        endpoint(ModelSource("jina", "jina"))
 
 
 # A cross-encoder

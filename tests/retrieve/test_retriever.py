@@ -2,12 +2,12 @@
 
 import threading
 
-from lmm_core.ask import open_library
-from lmm_core.model_pool import Models
 from lmm_core.models.chat import run
-from lmm_core.project import load_project
 from lmm_core.retrieve.retriever import Retriever
+from lmm_core.settings.project import load_project
 from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.workflows.ask import open_library
+from lmm_core.workflows.models import Models
 from tests.commands import write
 from tests.indexing import document, lmm
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.ask import SharedLibrary, open_library
-from lmm_core.model_pool import Models
 from lmm_core.models.chat import run
-from lmm_core.project import load_project
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.passages import build_material
 from lmm_core.retrieve.tools import DATA, MOST, SHOWN, ToolError, Tools, section_text
+from lmm_core.settings.project import load_project
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import ScoredPoint, StoreError
+from lmm_core.workflows.ask import SharedLibrary, open_library
+from lmm_core.workflows.models import Models
 from tests.commands import copy_folder, write
 from tests.indexing import LONG, document, lmm, section
 
@@ -398,7 +398,7 @@ def _take(folder):
 
 
 def test_an_idle_one_lets_the_index_go(notes, monkeypatch):
-    monkeypatch.setattr("lmm_core.ask.IDLE", 0.1)
+    monkeypatch.setattr("lmm_core.workflows.ask.IDLE", 0.1)
 
     async def work():
         async with shared(notes) as (library, tools):

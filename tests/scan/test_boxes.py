@@ -6,7 +6,7 @@ from time import perf_counter
 import pytest
 
 from lmm_core.markdown.blocks import BOM
-from lmm_core.scan import KnitRules
+from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.scan.knit import strip_divs
 from tests.commands import run, write
 from tests.strategies import knitted

@@ -13,10 +13,10 @@ from lmm_core.markdown.edits import broken_edits, read_edit
 from lmm_core.markdown.spelling import convert
 from lmm_core.models.chat import Asker
 from lmm_core.scan import ScanOpts
-from lmm_core.scan.edits import accept_edits, reject_edits, scan_edits
+from lmm_core.scan.annotations.overview import overview
+from lmm_core.scan.chat import clear_messages
+from lmm_core.scan.edit import accept_edits, reject_edits, scan_edits
 from lmm_core.scan.knit import find_dangling
-from lmm_core.scan.messages import clear_messages
-from lmm_core.scan.overview import overview
 from tests.strategies import DIV, LONG, NATIVE, PROSE, CountingAnnotator, annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, accepted, block, chats, edited, metadata, rejected
 
@@ -348,7 +348,7 @@ def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply
 
 
 def unfolded(text):
-    from lmm_core.markdown.unfold import unfold_edits
+    from lmm_core.markdown.originals import unfold_edits
 
     return [one for one in unfold_edits(parse_markdown_text(text)).blocks if not getattr(one, "messages", None)]
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, MetadataBlock, parse_markdown_text
-from lmm_core.scan import KnitRules
+from lmm_core.markdown.rag_only import KnitRules
 from tests.strategies import LONG, annotate, knitted, markdown, squeezed
 
 often = settings(max_examples=150, deadline=None)

@@ -3,8 +3,8 @@
 import pytest
 
 from lmm_core.markdown import parse_markdown_text
-from lmm_core.scan.knit import KnitRules
-from lmm_core.scan.near_misses import find_near_misses, kept_by_none, nearest, slips_between, types_in
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.scan.check.near_misses import find_near_misses, kept_by_none, nearest, slips_between, types_in
 
 BLOCK = "# A\n\n---\n{}\n---\n\nText.\n"
 IN_DIV = "# A\n\n::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::\n\nText.\n"

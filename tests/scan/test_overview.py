@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.scan import ScanOpts
-from lmm_core.scan.overview import overview
+from lmm_core.scan.annotations.overview import overview
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown
 
 HEADER = "---\ntitle: T\ndocid: d\n---\n\n"

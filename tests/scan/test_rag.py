@@ -17,8 +17,8 @@ from lmm_core.markdown import (
     serialize_blocks,
     traverse,
 )
-from lmm_core.markdown.metadata import parse_metadata
-from lmm_core.models.annotator import Annotation
+from lmm_core.markdown.metadata.body import parse_metadata
+from lmm_core.models.annotators.annotator import Annotation
 from lmm_core.scan import ScanOpts, scan_rag
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
 

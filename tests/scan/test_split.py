@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.logging import ListLogger
-from lmm_core.markdown import ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
-from lmm_core.markdown.unfold import unfold_edits
-from lmm_core.models.tokens import estimate_tokens
-from lmm_core.scan import KnitRules
-from lmm_core.scan.options import SplitOpts
-from lmm_core.scan.parts import Excerpt, unfold_parts
-from lmm_core.scan.pool import div_type, is_equation, pool_blocks
-from lmm_core.scan.split import (
+from lmm_core.index.merge import div_type, is_equation, pool_blocks
+from lmm_core.index.split import (
     DEFAULT_STRATEGY,
     NULL_SPLITTER,
     ChunkBlock,
@@ -27,6 +20,13 @@ from lmm_core.scan.split import (
     split_documents,
     transform,
 )
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown.originals import unfold_edits
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.models.tokens import estimate_tokens
+from lmm_core.scan.options import SplitOpts
+from lmm_core.scan.rag_parts import Excerpt, unfold_parts
 from tests.strategies import LONG, PROSE, any_text, markdown
 
 CORPORA = Path(__file__).parents[2].parent / "shared" / "corpora"

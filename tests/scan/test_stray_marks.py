@@ -3,8 +3,8 @@
 import pytest
 
 from lmm_core.markdown import parse_markdown_text
-from lmm_core.scan.knit import KnitRules
-from lmm_core.scan.near_misses import find_near_misses
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.scan.check.near_misses import find_near_misses
 
 BLOCK = "::: {.lmm .content-hidden}\n``` yaml\ntype: exercise\n```\n:::\n"
 

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from lmm_core.models.embedder import Sparse
+from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store.vector_store import Point, VectorSpec
 
 DIMENSIONS = 8

@@ -2,16 +2,16 @@
 
 import pytest
 
-from lmm_core.logging import ListLogger
-from lmm_core.markdown import parse_markdown_text
-from lmm_core.scan.split import scan_split
-from lmm_core.store.chunks import AnnotationModel, blocks_to_chunks
-from lmm_core.store.encoding import (
+from lmm_core.index.chunks import AnnotationModel, blocks_to_chunks
+from lmm_core.index.encoding import (
     EncodingModel,
     QdrantEmbeddingModel,
     encoding_to_qdrantembedding_model,
     texts_to_encode,
 )
+from lmm_core.index.split import scan_split
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import parse_markdown_text
 
 NOTES = """---
 title: Statistics

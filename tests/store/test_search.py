@@ -5,18 +5,11 @@ import json
 
 import pytest
 
-from lmm_core.config import ConfigSettings
-from lmm_core.index import (
-    blocklist_encode,
-    client_from_config,
-    global_client_from_config,
-    markdown_upload,
-    project_from,
-)
+from lmm_core.index.encoding import EncodingModel, QdrantEmbeddingModel
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.models.embedder import Sparse
-from lmm_core.store.encoding import EncodingModel, QdrantEmbeddingModel
+from lmm_core.models.embedders.embedder import Sparse
+from lmm_core.settings.config import ConfigSettings
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import StoreError
 from lmm_core.vector_store_qdrant import (
@@ -29,6 +22,13 @@ from lmm_core.vector_store_qdrant import (
     query,
     query_grouped,
     upload,
+)
+from lmm_core.workflows.index import (
+    blocklist_encode,
+    client_from_config,
+    global_client_from_config,
+    markdown_upload,
+    project_from,
 )
 from tests.commands import text, write
 from tests.indexing import LONG, MINILM, counts, document, found, lmm, section, send

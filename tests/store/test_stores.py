@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from lmm_core.models.embedder import Sparse
+from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_store, folder_lock, qdrant_store
 from lmm_core.store.places import LocalStorage, RemoteSource, open_store
 from lmm_core.store.vector_store import Point, Search, StoreError, VectorSpec, VectorStore, Where

@@ -1,0 +1,1 @@
+"""The commands of `lmm`, of which only the module of the one that is called is imported."""

@@ -1,0 +1,129 @@
+"""Commands for folders of markdown that nobody prepared: index them, search in them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...logging import Report, counted, one_line, say
+from ...workflows.models import Models
+from ..shared import Bar, Told, json_option, leave, print_json, project_at, told, warn
+
+if TYPE_CHECKING:
+    from ...crawl.indexer import Indexed
+    from ...crawl.search import Match
+
+SHOWN = 200  # characters of a snippet in a list for people
+db_root_option = click.option(
+    "--db-root", type=click.Path(file_okay=False, path_type=Path), default=Path(".md_index"), show_default=True,
+    metavar="DIR", help="Where the indexes are.",
+)  # fmt: skip
+
+
+@click.command("md-index")
+@click.option("--root", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder to index.")
+@click.option("--name", default="", help="Of the index; else the folder's name.")
+@click.option("--description", default="", metavar="TEXT", help="What it is about; else its README's first heading.")
+@click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave files out, as a line of .gitignore would.")
+@click.option("--max-fibers", type=click.IntRange(1), default=25, show_default=True, help="Files read at once.")
+@db_root_option
+@click.option("-q", "--quiet", is_flag=True, help="Print errors alone.")
+@json_option
+def md_index(
+    root: Path, name: str, description: str, ignore: tuple[str, ...], max_fibers: int, db_root: Path, quiet: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Index any folder of markdown; only what has changed is read."""
+    from ...workflows.folders import database_from, index_markdown
+
+    began, logger, models, project = time.monotonic(), Told(quiet), Models(warn=warn), project_at(None)
+
+    async def work() -> Indexed:
+        with Bar(quiet) as bar:
+            return await index_markdown(
+                project, models, database_from(project, db_root), root, name, description, ignore, max_fibers,
+                bar.expect, bar.add,
+            )  # fmt: skip
+
+    done: Indexed | None = _done(work, models, logger)
+    if done is None:
+        sys.exit(1)
+    for one in done.skipped:
+        logger.report(Report("warning", f"skipped: {one.reason}", str(root / one.doc_path)))
+    for one in done.large:
+        logger.report(Report("warning", one.reason, str(root / one.doc_path)))
+    seconds = time.monotonic() - began
+    if as_json:
+        print_json({**asdict(done), "seconds": round(seconds, 2)})
+    elif not quiet:
+        say(f"{_summary(done)}, {seconds:.1f} s", err=True)
+    leave(logger)
+
+
+def _summary(done: Indexed) -> str:
+    skipped = f", {len(done.skipped)} skipped" if done.skipped else ""
+    removed = f", {done.removed} gone" if done.removed else ""
+    return (
+        f"{done.name}: {counted(done.files, 'file')} ({done.read} read, {done.unchanged} unchanged"
+        f"{removed}{skipped}), {done.snippets} snippets ({done.written} written, {done.dropped} removed)"
+    )
+
+
+@click.command("md-search")
+@click.option("--query", required=True, metavar="TEXT", help="A question, or words.")
+@click.option("--index", default="all", show_default=True, metavar="NAME", help="One index, or the best five.")
+@click.option("-k", "k", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many results.")
+@db_root_option
+@json_option
+def md_search(query: str, index: str, k: int, db_root: Path, as_json: bool) -> None:
+    """Find snippets in folders that lmm md-index has indexed."""
+    from ...workflows.folders import database_from, open_indexes
+
+    if not query.strip():
+        raise click.UsageError("an empty query: say what is looked for")
+    logger, models, project = Told(), Models(warn=warn), project_at(None)
+
+    async def work() -> list[Match]:
+        indexes = open_indexes(project, models, database_from(project, db_root))
+        try:
+            return await indexes.search(query, index, k)
+        finally:
+            await indexes.close()
+
+    found: list[Match] | None = _done(work, models, logger)
+    if found is None:
+        sys.exit(1)
+    if as_json:
+        print_json([match.as_json() for match in found])
+    else:
+        for match in found:
+            _print_match(match)
+        if not found:
+            say("nothing was found", err=True)
+
+
+def _print_match(match: Match) -> None:
+    text = " ".join(match.snippet.split())
+    say(f"{match.score:.3f}  ", nl=False)
+    say(one_line(match.index), nl=False, style="bold")
+    say(one_line(f"  {match.source}"))
+    say(f"       {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}\n")
+
+
+def _done(work: Callable[[], Awaitable[Any]], models: Models, logger: Told) -> Any:
+    """What comes of work on the indexes; None where it cannot be done, which is told."""
+    from ...crawl.walk import CrawlError
+
+    async def closing() -> Any:
+        try:
+            return await work()
+        finally:
+            await models.close()
+
+    return told(closing(), logger, CrawlError)

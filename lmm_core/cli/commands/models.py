@@ -1,0 +1,47 @@
+"""Commands for embedding models on this machine."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ...logging import say
+from ...models.sources import ModelError
+from ..shared import json_option, print_json
+
+
+@click.group()
+def models() -> None:
+    """List and get embedding models that work on this machine."""
+
+
+@models.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the models that fastembed knows: dimensions, size, and whether they are here."""
+    from ...models.embedders.fastembed_embedder import list_models
+
+    found = list_models()
+    if as_json:
+        print_json([one._asdict() for one in found])
+        return
+    width = max(len(one.name) for one in found)
+    for one in found:
+        here = "  on this machine" if one.present else ""
+        say(f"{one.name:<{width}}  {one.dimensions:>5} dimensions  {one.size:>6.2f} GB{here}")
+
+
+@models.command("get")
+@click.argument("name")
+def get(name: str) -> None:
+    """Download the model NAME into the user's cache folder. The one that was got last is
+    used where no embedding model is configured and no OPENAI_API_KEY is set."""
+    from ...models.embedders.fastembed_embedder import get_model, models_folder
+
+    try:
+        got = get_model(name)
+    except ModelError as error:
+        say(str(error), err=True)
+        sys.exit(1)
+    say(f"{got} is in {models_folder()}", err=True)

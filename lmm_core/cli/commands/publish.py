@@ -1,0 +1,104 @@
+"""Commands for what is published, and how it is spelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ...files.outputs import MARKDOWN, write_output
+from ...files.walk import is_inside
+from ...logging import put
+from ...markdown.blocks import Spelling
+from ...scan.check.near_misses import kept_by_none, types_in
+from ...workflows.passes import convert_work, knit_work, rules_of
+from ...workflows.typos import read_blocks
+from ..shared import (
+    Told,
+    check_text,
+    check_written,
+    find,
+    leave,
+    output_option,
+    paths_argument,
+    project_at,
+    rewrite,
+    run,
+    tell,
+    work_file,
+    writing_options,
+)  # fmt: skip
+
+
+@click.command()
+@paths_argument
+@output_option("-o", "--output", shown="File, or folder for several files.", folder=True)
+@click.option("--keep", multiple=True, metavar="TYPE", help="A type that stays in (exercise, …).")
+def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) -> None:
+    """Write the lecture notes: no metadata, no RAG-only material."""
+    logger = Told()
+    files = [path for path in find(paths, logger) if not _is_made_before(path, paths, output)]
+    of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
+    if (len(files) > 1 and output is None) or (of_folders and output is not None and output.is_file()):
+        raise click.UsageError("several files, or those of a folder, need a folder to be written to: -o FOLDER")
+    targets = {path: _target(path, paths, output) for path in files}
+    if len(set(targets.values())) < len(files):
+        raise click.UsageError("several of the files would be written to one place; knit them one by one")
+    for notes in filter(None, targets.values()):
+        check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
+    _report_kept_by_none(keep, files, logger)
+    made = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
+    texts = [(target, text[1]) for target, text in made if text is not None]
+    for target, text in texts:
+        if target is not None:
+            check_text(target, text)
+    for target, text in texts:
+        _write_notes(text, target, logger)
+    leave(logger)
+
+
+@click.command()
+@writing_options
+@click.option("--to", required=True, type=click.Choice(["div", "native"]), help="The spelling to write.")
+def convert(paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool, to: Spelling) -> None:
+    """Write all metadata blocks as fenced divs or as native `---` blocks, in place."""
+    rewrite(paths, convert_work(to), check, diff, as_json, "converted")
+
+
+def _report_kept_by_none(keep: tuple[str, ...], files: list[Path], logger: Told) -> None:
+    """Warn of words that are to stay in and that no part of the files has for a type."""
+    if not keep:
+        return
+    types: set[str] = set()
+    for path, blocks in read_blocks(files):
+        types |= rules_of(blocks, project_at(path).rules).div_types | types_in(blocks)
+    for message in kept_by_none(keep, types):
+        logger.warning(f"--keep: {message}")
+
+
+def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | None:
+    """Where a file's notes go: the file named, or the same place in the folder named."""
+    folders = [folder for folder in paths if folder.is_dir() and path.is_relative_to(folder)]
+    if output is None or not (output.is_dir() or folders or len(paths) > 1):
+        return output
+    return output / (path.relative_to(folders[0]) if folders else path.name)
+
+
+def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) -> bool:
+    """Tell whether a file was found in the folder of the output, which lies in a folder that is named:
+    notes are made of documents, not of notes."""
+    if output is None or not output.is_dir() or path in paths:
+        return False
+    lies_in = any(is_inside(output, one) and not is_inside(one, output) for one in paths)
+    return lies_in and is_inside(path, output)
+
+
+def _write_notes(text: str, target: Path | None, logger: Told) -> None:
+    if target is None:
+        put(text)
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_output(target, text.encode("utf-8"))
+    except OSError as error:
+        tell(error, target, logger)

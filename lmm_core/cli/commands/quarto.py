@@ -1,0 +1,184 @@
+"""Commands for course sites: Quarto projects, and the proof that nothing leaks."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from ...files.walk import RENDERED
+from ...logging import counted, one_line, say
+from ...markdown.blocks import MarkdownError
+from ...markdown.files import project_root
+from ...settings.project import Project, load_project
+from ..shared import Told, checked, find, json_option, leave, print_json
+
+if TYPE_CHECKING:
+    from ...quarto.leaks import Findings
+    from ...quarto.setup import AskBoxSettings, ProjectFinding
+
+_folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
+
+
+@click.command("leak-check")
+@click.argument("output", type=click.Path(exists=True, path_type=Path))
+@click.argument("sources", nargs=-1, type=click.Path(path_type=Path), metavar="[SOURCES…]")
+@click.option("--keep", multiple=True, metavar="TYPE", help="A type that may stand in the output (exercise, …).")
+@json_option
+def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], as_json: bool) -> None:
+    """Look for what is left out of the notes in every file of a rendered site.
+
+    SOURCES are the documents; without them, those of the project that OUTPUT is in.
+    Exit status 1: something was found."""
+    from ...quarto.leaks import look_for_leaks
+    from ...workflows.typos import report_typos
+
+    logger = Told()
+    project = _project(sources[0] if sources else output, keep)
+    files = find(sources, logger, RENDERED) if sources else _inputs(project, output)
+    if not files:
+        raise click.UsageError(
+            f"{output}: no documents outside of it: name the folder of the rendered site, or the documents after it"
+        )
+    report_typos(files, project.rules, logger)
+    found = look_for_leaks(output, files, project, logger, ask=_ask(project))
+    if as_json:
+        print_json({**asdict(found), "leaks": [_as_text(asdict(leak)) for leak in found.leaks]})
+    else:
+        _show(found)
+    if not found.files:
+        logger.error(f"{output}: no file in it could be looked into")
+    if found.leaks:
+        sys.exit(1)
+    leave(logger)
+
+
+def _show(found: Findings) -> None:
+    for leak in found.leaks:
+        say(one_line(f'{leak.place}: {leak.source}:{leak.line}: "{leak.text}…"'))
+    files, parts = counted(found.files, "file"), counted(found.parts, "part")
+    are = "is" if found.passed_over == 1 else "are"
+    over = f" ({found.passed_over} more {are} too short to tell, or in the notes as well)" if found.passed_over else ""
+    result = f"{len(found.leaks)} found" if found.leaks else "none found"
+    say(f"looked in {files} for {parts} left out of the notes: {result}{over}", err=True)
+
+
+def _as_text(leak: dict[str, object]) -> dict[str, object]:
+    return {key: str(value) if isinstance(value, Path) else value for key, value in leak.items()}
+
+
+def _project(path: Path, keep: tuple[str, ...]) -> Project:
+    """The project of a path, with the rules of its `_quarto.yml`."""
+    from dataclasses import replace
+
+    from ...quarto.setup import with_quarto_rules
+    from ...settings.quarto_project import QuartoError
+
+    try:
+        project: Project = with_quarto_rules(checked(lambda: load_project(path / "-" if path.is_dir() else path)))
+    except QuartoError as error:
+        raise click.UsageError(str(error)) from None
+    return replace(project, rules=replace(project.rules, keep=project.rules.keep | set(keep)))
+
+
+def _ask(project: Project) -> AskBoxSettings | None:
+    from ...quarto.setup import read_ask
+    from ...settings.quarto_project import QuartoError
+
+    try:
+        return read_ask(project.root)
+    except QuartoError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _inputs(project: Project, output: Path) -> list[Path]:
+    """The documents of a project, and what they include. What lies in the output is
+    rendered, and no source."""
+    from ...quarto.setup import find_inputs, with_included
+
+    inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
+    found = with_included(inputs, project.root)
+    return [Path(_near(path)) for path in found]
+
+
+def _near(path: Path) -> str:
+    """A path as it is typed from the working folder."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+@click.group()
+def quarto() -> None:
+    """Set up a Quarto project, and look whether it is."""
+
+
+@quarto.command()
+@_folder
+@json_option
+def check(folder: Path, as_json: bool) -> None:
+    """Show what is set up in a Quarto project, and what is missing, as lines to paste."""
+    from ...quarto.setup import check_project
+    from ...settings.quarto_project import QuartoError
+
+    folder = project_root(folder / "-") if folder.is_dir() else folder
+    try:
+        findings = check_project(folder)
+    except (QuartoError, MarkdownError) as error:
+        raise click.UsageError(str(error)) from None
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        _print(findings)
+    sys.exit(0 if all(finding.ok for finding in findings) else 1)
+
+
+@quarto.command()
+@_folder
+def init(folder: Path) -> None:
+    """Set up a Quarto project: the extension, and a _quarto.yml where there is none.
+
+    Asks nothing and overwrites nothing; what is left to do is told."""
+    from ...quarto.setup import init_project
+    from ...settings.quarto_project import QuartoError
+
+    try:
+        findings = init_project(folder)
+    except QuartoError as error:
+        _stop(str(error))
+    except OSError as error:
+        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    for finding in findings:
+        if finding.ok:
+            say(f"{finding.what}: {finding.found}")
+    _print([finding for finding in findings if not finding.ok])
+
+
+def _stop(message: str) -> NoReturn:
+    say(message, err=True)
+    sys.exit(1)
+
+
+def _print(findings: list[ProjectFinding]) -> None:
+    for finding in findings:
+        say(f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}")
+        for line in finding.paste.splitlines():
+            say(f"        {line}")
+
+
+def _add_hooks() -> None:
+    """Add what the extension's scripts call, where it is there."""
+    try:
+        hooks = import_module(".quarto_hooks", __package__)
+    except ModuleNotFoundError as error:
+        if error.name != f"{__package__}.quarto_hooks":
+            raise
+        return
+    quarto.add_command(hooks.pre_render_command)
+    quarto.add_command(hooks.post_render_command)
+
+
+_add_hooks()

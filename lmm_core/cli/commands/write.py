@@ -1,0 +1,186 @@
+"""Commands that write into the documents."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import click
+
+from ...logging import LoggerBase, Report, counted, in_file, one_line, say
+from ...markdown.blocks import Block, Problem
+from ...markdown.files import MarkdownFile
+from ...markdown.metadata.lmm_options import report_refused
+from ...markdown.parse import parse_markdown_text
+from ...markdown.rag_only import KnitRules
+from ...models.sources import ModelError
+from ...scan.annotations.overview import Overview, overview
+from ...scan.rag import Planned
+from ...settings.project import load_project
+from ...workflows.models import Models
+from ...workflows.passes import RagWork
+from ...workflows.typos import with_types
+from ..shared import (
+    Bar,
+    Told,
+    asking_options,
+    checked,
+    find,
+    json_option,
+    leave,
+    load,
+    paths_argument,
+    print_json,
+    rewrite,
+    run,
+    warn,
+    work_file,
+    writing_options,
+)
+
+TOKENS_OF_A_REPLY = 120  # five questions and a summary, as small models answer
+
+
+@click.command()
+@paths_argument
+@json_option
+def scan(paths: tuple[Path, ...], as_json: bool) -> None:
+    """Show title, sections, words, errors, and what is missing. Writes nothing."""
+    logger, found = Told(), {}
+    files = {str(path): file for path in find(paths, logger) if (file := load(path, logger)) is not None}
+    types = with_types(KnitRules(), (parse_markdown_text(file.text) for file in files.values())).types
+    for name, file in files.items():
+        found[name] = _look(file, types, logger)
+    if as_json:
+        print_json([{"path": path, **asdict(seen)} for path, seen in found.items()])
+    else:
+        for name, seen in found.items():
+            _print_overview(name, seen)
+    leave(logger)
+
+
+@click.command()
+@writing_options
+@click.option("--questions/--no-questions", default=None, help="Questions that each section answers.")
+@click.option("--summaries/--no-summaries", default=None, help="A summary of each section and of the whole.")
+@click.option("--titles/--no-titles", default=None, help="The path of titles of each section, too.")
+@click.option("--refresh", is_flag=True, help="Make again what a model wrote, also where the text is the same.")
+@click.option("--dry-run", is_flag=True, help="Ask nothing, write nothing; list requests and tokens.")
+@asking_options
+def rag(
+    paths: tuple[Path, ...],
+    check: bool,
+    diff: bool,
+    as_json: bool,
+    questions: bool | None,
+    summaries: bool | None,
+    titles: bool | None,
+    refresh: bool,
+    dry_run: bool,
+    model: str,
+    jobs: int | None,
+    quiet: bool,
+) -> None:
+    """Annotate each section with questions and a summary, in place."""
+    chosen = {"questions": questions, "summaries": summaries, "titles": titles}
+    work = RagWork(Models(model, jobs, warn), refresh=refresh)
+    work.changes = {name: value for name, value in chosen.items() if value is not None}
+    if dry_run:
+        _print_plan(paths, work, as_json)
+        return
+    with Bar(quiet) as work.progress:
+        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models)
+
+
+@click.command("pass")
+@click.argument("name", metavar="MODULE:FUNCTION")
+@writing_options
+def own_pass(name: str, paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool) -> None:
+    """Run a pass of your own, a Python function from blocks to blocks."""
+    from ...workflows.own_pass import Pass, PassError, load_pass, run_pass
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        return run_pass(own, blocks, logger)
+
+    try:
+        own: Pass = load_pass(name)
+        rewrite(paths, work, check, diff, as_json, "changed")
+    except PassError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _look(file: MarkdownFile, types: frozenset[str], logger: Told) -> Overview:
+    """Look a file over; `types`: of the parts of all files that are looked at."""
+    rules = replace(checked(lambda: load_project(file.path)).rules, types=types)
+    problems: list[Problem] = []
+    blocks = parse_markdown_text(file.text, problems)
+    seen = overview(blocks, rules=rules)
+    for problem in problems:
+        logger.report(Report("warning", problem.message, str(file.path), problem.line))
+    report_refused(blocks, in_file(logger, file.path))
+    for line, message in seen.errors:
+        logger.report(Report("error", message, str(file.path), line))
+    return seen
+
+
+def _print_overview(path: str, seen: Overview) -> None:
+    say(one_line(f"{path}: {seen.title or '(no title)'}"))
+    size = f"{counted(seen.words, 'word')} in {counted(len(seen.sections), 'section')}"
+    say(one_line(f"  {size}; docid {seen.docid or '(none)'}"))
+    for section in seen.sections:
+        notes = [f"type {word}" for word in section.types]
+        for name in ("missing", "outdated", "stale"):
+            notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
+        title = "  " * (section.level - 1) + section.title
+        say(f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {one_line('; '.join(notes))}".rstrip())
+    if seen.missing:
+        say(f"  header: missing {', '.join(seen.missing)}")
+
+
+def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
+    """The requests that a run would make."""
+    logger, plans = Told(), {}
+
+    async def look_at(path: Path) -> None:
+        async def plan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+            plans[str(path)] = await work.plan(blocks, file, logger)
+            return blocks
+
+        await work_file(path, plan, logger)
+
+    async def look_at_all() -> None:
+        for path in find(paths, logger):
+            await look_at(path)
+
+    try:
+        run(look_at_all())
+    except ModelError as error:
+        raise click.UsageError(str(error)) from None
+    if as_json:
+        rows = [{"path": path, "annotator": name, **asdict(request)} for path, (name, found) in plans.items()
+                for request in found]  # fmt: skip
+        print_json(rows)
+    else:
+        for path, (name, requests) in plans.items():
+            _print_requests(path, name, sorted(requests, key=lambda request: request.line))
+        _print_sum([request for _, found in plans.values() for request in found])
+    leave(logger)
+
+
+def _print_requests(path: str, name: str, requests: list[Planned]) -> None:
+    if requests:
+        say(one_line(f"{path}: {len(requests)} by {name}"))
+    for request in requests:
+        doubt = "" if request.certain else " (if a summary below it changes)"
+        title = "  " * (len(request.titles) - 1) + (request.titles[-1] if request.titles else "")
+        say(f"  {request.line:>5}  {title:<52.52} {request.tokens:>7,} tokens  {', '.join(request.wanted)}{doubt}")
+
+
+def _print_sum(requests: list[Planned]) -> None:
+    tokens = sum(request.tokens for request in requests)
+    maybe = sum(not request.certain for request in requests)
+    say(
+        f"{len(requests)} requests{f' ({maybe} of them only if a summary below changes)' if maybe else ''}, "
+        f"about {tokens:,} tokens to send and {len(requests) * TOKENS_OF_A_REPLY:,} to receive; replies that are "
+        "in the cache cost nothing"
+    )  # fmt: skip

@@ -1,0 +1,304 @@
+"""Chunks: what of a document is stored, found and given back.
+
+Each text block of a (split) document is a chunk; headings and metadata are not chunk
+text, but say where it stands and what it is about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..logging import ConsoleLogger, LoggerBase
+from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
+from ..markdown.metadata.body import MESSAGE_KEYS
+from ..markdown.metadata.ownership import find_key
+from ..markdown.originals import unfold_edits
+from ..markdown.rag_only import KnitRules, types_of
+from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..scan.knit import slug, strip_metadata
+from ..scan.rag_parts import unfold_parts
+from .encoding import CHUNKER, ChunkTexts, EncodingModel, texts_to_encode
+from .merge import div_type
+from .split import ChunkBlock, Document
+
+SUMMARY = "summary"
+_WORD = re.compile(r"\w")
+_MARKS = re.compile(r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S)  # of divs, and comments: nothing to be found by
+_NOT_INHERITED = frozenset({"title", "docid", "chat", "knit", "skip", "frozen", "lmm", "model", "txthash", "split"})
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationModel:
+    """Which metadata is encoded with a text: properties of the text block itself, and of
+    the sections around it (the nearest that has one). `titles` is the titles path,
+    whether the document says it or not. `filters` is reserved."""
+
+    inherited_properties: tuple[str, ...] = ("titles", "questions")
+    own_properties: tuple[str, ...] = ("titles", "questions")
+    filters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A text to be stored. `payload` is what is given back with it; `texts` is what is
+    encoded; `uuid` its identity: of document, content and occurrence, so that it stays
+    the same wherever the text moves in its document."""
+
+    content: str
+    annotations: str
+    texts: ChunkTexts
+    uuid: str
+    payload: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def hash(self) -> str:
+        """What the vectors were made from: 16 hexadecimal digits."""
+        return _hash([*self.texts.dense, "\0", self.texts.sparse, str(CHUNKER)])[:16]
+
+
+@dataclass
+class _Place:
+    """Where a section stands: `path` numbers it (`1.2` is the second in the first), all
+    paths around it come before it in `paths`; `anchors` are the identifiers of their headings."""
+
+    titles: list[str]
+    paths: list[str]
+    anchors: list[str]
+    level: int
+
+    @property
+    def anchor(self) -> str:
+        return self.anchors[-1] if self.anchors else ""
+
+    @property
+    def path(self) -> str:
+        return self.paths[-1] if self.paths else ""
+
+
+def blocks_to_chunks(
+    blocks: Sequence[Block],
+    encoding_model: EncodingModel = EncodingModel.BM25,
+    annotation_model: AnnotationModel | Sequence[str] = AnnotationModel(),
+    docid: str = "",
+    source: str = "",
+    rules: KnitRules | None = None,
+    logger: LoggerBase | None = None,
+) -> list[Chunk]:
+    """The chunks of a document: one for each text block, and one of type `summary` for
+    each summary of a section. No model is asked.
+
+    docid: where the header has none; source: the file. Parts with `skip: true` are left
+    out (the nearest value counts). A chunk without annotations under SPARSE, which
+    encodes nothing else, is reported."""
+    logger = logger or ConsoleLogger()
+    model = annotation_model if isinstance(annotation_model, AnnotationModel) else _both(annotation_model)
+    tree = blocks_to_tree(unfold_parts(unfold_edits(blocks).blocks, rules or KnitRules()))
+    if tree is None:
+        return []
+    base = {"docid": str(tree.get("docid") or docid), "source": source}
+    places = _places(tree)
+    made: list[Chunk] = []
+    counts: Counter[str] = Counter()
+    for node in traverse(tree):
+        for content, own in _contents(node, rules or KnitRules()):
+            place = places[id(node if isinstance(node, HeadingNode) else node.parent)]
+            payload = base | _properties(node) | own | _where(place, node, len(made), base["docid"])
+            annotations = annotations_of(node, place.titles, model)
+            made.append(_chunk(content, annotations, payload, encoding_model, counts))
+            if encoding_model is EncodingModel.SPARSE and not annotations:
+                logger.warning("a text without annotations: the encoding `sparse` finds it by nothing", _line(node))
+    return made
+
+
+def _both(names: Sequence[str]) -> AnnotationModel:
+    return AnnotationModel(tuple(names), tuple(names))
+
+
+def _chunk(
+    content: str, annotations: str, payload: dict[str, Any], encoding: EncodingModel, counts: Counter[str]
+) -> Chunk:
+    mark = _hash([content, str(payload.get("type", ""))])
+    counts[mark] += 1
+    ident = uuid.uuid5(uuid.NAMESPACE_URL, f"{payload['docid']}\0{mark}\0{counts[mark]}")
+    texts = texts_to_encode(encoding, content, annotations)
+    chunk = Chunk(content, annotations, texts, str(ident), {"page_content": content, **payload})
+    return replace(chunk, payload={**chunk.payload, "hash": chunk.hash})
+
+
+def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The texts that a node gives, each with what is said of it alone."""
+    if is_skipped(node):
+        return
+    if isinstance(node, HeadingNode):
+        summary = node.get("summary")
+        if isinstance(summary, str) and summary.strip():
+            yield summary.strip(), {"type": SUMMARY}
+    elif isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
+        content = strip_metadata(node.content).strip("\n")
+        kind = node.block.kind if isinstance(node.block, ChunkBlock) else div_type(node.block, rules)
+        if _WORD.search(_MARKS.sub("", content)):
+            yield content, {"type": kind} if kind else {}
+
+
+def is_skipped(node: Node) -> bool:
+    """Whether a node is left out, by the nearest `skip` that is a truth value."""
+    part: Node | None = node
+    while part is not None:
+        if part.metadata and isinstance(value := part.get("skip"), bool):
+            return value
+        part = part.parent
+    return False
+
+
+def _properties(node: Node) -> dict[str, Any]:
+    """Public properties, own and inherited (the nearest counts; the header's are the
+    document's and not inherited); never private ones, chats or edits."""
+    found: dict[str, Any] = {}
+    for part in (node, *reversed(node.ancestors)):
+        if isinstance(part, HeaderNode):
+            break
+        properties = part.properties
+        for key in properties:
+            name = key.removeprefix("~").removesuffix("=")
+            if key.startswith("~~") or key in MESSAGE_KEYS or name in _NOT_INHERITED or name in found:
+                continue
+            if name != SUMMARY or part is node or isinstance(node, TextNode):
+                found[name] = properties[find_key(properties, name) or key]
+        if part.get("knit") is True:
+            found.setdefault("type", None)  # in the notes, and of no type that is said around it
+    types = types_of(found.pop("type", None))
+    if types:
+        found["type"] = types[0] if len(types) == 1 else types
+    found.pop(SUMMARY, None)  # a chunk of its own
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def annotations_of(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
+    """The metadata that is encoded, as a text: a line each. titles: the path to the node."""
+    parts = []
+    for name in dict.fromkeys([*model.inherited_properties, *model.own_properties]):
+        value = " - ".join(titles) if name == "titles" else _value(node, name, model)
+        parts.append(_text(value))
+    return "\n".join(filter(None, parts))
+
+
+def _value(node: Node, name: str, model: AnnotationModel) -> Any:
+    if name in model.own_properties and (own := node.get(name)) is not None:
+        return own
+    if name not in model.inherited_properties:
+        return None
+    around = (part for part in reversed(node.ancestors) if not isinstance(part, HeaderNode))
+    return next((value for part in around if (value := part.get(name)) is not None), None)
+
+
+def _text(value: Any) -> str:
+    """A value as text: lists by lines, mappings by their values."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_text, value)))
+    return "" if value is None or isinstance(value, bool) else " ".join(str(value).split())
+
+
+# Places
+
+
+def _places(tree: HeadingNode) -> dict[int, _Place]:
+    places: dict[int, _Place] = {}
+    counts: dict[int, int] = {}
+    anchors: Counter[str] = Counter()
+    titles = titles_paths(tree)
+    for node in traverse(tree):
+        if not isinstance(node, HeadingNode):
+            continue
+        above = places[id(node.parent)] if node.parent is not None else _Place([], [], [], 0)
+        around, names = above.paths, above.anchors
+        if node.heading is not None:
+            counts[id(node.parent)] = counts.get(id(node.parent), 0) + 1
+            number = str(counts[id(node.parent)])
+            around = [*around, f"{around[-1]}.{number}" if around else number]
+            names = [*names, anchor_of(node.heading, anchors)]
+        places[id(node)] = _Place(titles[id(node)], around, names, node.level)
+    return places
+
+
+def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
+    """What `titles_path` gives for each section, by the node's `id`."""
+    paths: dict[int, list[str]] = {}
+    for node in traverse(tree):
+        if isinstance(node, HeadingNode):
+            above, title = paths.get(id(node.parent), []), node.title
+            paths[id(node)] = [*above, title] if title and title not in above[-1:] else above
+    return paths
+
+
+def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
+    """The identifier that Pandoc gives a heading: its own, or made of its title, and
+    numbered where it has been given before, which `anchors` counts."""
+    explicit = heading.attributes.identifier
+    name = explicit or slug(heading.title)
+    anchors[name] += 1
+    return name if explicit or anchors[name] == 1 else f"{name}-{anchors[name] - 1}"
+
+
+def _where(place: _Place, node: Node, sequence: int, docid: str) -> dict[str, Any]:
+    """A chunk's place, for the payload; lines from 1, the last included."""
+    start, end = _lines(node)
+    return {
+        "titles": place.titles,
+        "depth": place.level,
+        "section_path": place.paths,
+        "parent": place.path,
+        "anchor": place.anchor,
+        "anchors": place.anchors,
+        "sequence": sequence,
+        "textid": f"{docid}.{sequence}",
+        "line_start": start,
+        "line_end": end,
+    }
+
+
+def _line(node: Node) -> int:
+    return _lines(node)[0]
+
+
+def _lines(node: Node) -> tuple[int, int]:
+    if isinstance(node, HeadingNode):
+        ends = (_lines(part)[1] for part in traverse(node) if isinstance(part, TextNode))
+        return node.line, max(ends, default=node.line)
+    assert isinstance(node, TextNode)
+    block = node.block
+    if block is None:
+        return 1, 1
+    end = block.line_end if isinstance(block, ChunkBlock) else block.line + node.content.rstrip().count("\n")
+    return block.line, end
+
+
+def _hash(parts: Sequence[str]) -> str:
+    data = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def document_chunks(
+    documents: Sequence[Document], docid: str, source: str, encoding: EncodingModel = EncodingModel.NONE
+) -> list[Chunk]:
+    """The larger texts that chunks are parts of, for the companion collection."""
+    counts: Counter[str] = Counter()
+    made = []
+    for sequence, document in enumerate(documents):
+        payload = {
+            "docid": docid,
+            "source": source,
+            "titles": list(document.titles),
+            "sequence": sequence,
+            "line_start": document.line,
+            "line_end": document.line_end,
+        }
+        made.append(_chunk(document.text, " - ".join(document.titles), payload, encoding, counts))
+    return made

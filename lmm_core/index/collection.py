@@ -1,0 +1,175 @@
+"""Collections of chunks: made, filled and queried.
+
+Each function has an asynchronous form whose name begins with `a`; the other one waits
+for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..markdown.blocks import Block, TextBlock
+from ..markdown.metadata.body import dump_entry
+from ..markdown.spelling import make_block
+from ..models.chat import run
+from ..store.threads import in_store
+from ..store.vector_store import Point, ScoredPoint, StoreError, VectorStore, Where
+from .chunks import Chunk
+from .encoding import Encoder, compare_identity
+from .refresh import INDEXES, Changes, write_changes
+
+_KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
+MANY = 500  # candidates where a type is asked for
+GROUP = "document"
+
+
+async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder) -> bool:
+    """Make a collection for an encoder; returns whether it is new. One that is there has
+    to have been made alike. Raises StoreError and ModelError."""
+    identity = encoder.identity()
+    known = await asyncio.to_thread(store.metadata, name)
+    if known is not None:
+        compare_identity(name, known, identity)
+        return False
+    spec = await encoder.spec()
+    await asyncio.to_thread(store.create, name, spec, identity, INDEXES)
+    return True
+
+
+def initialize_collection(store: VectorStore, name: str, encoder: Encoder) -> bool:
+    """See `ainitialize_collection`."""
+    return run(ainitialize_collection(store, name, encoder))
+
+
+async def aupload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chunk]) -> list[Point]:
+    """Encode chunks and write them, in place of those with the same ids. Returns the
+    points. Raises StoreError and ModelError."""
+    await ainitialize_collection(store, name, encoder)
+    return await write_changes(store, name, encoder, Changes(list(chunks), [], [], 0))
+
+
+def upload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chunk]) -> list[Point]:
+    """See `aupload`."""
+    return run(aupload(store, name, encoder, chunks))
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """A query as it is understood: the text without type keywords, and the type that a
+    keyword (`*exercise*`) asks for, "" for none."""
+
+    text: str
+    type: str = ""
+
+
+def understand(text: str, types: Sequence[str]) -> ParsedQuery:
+    """Find a type keyword in a query, spelled as one of the collection's types is."""
+    by_name = {name.casefold(): name for name in types}
+    for match in _KEYWORD.finditer(text):
+        if kind := by_name.get(match[1].casefold()):
+            rest = " ".join((text[: match.start()] + text[match.end() :]).split())
+            return ParsedQuery(rest or match[1], kind)
+    return ParsedQuery(text)
+
+
+async def aquery(
+    store: VectorStore, name: str, encoder: Encoder, text: str, limit: int = 6, where: Where | None = None
+) -> list[ScoredPoint]:
+    """The chunks that fit a text best, the best first. A type keyword in it (`*exercise*`,
+    any type of the collection between asterisks) puts chunks of that type first. Raises
+    StoreError and ModelError."""
+    types = list(await in_store(_types, store, name)) if "*" in text else []
+    asked = understand(text, types)
+    return (await aqueries(store, name, encoder, [asked.text], limit, where, asked.type))[0]
+
+
+def _types(store: VectorStore, name: str) -> dict[str, int]:
+    return store.facet(name, "type") if store.metadata(name) is not None else {}
+
+
+async def aqueries(
+    store: VectorStore,
+    name: str,
+    encoder: Encoder,
+    texts: Sequence[str],
+    limit: int = 6,
+    where: Where | None = None,
+    kind: str = "",
+    words: bool = False,
+) -> list[list[ScoredPoint]]:
+    """For each text the chunks that fit it best, the best first, those of a type first
+    where one is named. The texts are embedded at once, and searched for at the same time;
+    words: by their words alone, see `Encoder.searches`. Raises StoreError and ModelError."""
+    known = await in_store(store.metadata, name)
+    if known is None:
+        raise StoreError(f"there is no collection {name!r}: lmm index FILES makes it")
+    compare_identity(name, known, encoder.identity())
+    # reciprocal ranks add up to less than 2; BM25 scores of a text stay far below 1,000
+    boost = ("type", kind, 1000.0) if kind else None
+    searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, words)
+    found = await asyncio.gather(*(in_store(store.search, name, search) for search in searches))
+    return [[_unboosted(point, kind) for point in points] for points in found]
+
+
+def _unboosted(point: ScoredPoint, kind: str) -> ScoredPoint:
+    """The point with the score that it has without its type."""
+    own = point.payload.get("type")
+    boosted = kind and (own == kind or (isinstance(own, list) and kind in own))
+    return replace(point, score=point.score - 1000.0) if boosted else point
+
+
+def query(
+    store: VectorStore, name: str, encoder: Encoder, text: str, limit: int = 6, where: Where | None = None
+) -> list[ScoredPoint]:
+    """See `aquery`."""
+    return run(aquery(store, name, encoder, text, limit, where))
+
+
+async def aquery_grouped(
+    store: VectorStore,
+    name: str,
+    companion: str,
+    encoder: Encoder,
+    text: str,
+    limit: int = 4,
+    where: Where | None = None,
+) -> list[ScoredPoint]:
+    """The documents of a companion collection that the best chunks belong to, in the
+    order of their best chunks, each once, with its best chunk's score. Raises StoreError
+    and ModelError."""
+    chunks = await aquery(store, name, encoder, text, max(50, limit * 10), where)
+    best: dict[str, float] = {}
+    for chunk in chunks:
+        if group := chunk.payload.get(GROUP):
+            best.setdefault(str(group), chunk.score)
+    found = await in_store(store.retrieve, companion, list(best)[:limit])
+    return [replace(document, score=best[document.id]) for document in found]
+
+
+def query_grouped(
+    store: VectorStore,
+    name: str,
+    companion: str,
+    encoder: Encoder,
+    text: str,
+    limit: int = 4,
+    where: Where | None = None,
+) -> list[ScoredPoint]:
+    """See `aquery_grouped`."""
+    return run(aquery_grouped(store, name, companion, encoder, text, limit, where))
+
+
+def points_to_blocks(points: Sequence[ScoredPoint]) -> list[Block]:
+    """Points as markdown: each text under a metadata block that says where it stands."""
+    blocks: list[Block] = []
+    for point in points:
+        entries: dict[str, Any] = {
+            key: value for key, value in point.payload.items() if key not in ("page_content", "hash")
+        }
+        body = "".join(dump_entry(key, value) for key, value in {"score": round(point.score, 4), **entries}.items())
+        blocks += [make_block(body, "div"), TextBlock(str(point.payload.get("page_content", "")) + "\n\n")]
+    return blocks

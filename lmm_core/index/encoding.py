@@ -1,0 +1,224 @@
+"""Encodings: which texts of a chunk become which vectors.
+
+Two tables: `EncodingModel` says what of a chunk is encoded, `QdrantEmbeddingModel` which
+vectors a collection has for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ..models.embedders.embedder import Embedder, SparseEncoder
+from ..models.sources import ModelError
+from ..store.vector_store import Search, StoreError, Vector, VectorSpec, Where
+
+CHUNKER = 1  # raised where the same text gives other chunks: what is stored is made again
+DENSE, SPARSE = "dense", "sparse"
+
+
+class EncodingModel(StrEnum):
+    """What of a chunk is encoded: its content, its annotations, or both; the first of a
+    pair of words in sparse vectors, the second in dense ones."""
+
+    NONE = "none"
+    CONTENT = "content"
+    MERGED = "merged"
+    MULTIVECTOR = "multivector"
+    SPARSE = "sparse"
+    SPARSE_CONTENT = "sparse_content"
+    SPARSE_MERGED = "sparse_merged"
+    SPARSE_MULTIVECTOR = "sparse_multivector"
+    BM25 = "bm25"
+    HYBRID = "hybrid"
+
+
+class QdrantEmbeddingModel(StrEnum):
+    """Which vectors a collection has."""
+
+    UUID = "UUID"
+    DENSE = "dense"
+    MULTIVECTOR = "multivector"
+    SPARSE = "sparse"
+    HYBRID_DENSE = "hybrid_dense"
+    HYBRID_MULTIVECTOR = "hybrid_multivector"
+    BM25 = "bm25"
+    HYBRID = "hybrid"
+
+
+_EMBEDDING = {
+    EncodingModel.NONE: QdrantEmbeddingModel.UUID,
+    EncodingModel.CONTENT: QdrantEmbeddingModel.DENSE,
+    EncodingModel.MERGED: QdrantEmbeddingModel.DENSE,
+    EncodingModel.MULTIVECTOR: QdrantEmbeddingModel.MULTIVECTOR,
+    EncodingModel.SPARSE: QdrantEmbeddingModel.SPARSE,
+    EncodingModel.SPARSE_CONTENT: QdrantEmbeddingModel.HYBRID_DENSE,
+    EncodingModel.SPARSE_MERGED: QdrantEmbeddingModel.HYBRID_DENSE,
+    EncodingModel.SPARSE_MULTIVECTOR: QdrantEmbeddingModel.HYBRID_MULTIVECTOR,
+    EncodingModel.BM25: QdrantEmbeddingModel.BM25,
+    EncodingModel.HYBRID: QdrantEmbeddingModel.HYBRID,
+}
+_WITH_DENSE = frozenset({QdrantEmbeddingModel.DENSE, QdrantEmbeddingModel.HYBRID_DENSE, QdrantEmbeddingModel.HYBRID})
+_WITH_MULTI = frozenset({QdrantEmbeddingModel.MULTIVECTOR, QdrantEmbeddingModel.HYBRID_MULTIVECTOR})
+_WITH_SPARSE = frozenset(QdrantEmbeddingModel) - {
+    QdrantEmbeddingModel.UUID, QdrantEmbeddingModel.DENSE, QdrantEmbeddingModel.MULTIVECTOR,
+}  # fmt: skip
+
+
+def has_dense(model: QdrantEmbeddingModel) -> bool:
+    """Whether the vectors need an embedding model."""
+    return model in _WITH_DENSE | _WITH_MULTI
+
+
+def encoding_to_qdrantembedding_model(encoding: EncodingModel) -> QdrantEmbeddingModel:
+    """The vectors that an encoding needs."""
+    return _EMBEDDING[encoding]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTexts:
+    """What of a chunk is encoded: `dense` one text, or two (annotations and content, in
+    this order) for a multivector; `sparse` one text. Empty where there is nothing."""
+
+    dense: tuple[str, ...] = ()
+    sparse: str = ""
+
+
+# What is encoded densely, and what sparsely: the flow table of LM markdown for education,
+# and two encodings of ours.
+_FLOW: dict[EncodingModel, tuple[str, str]] = {
+    EncodingModel.NONE: ("", ""),
+    EncodingModel.CONTENT: ("content", ""),
+    EncodingModel.MERGED: ("merged", ""),
+    EncodingModel.MULTIVECTOR: ("pair", ""),
+    EncodingModel.SPARSE: ("", "annotations"),
+    EncodingModel.SPARSE_CONTENT: ("content", "annotations"),
+    EncodingModel.SPARSE_MERGED: ("merged", "annotations"),
+    EncodingModel.SPARSE_MULTIVECTOR: ("pair", "annotations"),
+    EncodingModel.BM25: ("", "merged"),
+    EncodingModel.HYBRID: ("merged", "merged"),
+}
+
+
+def texts_to_encode(encoding: EncodingModel, content: str, annotations: str) -> ChunkTexts:
+    """The texts of a chunk that an encoding makes vectors of."""
+    merged = f"{annotations}\n\n{content}" if annotations else content
+    dense, sparse = _FLOW[encoding]
+    by_name = {"": (), "content": (content,), "merged": (merged,), "pair": (annotations or content, content)}
+    return ChunkTexts(by_name[dense], {"": "", "annotations": annotations, "merged": merged}[sparse])
+
+
+@dataclass
+class Encoder:
+    """Makes vectors of texts, as a collection needs them. `encoding` says what the texts
+    are, where that is known; patience: seconds that the embedding model has for queries, None
+    for as many as its requests have. Raises StoreError where the model that they need is not
+    there."""
+
+    model: QdrantEmbeddingModel
+    embedder: Embedder | None = None
+    sparse: SparseEncoder | None = None
+    encoding: EncodingModel | None = None
+    patience: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is None:
+            raise StoreError(
+                f"{self.model}: needs an embedding model, and none is there: name one ([embeddings] dense_model), get "
+                "one (lmm models get), or take the encoding bm25"
+            )
+        if self.model in _WITH_SPARSE and self.sparse is None:
+            raise StoreError(f"{self.model}: needs a sparse encoder")
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a text can be searched by its words alone, without the embedding model."""
+        return self.model in _WITH_SPARSE
+
+    async def dimensions(self) -> int:
+        """The length of the dense vectors; 0 where there are none. Raises ModelError."""
+        if self.model not in _WITH_DENSE | _WITH_MULTI or self.embedder is None:
+            return 0
+        return len((await self.embedder.embed(["dimensions"]))[0])
+
+    async def spec(self) -> VectorSpec:
+        """The vectors of a collection. Raises ModelError."""
+        dense = {DENSE: await self.dimensions()}
+        return VectorSpec(
+            dense if self.model in _WITH_DENSE else {},
+            dense if self.model in _WITH_MULTI else {},
+            (SPARSE,) if self.model in _WITH_SPARSE else (),
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """What a collection remembers, so that nothing of another kind is put into it."""
+        with_dense = self.model in _WITH_DENSE | _WITH_MULTI
+        encoding = {"encoding": str(self.encoding)} if self.encoding else {}
+        return encoding | {
+            "vectors": str(self.model),
+            "embedding": self.embedder.name if with_dense and self.embedder else "",
+            "sparse": self.sparse.name if self.model in _WITH_SPARSE and self.sparse else "",
+        }
+
+    async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
+        """The vectors of chunks by name. Raises ModelError."""
+        made: list[dict[str, Vector]] = [{} for _ in texts]
+        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None:
+            vectors = iter(await self.embedder.embed([text for one in texts for text in one.dense]))
+            for vectors_of, one in zip(made, texts, strict=True):
+                found = [next(vectors) for _ in one.dense]
+                vectors_of[DENSE] = found if self.model in _WITH_MULTI else found[0]
+        if self.model in _WITH_SPARSE and self.sparse is not None:
+            for vectors_of, vector in zip(made, self.sparse.encode([one.sparse for one in texts]), strict=True):
+                vectors_of[SPARSE] = vector
+        return made
+
+    async def search(
+        self, text: str, limit: int, where: Where | None = None, boost: tuple[str, str, float] | None = None,
+        prefetch: int = 50,
+    ) -> Search:  # fmt: skip
+        """The query for a text. Raises ModelError, and StoreError for a collection
+        without vectors."""
+        return (await self.searches([text], limit, where, boost, prefetch))[0]
+
+    async def searches(
+        self, texts: Sequence[str], limit: int, where: Where | None = None,
+        boost: tuple[str, str, float] | None = None, prefetch: int = 50, words: bool = False,
+    ) -> list[Search]:  # fmt: skip
+        """The queries for several texts, embedded at once; words: by their words alone, where
+        the collection has them. Raises as `search`."""
+        made: list[dict[str, Vector]] = [{} for _ in texts]
+        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None and not words:
+            for vectors, dense in zip(made, await self._embed(self.embedder, texts), strict=True):
+                vectors[DENSE] = [dense] if self.model in _WITH_MULTI else dense
+        if self.model in _WITH_SPARSE and self.sparse is not None:
+            for vectors, text in zip(made, texts, strict=True):
+                vectors[SPARSE] = self.sparse.encode_query(text)
+        if not all(made):
+            raise StoreError("a collection without vectors (encoding none) cannot be searched by text")
+        return [Search(vectors, limit, prefetch, where, boost) for vectors in made]
+
+    async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
+        """The vectors of queries, in the time that there is for them. Raises ModelError."""
+        try:
+            async with asyncio.timeout(self.patience):
+                return await embedder.embed(list(queries))
+        except TimeoutError:
+            raise ModelError(f"{embedder.name}: no answer in {self.patience:g} s") from None
+
+
+def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raises StoreError where a collection was made by other models or another encoding."""
+    other = [
+        f"{key} {known.get(key) or 'none'}, now {value or 'none'}"
+        for key, value in wanted.items()
+        if known.get(key) != value
+    ]
+    if other:
+        raise StoreError(
+            f"the collection {name!r} was made otherwise ({'; '.join(other)}): use what it was made with, another "
+            "collection ([database] collection_name), or make it anew (lmm index --rebuild)"
+        )

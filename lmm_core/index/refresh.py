@@ -1,0 +1,207 @@
+"""Refreshing a collection: only what has changed is embedded and written.
+
+What is new is written first, then payloads of what has moved, then what is no longer
+there is removed: a failure half-way leaves the old version complete. A companion
+collection `NAME.files` remembers of each file what its points were made from, so that an
+unchanged file is not even parsed. A file is recorded there as begun before the first of
+its points changes, and as done after the last: a run that ends in between, however it
+ends, leaves a record that fits no file, whatever the file holds by then.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ..files.names import clash
+from ..store.points import checked_name
+from ..store.vector_store import Point, ScoredPoint, StoreError, VectorSpec, VectorStore, Where
+from .chunks import Chunk
+from .encoding import Encoder
+
+BATCH = 256
+FILES = ".files"
+BEGUN = "begun"  # stands where the fingerprint will be: no file has it
+INDEXES: dict[str, Any] = {
+    "docid": "keyword",
+    "source": "keyword",
+    "type": "keyword",
+    "section_path": "keyword",
+    "parent": "keyword",
+    "sequence": "integer",
+}
+
+
+def check_collections(name: str, companion: str) -> None:
+    """Check the names of a collection and its companion, and that these and the records are
+    three. Raises StoreError."""
+    names = {"the collection": name, "the companion collection": companion, "the records of files": name + FILES}
+    for one in names.values():
+        checked_name(one)
+    if found := clash(names):
+        raise StoreError(
+            f"{found[0]} ({names[found[0]]!r}) and {found[1]} ({names[found[1]]!r}) would be one: give them names that "
+            "differ by more than case (collection_name and companion_collection in [database] of config.toml)"
+        )
+
+
+@dataclass(slots=True)
+class Counts:
+    """What came of a refresh: chunks written (with vectors), moved (payload alone),
+    removed and unchanged; `documents` are those that were looked into, `same` those that
+    had not changed at all."""
+
+    written: int = 0
+    moved: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    documents: int = 0
+    same: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.written + other.written,
+            self.moved + other.moved,
+            self.removed + other.removed,
+            self.unchanged + other.unchanged,
+            self.documents + other.documents,
+            self.same + other.same,
+        )
+
+
+@dataclass
+class Changes:
+    """What has to be done for one document."""
+
+    new: list[Chunk]
+    moved: list[Chunk]
+    gone: list[str]
+    unchanged: int
+
+    @property
+    def counts(self) -> Counts:
+        """The same as numbers."""
+        return Counts(len(self.new), len(self.moved), len(self.gone), self.unchanged, 1)
+
+
+def find_changes(store: VectorStore, collection: str, docid: str, source: str, chunks: Sequence[Chunk]) -> Changes:
+    """Compare a document with what is stored of it: of its id, and of its file under
+    whatever id. Raises StoreError."""
+    known = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docid}))}
+    if source:
+        known |= {point.id: point.payload for point in store.scroll(collection, Where({"source": source}))}
+    changes = Changes([], [], [], 0)
+    wanted = {chunk.uuid: chunk for chunk in chunks}
+    for ident, chunk in wanted.items():
+        payload = known.get(ident)
+        if payload is None or payload.get("hash") != chunk.hash:
+            changes.new.append(chunk)
+        elif payload != chunk.payload:
+            changes.moved.append(chunk)
+        else:
+            changes.unchanged += 1
+    changes.gone = [ident for ident in known if ident not in wanted]
+    return changes
+
+
+async def write_changes(
+    store: VectorStore,
+    collection: str,
+    encoder: Encoder,
+    changes: Changes,
+    written: Callable[[int], None] = lambda count: None,
+) -> list[Point]:
+    """Do it; `written` is told how many chunks are done. Returns the points that were
+    written. Raises StoreError and ModelError; what was done by then stays."""
+    import asyncio
+
+    points: list[Point] = []
+    for start in range(0, len(changes.new), BATCH):
+        batch = changes.new[start : start + BATCH]
+        vectors = await encoder.encode([chunk.texts for chunk in batch])
+        made = [Point(chunk.uuid, found, chunk.payload) for chunk, found in zip(batch, vectors, strict=True)]
+        await asyncio.to_thread(store.upsert, collection, made)
+        points += made
+        written(len(batch))
+    if changes.moved:
+        await asyncio.to_thread(store.set_payload, collection, {chunk.uuid: chunk.payload for chunk in changes.moved})
+    if changes.gone:
+        await asyncio.to_thread(store.delete, collection, changes.gone)
+    return points
+
+
+# What is remembered of files
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What a file's chunks were made from: `fingerprint` of its bytes and of the settings,
+    or BEGUN; `count` how many there are. size in bytes, and time in nanoseconds, as the file system
+    says, -1 where they were not asked for."""
+
+    source: str
+    docid: str
+    fingerprint: str
+    count: int
+    size: int = -1
+    mtime_ns: int = -1
+
+
+def read_records(store: VectorStore, collection: str) -> dict[str, FileRecord]:
+    """The records of a collection's files, by source. Raises StoreError."""
+    if store.metadata(collection + FILES) is None:
+        return {}
+    return {record.source: record for record in map(_record, store.scroll(collection + FILES))}
+
+
+def _record(point: ScoredPoint) -> FileRecord:
+    payload = point.payload
+    return FileRecord(
+        str(payload.get("source")),
+        str(payload.get("docid")),
+        str(payload.get("fingerprint")),
+        int(payload.get("count", 0)),
+        int(payload.get("size", -1)),
+        int(payload.get("mtime_ns", -1)),
+    )
+
+
+def write_record(store: VectorStore, collection: str, *records: FileRecord) -> None:
+    """Remember files. Raises StoreError."""
+    store.upsert(collection + FILES, [Point(_record_id(record.source), {}, asdict(record)) for record in records])
+
+
+def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> None:
+    """Record that the points of files are about to change: a file is not taken for
+    unchanged until it is recorded anew. Raises StoreError."""
+    begun = [replace(one, fingerprint=BEGUN, size=-1, mtime_ns=-1) for one in records if one.fingerprint != BEGUN]
+    if begun:
+        write_record(store, collection, *begun)
+
+
+def remove_files(store: VectorStore, collection: str, records: Sequence[FileRecord], companion: str = "") -> int:
+    """Remove what is stored of files; returns how many chunks that were. Raises StoreError."""
+    begin_files(store, collection, records)
+    return sum(_remove_file(store, collection, record, companion) for record in records)
+
+
+def _remove_file(store: VectorStore, collection: str, record: FileRecord, companion: str) -> int:
+    where = Where({"source": record.source})
+    gone = [point.id for point in store.scroll(collection, where, ["source"])]
+    store.delete(collection, gone)
+    if companion:
+        store.delete(companion, [point.id for point in store.scroll(companion, where, ["source"])])
+    store.delete(collection + FILES, [_record_id(record.source)])
+    return len(gone)
+
+
+def create_records(store: VectorStore, collection: str) -> None:
+    """Make the collection of records anew: nothing is known of any file. Raises StoreError."""
+    store.drop(collection + FILES)
+    store.create(collection + FILES, VectorSpec(), {}, {"source": "keyword"})
+
+
+def _record_id(source: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"file\0{source}"))

@@ -1,0 +1,349 @@
+"""The split pass: texts pooled, put together to documents, cut into chunks.
+
+A chunk is a text block of the block list, so that what comes out is a document again.
+Equations and very short texts are pooled with their neighbours; documents (a section's
+own text, or parts of it) are what a search gives back; chunks are what is searched.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+
+from ..logging import ConsoleLogger, LoggerBase
+from ..markdown.blocks import (
+    BOM,
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    MarkdownError,
+    MetadataBlock,
+    TextBlock,
+    blank,
+    count_lead,
+    ends_blank,
+    newline_of,
+    prefix_block,
+    trim_blank_lines,
+)
+from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
+from ..markdown.originals import unfold_edits
+from ..markdown.rag_only import header_rules, properties_verdict
+from ..markdown.spelling import edit_block
+from ..markdown.tree import TextNode, blocks_to_tree, sections, titles_path
+from ..models.tokens import estimate_tokens
+from ..scan.options import SplitOpts
+from ..scan.rag_parts import Excerpt, unfold_parts
+from .cut_points import NO_FRAME, ChunkLimits
+from .merge import Run, div_type, first_line, pool_blocks, runs
+from .pieces import Piece, cut_text, shown
+
+Count = Callable[[str], int]
+Splitter = Callable[[Sequence[Block], SplitOpts, Count], list[Block]]
+
+
+@dataclass(slots=True)
+class ChunkBlock(TextBlock):
+    """A chunk. `line` and `line_end` are the first and the last line of its own text in
+    the file (from 1, inclusive). `repeated` characters at the start of the source are not
+    its own (an overlap, the header of a table, the opening line of a fence), `closing`
+    characters at the end (the closing line of a fence). `kind` is the type of the RAG-only
+    div that it is, or is a part of."""
+
+    line_end: int = 1
+    repeated: int = 0
+    closing: int = 0
+    kind: str | None = None
+
+    @property
+    def content(self) -> str:
+        """The source without the blank lines around it: the text of the chunk."""
+        return trim_blank_lines(self.source)
+
+    @property
+    def own(self) -> str:
+        """The source without what is repeated."""
+        return self.source[self.repeated : len(self.source) - self.closing]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text to be returned by a search: `line` and `line_end` are its first and last
+    line in the file (from 1, inclusive), `titles` the path to its section. A document
+    that is one text (RAG-only, left out of the index) may stand between the lines of
+    another."""
+
+    text: str
+    line: int
+    line_end: int
+    titles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """The three steps. pool: blocks to blocks; documents: pooled blocks to documents;
+    chunks: pooled blocks to blocks whose texts are `ChunkBlock`s."""
+
+    pool: Callable[[Sequence[Block], SplitOpts], list[Block]]
+    documents: Callable[[Sequence[Block], SplitOpts], list[Document]]
+    chunks: Splitter
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What comes out: the blocks with the chunks, and the documents in their order."""
+
+    blocks: list[Block]
+    documents: list[Document]
+
+
+def scan_split(
+    blocks: Sequence[Block],
+    opts: SplitOpts | None = None,
+    strategy: Strategy | None = None,
+    count: Count | None = None,
+    logger: LoggerBase | None = None,
+) -> list[Block]:
+    """The document with its texts cut into chunks; headings and metadata stay where they
+    are. The arguments are those of `transform`, which gives the documents, too."""
+    return transform(blocks, opts, strategy, count, logger).blocks
+
+
+def transform(
+    blocks: Sequence[Block],
+    opts: SplitOpts | None = None,
+    strategy: Strategy | None = None,
+    count: Count | None = None,
+    logger: LoggerBase | None = None,
+) -> Split:
+    """Chunks and documents of a document. Of an edit that is not decided, the old text
+    counts. The header may add RAG-only divs to those of the options.
+
+    count: tokens of a text, for sizes in tokens; an estimate where none is given."""
+    opts, strategy = opts or SplitOpts(), strategy or DEFAULT_STRATEGY
+    logger = logger or ConsoleLogger()
+    header = next((block.content for block in blocks[:1] if isinstance(block, HeaderBlock)), {})
+    opts = replace(opts, rules=header_rules(header, opts.rules))
+    pooled = strategy.pool(unfold_parts(unfold_edits(blocks).blocks, opts.rules), opts)
+    documents = strategy.documents(pooled, opts)
+    chunks = strategy.chunks(pooled, opts, _counter(opts, count))
+    for block in chunks:
+        if isinstance(block, ErrorBlock):
+            logger.warning("a metadata block that cannot be read is no text: it is in no chunk", block.line)
+    return Split(chunks, documents)
+
+
+def _counter(opts: SplitOpts, count: Count | None) -> Count:
+    if opts.unit == "characters":
+        return len
+    return count or estimate_tokens
+
+
+# Chunks
+
+
+def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
+    """The blocks with texts put together, and cut, to chunks. Texts with metadata of
+    their own stay by themselves, and no chunk goes over the end of a document."""
+    limits = ChunkLimits(opts.size, opts.max_size, count, count is estimate_tokens)
+    seams = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
+    chunks: list[Block] = []
+    for part in runs(blocks, opts.rules):
+        if not isinstance(part, Run):
+            chunks.append(part)
+            continue
+        for texts in _cut_at(part.texts, seams):
+            source = BlocksText(texts)
+            pieces = cut_text(source.text, source.starts, limits, opts.overlap)
+            kind = div_type(part.texts[0], opts.rules) if part.alone else None
+            chunks += _with_metadata([replace(source.chunk(piece), kind=kind) for piece in pieces], part.metadata)
+    return chunks
+
+
+def fit_window(blocks: Sequence[Block], opts: SplitOpts, count: Count, tokens: int) -> list[Block]:
+    """The blocks with each chunk that has more than so many tokens, by `count`, cut into
+    smaller ones: an embedding model does not see what is beyond its window."""
+    small = replace(opts, unit="tokens", size=tokens, max_size=tokens, overlap=0)
+    fitted: list[Block] = []
+    for block in blocks:
+        if not isinstance(block, ChunkBlock) or count(block.content) <= tokens:
+            fitted.append(block)
+            continue
+        metadata: list[Block] = []
+        while fitted and type(fitted[-1]) is MetadataBlock:
+            metadata.insert(0, fitted.pop())
+        text = Excerpt(block.source, block.line, block.kind) if block.kind else TextBlock(block.source, block.line)
+        fitted += split_chunks([*metadata, text], small, count)
+    return fitted
+
+
+def whole_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
+    """The blocks with each text as one chunk, whatever its size."""
+    chunks: list[Block] = []
+    for part in runs(blocks, opts.rules):
+        for block in part.texts if isinstance(part, Run) else [part]:
+            if isinstance(part, Run) and isinstance(block, TextBlock):
+                source = BlocksText([block])
+                kind = div_type(block, opts.rules)
+                block = replace(source.chunk(Piece(0, len(source.text), NO_FRAME, 0)), kind=kind)
+            chunks.append(block)
+    return chunks
+
+
+def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]]:
+    """The texts in groups, of which the others begin at one of the lines."""
+    starts = [0, *(at for at, text in enumerate(texts) if at and text.line in lines), len(texts)]
+    return (texts[one:other] for one, other in pairwise(starts))
+
+
+class BlocksText:
+    """The text of some blocks, and where each character of it stands in the file.
+    `starts` are the positions where the blocks start."""
+
+    def __init__(self, texts: Sequence[Block]) -> None:
+        sources = [_bare(text) if text.source[:1] in _LEADS else text.source for text in texts]
+        for at, source in enumerate(sources[:-1]):
+            if source.endswith("\n\n") or ends_blank(source) or _follows(texts[at], texts[at + 1]):
+                continue
+            sources[at] += "\n" if source.endswith("\n") else "\n\n"
+        self.text = "".join(sources)
+        self.starts = list(accumulate(map(len, sources[:-1]), initial=0))
+        self._lines = [text.line for text in texts]
+        self._gaps = [
+            (start + at, count)
+            for start, text in zip(self.starts, texts, strict=True)
+            for at, count in (text.gaps if isinstance(text, Excerpt) else ())
+        ]
+        self._last = (-1, 0, 0)  # a block, a position in it, and its line
+
+    def line(self, pos: int) -> int:
+        """The line in the file of the character at `pos`."""
+        block = bisect_right(self.starts, pos) - 1
+        known, last, line = self._last
+        if block != known:
+            last, line = self.starts[block], self._lines[block]
+        line += self.text.count("\n", last, pos) if last <= pos else -self.text.count("\n", pos, last)
+        self._last = block, pos, line
+        return line + sum(count for at, count in self._gaps if self.starts[block] <= at <= pos)
+
+    def lines(self, start: int, end: int) -> tuple[int, int]:
+        """The first and the last line of a part, without the blank lines around it."""
+        text = self.text[start:end]
+        first = start + len(text) - len(text.lstrip(" \t\r\n"))
+        return self.line(first), self.line(start + max(0, len(text.rstrip(" \t\r\n")) - 1))
+
+    def chunk(self, piece: Piece) -> ChunkBlock:
+        """The chunk that a piece of the text is."""
+        own = self.text[piece.start : piece.end]
+        first, last = self.lines(piece.start, piece.end)
+        source = shown(own, piece.frame)
+        closing = len(source) - len(piece.frame.before) - len(own)
+        repeated = piece.frame.before + self.text[piece.overlap : piece.start]
+        source = repeated + source[len(piece.frame.before) :]
+        return ChunkBlock(source, first, last, len(repeated), closing)
+
+
+_LEADS = frozenset({"", BOM, " ", "\t", "\r", "\n"})  # what sources begin with that may not be bare
+
+
+def _bare(block: Block) -> str:
+    """A block's source without the byte-order mark and the blank lines before it."""
+    source = block.source
+    if source.startswith(BOM) and block.line == 1 + count_lead(source):
+        lead = len(source) - len(source.lstrip(BOM + " \t\r\n"))
+        source = source[:lead].replace(BOM, "") + source[lead:]
+    blanks = len(source) - len(source.lstrip(" \t\r\n"))
+    return source[source.rfind("\n", 0, blanks) + 1 :]
+
+
+def _follows(one: Block, other: Block) -> bool:
+    return first_line(one) + one.source.count("\n") == other.line
+
+
+# Metadata of a text that is more than one chunk
+
+
+def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBlock]) -> Iterator[Block]:
+    """The chunks of a text, its metadata repeated before all but the first."""
+    for at, chunk in enumerate(chunks):
+        if at == 1:
+            metadata = [block for one in metadata if (block := _public(one)) is not None]
+        if at and metadata:
+            yield _set_apart(metadata[0], chunks[at - 1])
+            yield from metadata[1:]
+        yield chunk
+
+
+def _public(block: MetadataBlock) -> MetadataBlock | None:
+    """A block without private keys, chats and edits; None where nothing is left in it."""
+    drop = {key for key in block.content if key.startswith("~~") or key == "~chat"}
+    drop |= {message.key for message in block.messages if message.key in MESSAGE_KEYS}
+    if not drop:
+        return block
+    try:
+        return edit_block(block, dict.fromkeys(drop, DELETED))
+    except MarkdownError:  # a mapping in braces: it cannot be edited
+        content = {key: value for key, value in block.content.items() if key not in drop}
+        return replace(block, content=content, messages=[]) if content else None
+
+
+def _set_apart(block: MetadataBlock, before: ChunkBlock) -> Block:
+    """The block with a blank line before it."""
+    if ends_blank(before.source):
+        return block
+    newline = newline_of(block.source)
+    return prefix_block(block, newline if before.source.endswith("\n") else newline * 2)
+
+
+# Documents
+
+
+def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[Document]:
+    """The documents of pooled blocks: for each section its own text, without subsections,
+    in parts where it has more characters than a document may have. A text that is
+    RAG-only or has `skip: true` is a document of its own."""
+    tree = blocks_to_tree(blocks) if opts.documents >= 0 else None
+    found: list[Document] = []
+    for section in sections(tree):
+        titles = tuple(titles_path(section))
+        texts = [node for node in section.texts if node.block is not None and not blank(node.content)]
+        own: list[TextNode] = []
+        alone: list[TextNode] = []
+        for node in texts:
+            (alone if _stands_alone(node, opts) else own).append(node)
+        for group in [own, *([node] for node in alone)]:
+            found += _documents([node.block for node in group if node.block is not None], titles, opts)
+    return sorted(found, key=lambda document: document.line)
+
+
+def _stands_alone(node: TextNode, opts: SplitOpts) -> bool:
+    if node.get("skip") is True or properties_verdict(node, opts.rules) is not None:
+        return True
+    return node.block is not None and div_type(node.block, opts.rules) is not None
+
+
+def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitOpts) -> Iterator[Document]:
+    if not texts:
+        return
+    source = BlocksText(texts)
+    pieces = [Piece(0, len(source.text), NO_FRAME, 0)]
+    if 0 < opts.documents < len(trim_blank_lines(source.text)):
+        pieces = cut_text(source.text, source.starts, ChunkLimits(opts.documents, opts.documents, len))
+    for piece in pieces:
+        text = trim_blank_lines(shown(source.text[piece.start : piece.end], piece.frame))
+        yield Document(text, *source.lines(piece.start, piece.end), titles)
+
+
+def find_document(documents: Sequence[Document], chunk: ChunkBlock) -> Document | None:
+    """The document that a chunk is from: the last one to start of those around it.
+    documents: in the order of their lines."""
+    for at in range(bisect_right(documents, chunk.line, key=lambda document: document.line) - 1, -1, -1):
+        if documents[at].line_end >= chunk.line:
+            return documents[at]
+    return None
+
+
+DEFAULT_STRATEGY = Strategy(pool_blocks, split_documents, split_chunks)
+NULL_SPLITTER = Strategy(pool_blocks, split_documents, whole_chunks)

@@ -1,0 +1,414 @@
+"""Metadata: the YAML of a block, read and edited.
+
+Reading knows one extension to YAML (the chat and edit keys, see `MESSAGE_KEYS`)
+and is otherwise PyYAML's, with fewer guesses: dates, clock times and numbers
+that would not be written back as they stand are text. Editing rewrites only the
+lines of the keys that change.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from ..blocks import MarkdownError, Message
+
+Value = Any
+MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
+DELETED = object()
+MAX_DEPTH = 64
+MAX_ALIASES = 20
+MAX_REPEATED = 10_000  # values that aliases repeat, all together
+
+_MESSAGE = re.compile(r"^(\?|\+|=|query|message|edit):(?:[ \t]+(?=\S)([^\r\n]*))?[ \t]*\r?$", re.M)
+_DEEP_INDENT = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH}}}", re.M)
+_ALIAS = re.compile(r"(?:^|[\s\[{,])\*\w")
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_QUOTED = re.compile(r"[\"']")
+_NATIVE_TAGS = re.compile(r"^(?:~|null|Null|NULL|)$")
+_LOOKS_LIKE_KEY = re.compile(r"[\"']?[\w~?+=][^:\n#\[\]{}]{0,60}?[\"']?[ \t]*:(?=[ \t\r\n]|\Z)|[?+=]:")
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """The safe loader, reading as text what YAML 1.1 would change (dates, `12:30`,
+    `0123`, `1.10`) and tags that it does not know as the value they stand at."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """The safe dumper (PyYAML's own, since libyaml's escapes letters outside the
+    basic plane), list items indented under their key."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Text of several lines is a literal block where it can be; else, and with one of
+    Unicode's line ends, it is quoted so that they are escaped. (Inside braces PyYAML
+    quotes in any case.) The text may be of a class of its own, as output parsers give
+    back."""
+    style = None
+    if "\n" in text or _LINE_ENDS.search(text):
+        style = "|" if _literal(text) and not text.endswith("\n\n") else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_multi_representer(str, _represent_text)
+
+
+def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
+    table: dict[str | None, list[tuple[str, re.Pattern[str]]]] = {}
+    rules = [
+        ("bool", r"^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$", "yYnNtTfFoO"),
+        ("int", r"^-?(?:0|[1-9][0-9]*)$", "-0123456789"),
+        ("float", r"^-?(?:0|[1-9][0-9]{0,14})\.(?:0|[0-9]{0,14}[1-9])$", "-0123456789"),
+        ("null", _NATIVE_TAGS.pattern, "~nN"),
+    ]
+    for tag, pattern, first in rules:
+        for char in first:
+            table.setdefault(char, []).append((f"tag:yaml.org,2002:{tag}", re.compile(pattern)))
+    table.setdefault("", []).append(("tag:yaml.org,2002:null", re.compile(_NATIVE_TAGS.pattern)))
+    return table
+
+
+def _construct_untagged(loader: Any, _suffix: Any, node: yaml.Node | None = None) -> Any:
+    at = node if node is not None else _suffix
+    if isinstance(at, yaml.MappingNode):
+        return loader.construct_mapping(at, deep=True)
+    if isinstance(at, yaml.SequenceNode):
+        return loader.construct_sequence(at, deep=True)
+    return loader.construct_scalar(at)
+
+
+_Loader.yaml_implicit_resolvers = _resolvers()
+_Loader.add_multi_constructor("!", _construct_untagged)
+_Loader.add_constructor(None, _construct_untagged)
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What a body holds: `content` is None where it is no mapping; `error` is
+    the reason where it cannot be read, `error_line` the line in the body, from 0."""
+
+    content: dict[str, Any] | None = None
+    messages: list[Message] = field(default_factory=list)
+    error: str = ""
+    error_line: int = 0
+
+
+def looks_like_key(body: str) -> bool:
+    """Whether the first line that is neither blank nor comment looks like `key:`."""
+    return bool(_LOOKS_LIKE_KEY.match(first_line(body)))
+
+
+def first_line(body: str) -> str:
+    """The first line that is neither blank nor a comment."""
+    for line in body.split("\n"):
+        if line.strip() and not line.lstrip().startswith("#"):
+            return line
+    return ""
+
+
+def parse_metadata(body: str) -> Parsed:
+    """Read a body: its mapping and its messages. An empty body is an empty mapping."""
+    messages, rest = split_messages(body) if _MESSAGE.search(body) else ([], body)
+    try:
+        content = _load(rest)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        return Parsed(error=_describe(error), error_line=mark.line if mark else 0)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return Parsed(error=str(error).splitlines()[0])
+    if content is None and (not rest.strip() or not first_line(rest)):
+        content = {}
+    if not isinstance(content, dict):
+        return Parsed(messages=messages)
+    return Parsed({str(key): value for key, value in content.items()}, messages)
+
+
+def _load(body: str) -> Any:
+    if reason := _dangerous(body):
+        raise yaml.YAMLError(f"invalid YAML: {reason}")
+    return yaml.load(body, _Loader)
+
+
+def _dangerous(body: str) -> str:
+    """Why a body must not be read, "" where it may: nested deeper than anybody writes
+    (the C reader goes down by recursion, and would end the process), or aliases that
+    hold themselves or multiply. Looked into only where the text allows for it."""
+    nested = body.count("[") + body.count("{") > MAX_DEPTH or _DEEP_INDENT.search(body)
+    if not nested and not _ALIAS.search(body):
+        return ""
+    seen = _Aliases()
+    for event in yaml.parse(body, _Loader):
+        if reason := seen.refusal(event):
+            return reason
+    return ""
+
+
+@dataclass(slots=True)
+class _Aliases:
+    """What is counted of a body's events: `open`, the collections around the event, each with
+    its anchor and the values before it; `values` and `repeated`, with those that aliases
+    stand for; `sizes` of what an alias can name."""
+
+    open: list[tuple[str | None, int]] = field(default_factory=list)
+    sizes: dict[str | None, int] = field(default_factory=dict)
+    values: int = 0
+    count: int = 0
+    repeated: int = 0
+
+    def refusal(self, event: yaml.Event) -> str:
+        """Why a body with this event is not read, "" where nothing is against it."""
+        if isinstance(event, yaml.AliasEvent):
+            return self._repeat(event.anchor)
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = self.open.pop()
+            self.sizes[anchor] = self.values - before
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self.open.append((event.anchor, self.values))
+            self.values += 1
+        elif isinstance(event, yaml.ScalarEvent):
+            self.values += 1
+            self.sizes[event.anchor] = 1
+        return f"nested more than {MAX_DEPTH} levels deep" if len(self.open) > MAX_DEPTH else ""
+
+    def _repeat(self, anchor: str | None) -> str:
+        if any(anchor == name for name, _ in self.open):
+            return f"the alias *{anchor} holds itself"
+        self.count += 1
+        self.values += self.sizes.get(anchor, 0)
+        self.repeated += self.sizes.get(anchor, 0)
+        if self.count > MAX_ALIASES:
+            return f"more than {MAX_ALIASES} aliases"
+        return f"aliases that repeat more than {MAX_REPEATED:,} values" if self.repeated > MAX_REPEATED else ""
+
+
+def _describe(error: yaml.MarkedYAMLError) -> str:
+    problem = (error.problem or "cannot be read").strip()
+    return f"invalid YAML: {problem}" + (f" ({error.context.strip()})" if error.context else "")
+
+
+def split_messages(body: str) -> tuple[list[Message], str]:
+    """The chat and edit lines of a body, and the body with those lines emptied,
+    so that the lines of the rest keep their numbers."""
+    lines = _lines(body)
+    messages: list[Message] = []
+    at = 0
+    while at < len(lines):
+        count = 1
+        if found := _MESSAGE.match(lines[at]):
+            count = _message_lines(lines, at)
+            text = _message_text(found[2], lines[at : at + count])
+            if text is not None:
+                messages.append(Message(found[1], text, at, count))
+                lines[at : at + count] = ["\n"] * count
+        at += count
+    return messages, "".join(lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends; LF alone ends a line (CR before it belongs to the end)."""
+    return re.findall(r"[^\n]*\n|[^\n]+\Z", text)
+
+
+def _message_lines(lines: list[str], at: int) -> int:
+    """How many lines the value that starts at `at` takes: itself and the blank or
+    more indented lines after it, blank ones at the end left out."""
+    count = used = 1
+    while at + count < len(lines):
+        line = lines[at + count]
+        if line.strip():
+            if not line.startswith((" ", "\t")):
+                break
+            used = count + 1
+        count += 1
+    return used
+
+
+def _message_text(value: str | None, lines: list[str]) -> str | None:
+    """The text of a message, or None where the value is not text."""
+    source = "".join(lines)
+    if value is None or re.fullmatch(r"[|>][-+0-9]*(?:[ \t]+#.*)?[ \t]*", value) or _QUOTED.match(value):
+        found = _yaml_value(source)
+        if isinstance(found, str):
+            return found
+        if value is None or not _QUOTED.match(value):
+            return None
+    elif len(lines) == 1 and not isinstance(_yaml_value(f"v: {value.rstrip()}"), (str, list, dict, type(Ellipsis))):
+        return None
+    rest = [line.strip() for line in lines[1:]]
+    return "\n".join([(value or "").rstrip(), *rest])
+
+
+def _yaml_value(source: str) -> Any:
+    """The value of a one-key mapping; `...` (Ellipsis) where it cannot be read."""
+    try:
+        return next(iter(_load(re.sub(r"\A[^:]+:", "v:", source)).values()))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return ...
+
+
+# Editing
+
+
+def dump_entry(key: str, value: Value, flow: bool = False, newline: str = "\n") -> str:
+    """One `key: value` as YAML, its line end included. Text of several lines is a
+    literal block; `flow` writes the value on one line."""
+    if isinstance(value, str) and _literal(value):
+        text = _dump_literal(key, value)
+    elif flow:
+        text = f"{_dump(key, True)}: {_dump(value, True)}\n"
+    else:
+        text = _dump({key: value}, False) + "\n"
+    return text.replace("\n", newline)
+
+
+def _dump(value: Value, flow: bool) -> str:
+    dumped: str = yaml.dump(
+        [value] if flow else value,
+        Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30, default_flow_style=flow,
+    )  # fmt: skip
+    # in a list, so that nothing has to end the document (`...`) or looks like it
+    return dumped.rstrip("\n")[1:-1] if flow else dumped.removesuffix("\n")
+
+
+_UNPRINTABLE = re.compile(r"[^\t\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+
+
+def _literal(value: str) -> bool:
+    """Whether a text can stand as a literal block and is better read as one."""
+    return (
+        "\n" in value.rstrip("\n")
+        and not value.startswith((" ", "\t", "\n"))
+        and not _UNPRINTABLE.search(value)
+        and not re.search(r"^[ \t]+$", value, re.M)
+    )
+
+
+def _dump_literal(key: str, value: str) -> str:
+    text = value.rstrip("\n")
+    ends = len(value) - len(text)
+    chomp = {0: "-", 1: ""}.get(ends, "+")
+    name = _dump(key, True)
+    lines = [f"  {line}" if line else "" for line in text.split("\n")] + [""] * max(ends - 1, 0)
+    return "\n".join([f"{name}: |{chomp}", *lines]) + "\n"
+
+
+def edit_metadata(body: str, changes: dict[str, Value], newline: str = "\n", flow: frozenset[str] = frozenset()) -> str:
+    """The body with some keys set (or, with `DELETED`, removed; chat and edit keys
+    can be removed only); all other lines stay as they are, byte for byte. Keys
+    named in `flow` are written on one line.
+
+    Raises MarkdownError where the body is not a block mapping or where the other
+    keys would not keep their values."""
+    before = parse_metadata(body)
+    if before.content is None:
+        raise MarkdownError(before.error or "not a mapping")
+    spans = key_spans(body)
+    indent = min((span[2] for span in spans.values()), default=0)
+    entries = {
+        key: "" if value is DELETED else _indented(dump_entry(key, value, key in flow, newline), indent)
+        for key, value in changes.items()
+    }
+    edits = [(*spans[key][:2], entry) for key, entry in entries.items() if key in spans]
+    edits += [(m.line, m.line + m.lines, "") for m in before.messages if changes.get(m.key) is DELETED]
+    added = {key: entry for key, entry in entries.items() if key not in spans}
+    if (private := _first_private(spans)) is not None:
+        public = "".join(added.pop(key) for key in list(added) if not key.startswith("~~"))
+        edits.append((private, private, public))
+    text = _append(_apply(body, edits, newline), "".join(added.values()))
+    _check_edit(before, text, changes)
+    return text
+
+
+def _first_private(spans: dict[str, tuple[int, int, int]]) -> int | None:
+    """The line of the first private key: new keys go before it, so that it stays last."""
+    return min((span[0] for key, span in spans.items() if key.startswith("~~")), default=None)
+
+
+def _apply(body: str, edits: list[tuple[int, int, str]], newline: str) -> str:
+    """Replace ranges of lines, which do not overlap."""
+    lines = _lines(body)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += newline
+    made, done = [], 0
+    for start, stop, entry in sorted(edits, key=lambda edit: edit[:2]):
+        made += [*lines[done:start], entry]
+        done = stop
+    return "".join([*made, *lines[done:]])
+
+
+def _indented(entry: str, indent: int) -> str:
+    if not indent:
+        return entry
+    return "".join(" " * indent + line if line.strip() else line for line in _lines(entry))
+
+
+def _append(body: str, added: str) -> str:
+    """New entries go after the last line that is not blank."""
+    if not added:
+        return body
+    kept = body.rstrip(" \t\r\n")
+    at = len(kept) if not kept else body.find("\n", len(kept)) + 1
+    return body[:at] + added + body[at:]
+
+
+def _check_edit(before: Parsed, text: str, changes: dict[str, Value]) -> None:
+    after = parse_metadata(text)
+    wanted = {key: value for key, value in (before.content or {}).items() if key not in changes}
+    wanted |= {key: value for key, value in changes.items() if value is not DELETED}
+    messages = [m.text for m in before.messages if changes.get(m.key) is not DELETED]
+    if after.content != wanted or [m.text for m in after.messages] != messages:
+        raise MarkdownError("the block is written in a way that cannot be edited without changing other keys")
+
+
+def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
+    """Lines of each top-level key of a block mapping: first line, line after the
+    last, column; lines from 0. Comments and blank lines after a value are not
+    part of it. Raises MarkdownError for a mapping in flow style (`{a: 1}`)."""
+    rest = split_messages(body)[1] if _MESSAGE.search(body) else body
+    node = yaml.compose(rest, Loader=_Loader)
+    if node is None:
+        return {}
+    if not isinstance(node, yaml.MappingNode) or node.flow_style:
+        raise MarkdownError("the block is a mapping in braces: write one key a line")
+    lines = _lines(rest)
+    ends = [at for at, sign in enumerate(rest) if sign == "\n"]
+    starts = [_line_of(ends, key.start_mark) for key, _ in node.value] + [len(lines)]
+    spans: dict[str, tuple[int, int, int]] = {}
+    for at, (key, value) in enumerate(node.value):
+        stop = _value_end(
+            lines, value, _line_of(ends, value.end_mark), starts[at], starts[at + 1], key.start_mark.column
+        )
+        spans[str(key.value)] = (starts[at], stop, key.start_mark.column)
+    return spans
+
+
+def _line_of(ends: list[int], mark: yaml.Mark) -> int:
+    """The line of a mark, from 0, by where the lines end. YAML counts more characters as line
+    ends than we do."""
+    return bisect.bisect_left(ends, mark.index)
+
+
+def _value_end(lines: list[str], value: yaml.Node, last: int, start: int, after: int, column: int) -> int:
+    """The line after a value: blank lines and comments at the key's own depth
+    before the next key stay outside, unless the value's own end lies behind them."""
+    inside = start + 1
+    if (isinstance(value, yaml.CollectionNode) and not value.flow_style) or getattr(value, "style", None) in ("|", ">"):
+        stop = after
+    else:
+        inside = stop = last + 1
+    while stop > inside and _outside(lines[stop - 1], column):
+        stop -= 1
+    return stop
+
+
+def _outside(line: str, column: int) -> bool:
+    text = line.strip()
+    return not text or (text.startswith("#") and len(line) - len(line.lstrip()) <= column) or text == "..."

@@ -1,0 +1,64 @@
+"""Lists: metadata that is written as a YAML list of one-key mappings, as LM markdown writes it back.
+
+Such a list is no metadata, neither here nor to Pandoc, which prints it as a table: it is
+reported, with the mapping to write in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from .body import MESSAGE_KEYS, dump_entry, first_line, parse_metadata
+
+Tables = Sequence[dict[str, Any]]
+
+# Keys that mean something in a block: a list that has one of them is metadata beyond doubt.
+BLOCK_KEYS = frozenset(
+    {"type", "knit", "skip", "frozen", "questions", "summary", "titles", "title", "docid", "lmm", *MESSAGE_KEYS}
+)
+_HEADING = re.compile(r"^#{1,6}[ \t]", re.M)
+_PLAIN_KEY = re.compile(r"[^\W\d_][\w-]*")
+
+
+def listed_tables(body: str) -> Tables:
+    """Return the mappings of a body that is a list of them; nothing where it is no such
+    list. (A line that would be a heading is none of a list.)"""
+    if not first_line(body).startswith("- ") or _HEADING.search(body):
+        return []
+    content = parse_metadata(f"list:\n{body}").content
+    tables = content["list"] if content and len(content) == 1 else None
+    return tables if isinstance(tables, list) and all(isinstance(table, dict) and table for table in tables) else []
+
+
+def is_metadata(tables: Tables) -> bool:
+    """Tell whether a list is metadata beyond doubt: one-key mappings, and a key is ours."""
+    keys = _keys(tables)
+    return any(key.startswith("~") or key.removesuffix("=") in BLOCK_KEYS for key in keys)
+
+
+def may_be_metadata(tables: Tables) -> bool:
+    """Tell whether a list looks like metadata: one-key mappings, and all keys are single
+    words in small letters."""
+    keys = _keys(tables)
+    return bool(keys) and all(_PLAIN_KEY.fullmatch(key) and key == key.lower() for key in keys)
+
+
+def _keys(tables: Tables) -> list[str]:
+    """The keys of one-key mappings, none where one has more."""
+    return [str(key) for table in tables for key in table] if all(len(table) == 1 for table in tables) else []
+
+
+def mapping_to_paste(tables: Tables, mark: str = "") -> str:
+    """Return what is said of metadata that is written as a list, with the mapping to write
+    in its place; `mark`: the line around it."""
+    entries = [dump_entry(str(key), value).rstrip("\n") for table in tables for key, value in table.items()]
+    lines = "\n".join([mark, *entries, mark] if mark else entries)
+    return f"metadata is a YAML list and has to be a mapping; put this in its place:\n{lines}"
+
+
+def not_a_mapping(body: str) -> str:
+    """Return what is said of a body that is YAML, and no mapping."""
+    tables = listed_tables(body)
+    return mapping_to_paste(tables) if tables else "metadata has to be a YAML mapping (`key: value`)"

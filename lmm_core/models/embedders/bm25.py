@@ -1,0 +1,105 @@
+"""BM25 as sparse vectors: the words of a text, weighed. Qdrant adds how rare each is.
+
+The vectors are those of fastembed's `Qdrant/bm25`, made on the libraries that fastembed
+makes them with, since importing fastembed itself takes longer than a search may.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from ..sources import ModelError
+from .embedder import Sparse
+
+LISTS = Path(__file__).parents[1] / "stopword_lists"
+LANGUAGES = {"en": "english", "de": "german", "fr": "french", "it": "italian", "es": "spanish"}
+NO_LANGUAGE = "none"
+# fastembed's defaults: how soon further occurrences of a word stop to count, how much the
+# length of a text counts, the usual length in words, and what is too long for a word.
+_K, _B, _USUAL_LENGTH, _LONGEST_WORD = 1.2, 0.75, 256.0, 40
+_MOST_WORDS_KNOWN = 500_000  # about 80 MB
+_SIGN = re.compile(r"[^\w\s]")
+_WORD = re.compile(r"\w+")
+
+
+def bm25_language(lang: str) -> str:
+    """The language of a code (`de`, `de-AT`) or name (`german`): English where none is
+    said, `none` for one that there is no list of stop words for."""
+    if not lang.strip():
+        return "english"
+    code = re.split(r"[-_.]", lang.strip().lower())[0]
+    return LANGUAGES.get(code, code if code in LANGUAGES.values() else NO_LANGUAGE)
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """Words that say nothing of what a text is about. Raises ModelError where the list is
+    missing: a search without it would find other things than one with it."""
+    file = LISTS / f"{language}.txt"
+    try:
+        return frozenset(file.read_text(encoding="utf-8").splitlines())
+    except OSError as error:
+        raise ModelError(f"{file}: {error.strerror}; install LM markdown anew", stop=True) from None
+
+
+class Bm25Encoder:
+    """Makes BM25 vectors of texts in one language, which is given by its code or name.
+    In a language that is not ours, all words count, as they are written."""
+
+    def __init__(self, language: str = "") -> None:
+        import mmh3
+
+        self._hash = mmh3.hash
+        self.language = bm25_language(language)
+        self.name = f"bm25/{self.language}"
+        known = self.language != NO_LANGUAGE
+        self._left_out = stop_words(self.language) if known else frozenset()
+        self._stem = _stemmer(self.language) if known else str
+        self._stems: dict[str, str] = {}
+
+    def encode(self, texts: Sequence[str]) -> list[Sparse]:
+        """See `SparseEncoder`."""
+        return [self._encode(text) for text in texts]
+
+    def encode_query(self, text: str) -> Sparse:
+        """See `SparseEncoder`."""
+        indices = list(dict.fromkeys(abs(self._hash(word)) for word in self._words(text)))
+        return Sparse(indices, [1.0] * len(indices))
+
+    def _encode(self, text: str) -> Sparse:
+        words = self._words(text)
+        length = _K * (1 - _B + _B * len(words) / _USUAL_LENGTH)
+        weights = {abs(self._hash(word)): n * (_K + 1) / (n + length) for word, n in Counter(words).items()}
+        return Sparse(list(weights), list(weights.values()))
+
+    def _words(self, text: str) -> list[str]:
+        """The stems of the words that count, in their order."""
+        if len(self._stems) > _MOST_WORDS_KNOWN:
+            self._stems.clear()
+        stems, found = self._stems, []
+        composed = unicodedata.normalize("NFC", text)  # `é` as one sign, as it is typed
+        for word in _WORD.findall(_SIGN.sub(" ", composed).lower()):
+            stem = stems.get(word)
+            if stem is None:
+                stem = stems[word] = self._stem_of(word)
+            if stem:
+                found.append(stem)
+        return found
+
+    def _stem_of(self, word: str) -> str:
+        """The stem of a word, "" where it does not count."""
+        if word == "_" or word in self._left_out or len(word) > _LONGEST_WORD:
+            return ""
+        return self._stem(word)
+
+
+def _stemmer(language: str) -> Callable[[str], str]:
+    from py_rust_stemmers import SnowballStemmer
+
+    stem: Callable[[str], str] = SnowballStemmer(language).stem_word
+    return stem

@@ -1,0 +1,183 @@
+"""The embedding cache: vectors of texts, kept on disk, so that what has not changed is
+not embedded again, and an interrupted run goes on where it stopped.
+
+It holds vectors under hashes of model and text, not the texts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..reply_cache import CacheError, CacheFile
+from ..sources import ModelError
+from .embedder import Embedder, batches
+
+MOST_BYTES = 500_000_000
+# A group of texts is embedded and kept together: so much at most is done again.
+MOST_TEXTS = 64
+MOST_CHARACTERS = 200_000
+AT_ONCE = 8  # groups; a model on this machine takes one after the other
+_ASKED_AT_ONCE = 500  # keys in a statement
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingCacheSize:
+    """How many vectors there are, and their bytes."""
+
+    vectors: int
+    bytes: int
+
+
+class EmbeddingCache(CacheFile):
+    """Vectors of 32-bit numbers. When they were used is known to the day, so that a run
+    in which nothing has changed writes nothing."""
+
+    table = "embeddings"
+    schema = (
+        "CREATE TABLE IF NOT EXISTS embeddings "
+        "(key BLOB PRIMARY KEY, vector BLOB NOT NULL, size INTEGER NOT NULL, used REAL NOT NULL)",
+        # Adding up sizes, and finding the oldest, then reads no vectors.
+        "CREATE INDEX IF NOT EXISTS embeddings_used ON embeddings (used, size, key)",
+    )
+
+    def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
+        super().__init__(folder, most_bytes)
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, list[float]]:
+        """The vectors that are there. Raises CacheError."""
+        found: dict[bytes, list[float]] = {}
+        stale: list[bytes] = []
+        now = time.time()
+        for key, data, used in self._rows(keys):
+            if isinstance(data, bytes) and data and len(data) % 4 == 0:
+                found[key] = array("f", data).tolist()
+            if used < now - _DAY:
+                stale.append(key)
+        if stale:
+            self._run_many("UPDATE embeddings SET used = ? WHERE key = ?", [(now, key) for key in stale])
+        return found
+
+    def _rows(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Any, float]]:
+        for start in range(0, len(keys), _ASKED_AT_ONCE):
+            some = keys[start : start + _ASKED_AT_ONCE]
+            places = ",".join("?" * len(some))
+            yield from self._run(f"SELECT key, vector, used FROM embeddings WHERE key IN ({places})", *some)
+
+    def keep(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
+        """Keep vectors; they are on disk when this returns. Raises CacheError."""
+        now = time.time()
+        rows = ((key, data := array("f", vector).tobytes(), len(data), now) for key, vector in vectors.items())
+        self._run_many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", rows)
+        self._limit()
+
+    def size(self) -> EmbeddingCacheSize:
+        """How much is in it. Raises CacheError."""
+        return EmbeddingCacheSize(*self._totals())
+
+    def clear(self) -> EmbeddingCacheSize:
+        """Empty it, also where it cannot be read; returns what was in it. Raises
+        CacheError."""
+        return EmbeddingCacheSize(*self._remove())
+
+
+class CachedEmbedder:
+    """An embedder that embeds each text once. `warn` is told once where the cache cannot
+    be used; the work goes on without it.
+
+    at_once: groups of texts that are given to the embedder at the same time; hits: texts
+    that it had not to embed; embedded: texts that it had. All vectors have 32-bit numbers,
+    so that they are the same whether they come from the cache or not."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        cache: EmbeddingCache | None,
+        warn: Callable[[str], None] = lambda message: None,
+        at_once: int = AT_ONCE,
+    ) -> None:
+        self.embedder, self.cache, self.warn = embedder, cache, warn
+        self.name, self.window = embedder.name, embedder.window
+        self.hits = self.embedded = 0
+        # What tells vectors apart where the name does not: a server, a model's files.
+        self._space = str(getattr(embedder, "space", embedder.name))
+        self._at_once = at_once
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """See `Embedder`."""
+        keys = [self._key(text) for text in texts]
+        wanted = dict(zip(keys, texts, strict=True))
+        vectors = self._find(list(wanted))
+        embedded = len(wanted) - len(vectors)
+        await self._fill(vectors, {key: text for key, text in wanted.items() if key not in vectors})
+        if len({len(vector) for vector in vectors.values()}) > 1:  # another model under the same name
+            vectors, embedded = {}, embedded + len(wanted)
+            await self._fill(vectors, wanted)
+        self.embedded += embedded
+        self.hits += max(0, len(texts) - embedded)
+        return [vectors[key] for key in keys]
+
+    async def close(self) -> None:
+        """See `Embedder`; closes the cache, too."""
+        await self.embedder.close()
+        if self.cache:
+            self.cache.close()
+
+    async def _fill(self, vectors: dict[bytes, list[float]], wanted: Mapping[bytes, str]) -> None:
+        """Embed what is missing. After an error no further group begins; those that have
+        begun are ended and kept."""
+        slots = asyncio.Semaphore(self._at_once)
+        failed: list[ModelError] = []
+
+        async def work(keys: list[bytes], group: list[str]) -> None:
+            async with slots:
+                if failed:
+                    return
+                try:
+                    made = dict(zip(keys, self._rounded(await self.embedder.embed(group)), strict=True))
+                except ModelError as error:
+                    failed.append(error)
+                    return
+            self._keep(made)
+            vectors.update(made)
+
+        remaining = iter(wanted)
+        groups = batches(list(wanted.values()), MOST_TEXTS, MOST_CHARACTERS)
+        await asyncio.gather(*(work([next(remaining) for _ in group], group) for group in groups))
+        if failed:
+            raise failed[0]
+
+    def _rounded(self, vectors: list[list[float]]) -> list[list[float]]:
+        try:
+            return [array("f", vector).tolist() for vector in vectors]
+        except TypeError:
+            raise ModelError(f"{self.name}: a vector that is not of numbers") from None
+
+    def _key(self, text: str) -> bytes:
+        data = f"{self._space}\0{text}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(data, digest_size=20).digest()
+
+    def _find(self, keys: list[bytes]) -> dict[bytes, list[float]]:
+        try:
+            return self.cache.find(keys) if self.cache else {}
+        except CacheError as error:
+            self._go_without(error)
+            return {}
+
+    def _keep(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
+        try:
+            if self.cache:
+                self.cache.keep(vectors)
+        except CacheError as error:
+            self._go_without(error)
+
+    def _go_without(self, error: CacheError) -> None:
+        self.cache = None
+        self.warn(f"going on without the embedding cache: {error}")

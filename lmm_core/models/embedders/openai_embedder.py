@@ -1,0 +1,80 @@
+"""Embedding models over the OpenAI protocol, by the `openai` client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..chat import Reply, Usage
+from ..openai_chat import explain, number_in, open_client, require_key
+from ..roles import ModelName, Requests
+from ..sources import ModelError, ModelSource
+from ..tokens import estimate_tokens
+from .embedder import batches
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+# OpenAI takes up to 2,048 texts and 300,000 tokens a request; smaller ones fail less dearly.
+MOST_TEXTS = 256
+MOST_CHARACTERS = 200_000
+WINDOW = 8191
+
+
+class OpenAIEmbedder:
+    """An embedding model; texts go in batches, several at once. Raises ModelError where
+    a key is needed and not set."""
+
+    window = WINDOW
+
+    def __init__(self, name: ModelName, source: ModelSource, limits: Requests | None = None) -> None:
+        self.name = str(name)
+        self.space = f"{name}@{source.base_url}"  # one name may be another model on another server
+        self.usage = Usage()
+        self._model, self._source, self._limits = name.model, source, limits or Requests()
+        self._key = require_key(name, source)
+        self._client: AsyncOpenAI | None = None
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """See `Embedder`."""
+        slots = asyncio.Semaphore(self._limits.max_concurrency)
+        groups = batches(texts, MOST_TEXTS, MOST_CHARACTERS)
+        found = await asyncio.gather(*(self._embed(group, slots) for group in groups))
+        return [vector for vectors in found for vector in vectors]
+
+    async def _embed(self, texts: list[str], slots: asyncio.Semaphore) -> list[list[float]]:
+        import openai
+
+        self._client = self._client or open_client(self._source, self._key, self._limits)
+        async with slots:
+            try:
+                reply: Any = await self._client.embeddings.create(
+                    model=self._model, input=texts, encoding_format="float"
+                )
+            except openai.APIError as error:
+                answered = self.usage.requests > 0
+                raise explain(error, self.name, self._source, self._key, self._limits.timeout, answered) from None
+            except (ValueError, RecursionError) as error:
+                raise ModelError(f"{self.name}: not a reply of the OpenAI protocol ({type(error).__name__})") from None
+        return self._read(reply, texts)
+
+    def _read(self, reply: Any, texts: list[str]) -> list[list[float]]:
+        data = getattr(reply, "data", None)
+        items = data if isinstance(data, list) else []
+        if all(isinstance(getattr(item, "index", None), int) for item in items):
+            items = sorted(items, key=lambda item: item.index)
+        found = [getattr(item, "embedding", None) for item in items]
+        vectors = [vector for vector in found if isinstance(vector, list) and vector]
+        if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) != 1:
+            raise ModelError(f"{self.name}: {len(vectors)} vectors for {len(texts)} texts, or of several lengths")
+        used = getattr(reply, "usage", None)
+        tokens = number_in(used, "prompt_tokens") or sum(map(estimate_tokens, texts))
+        self.usage.add(Reply("", tokens))
+        return vectors
+
+    async def close(self) -> None:
+        """See `Embedder`."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None

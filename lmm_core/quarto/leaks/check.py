@@ -1,0 +1,164 @@
+"""Proof that what is left out of the notes is nowhere in what was rendered.
+
+Text and metadata that knitting leaves out are cut into runs of words, and these
+are looked for in every file of the output. What also stands in what stays in is
+no leak.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...logging import ConsoleLogger, LoggerBase
+from ...markdown.blocks import Block, MarkdownError, header_content
+from ...markdown.files import load_markdown
+from ...markdown.originals import unfold_edits
+from ...markdown.parse import parse_markdown_text
+from ...markdown.rag_only import KnitRules, verdicts
+from ...markdown.tree import blocks_to_tree
+from ...settings.project import Project
+from ...settings.quarto_project import page_rules
+from ..setup import ASK_FOLDER, AskBoxSettings
+from .figures import shown_figures, unshown_figures
+from .found import Findings, Leak
+from .short_parts import ShortParts, beside_others, find_short_parts
+from .site_text import Text, find_files, read_texts, strings
+from .sources import Secret, Sources, read_sources, stays_in
+from .words import Index, Needle, Stream, find_needles, strip_markup, words_of, words_of_markdown
+
+_DATA = re.compile(r"data\.js|part-\d+\.js")
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """What is looked for in the files of a site."""
+
+    secrets: list[Secret]
+    index: Index
+    data: Index  # in the data of an ask box
+    short: ShortParts
+
+    def find(self, text: Text, is_data: bool) -> dict[int, list[str]]:
+        """Which of the secrets a text has: their numbers, each with the words that it has first."""
+        stream = Stream(words_of(text.words))
+        found = dict((self.data if is_data else self.index).find(stream))
+        for at, words in () if is_data else self.short.find(text):
+            found.setdefault(at, words)
+        return found
+
+
+def look_for_leaks(
+    output: Path | Sequence[Path],
+    sources: Sequence[Path],
+    project: Project,
+    logger: LoggerBase | None = None,
+    also_shown: Sequence[Path] = (),
+    ask: AskBoxSettings | None = None,
+) -> Findings:
+    """The leaks of some sources in an output (a folder, a file, or several), with what was
+    looked for. What the notes of `also_shown` say is no leak either: in a partial render, those
+    of the other pages. ask: of the site's ask box, whose data may hold the types that it
+    includes, and the questions and summaries of what is shown. Files that cannot
+    be read are reported as errors, those that cannot be looked into as warnings."""
+    logger = logger or ConsoleLogger()
+    read = read_sources(sources, also_shown, project, logger)
+    wanted = _wanted(read, [*sources, *also_shown], project, ask)
+    parts = len(wanted.index.looked_for() | wanted.short.looked_for())
+    found = Findings(parts=parts, passed_over=len(read.secrets) - parts)
+    outputs = [output] if isinstance(output, Path) else output
+    figures: set[str] = set()
+    for file in [file for one in outputs for file in find_files(one)]:
+        leaks = _in_file(file, wanted, figures, logger)
+        if leaks is not None:
+            found.files += 1
+            found.leaks += leaks
+    for folder in outputs:
+        found.leaks += unshown_figures(folder, read.secrets, figures, project)
+    return found
+
+
+def _in_file(file: Path, wanted: _Wanted, figures: set[str], logger: LoggerBase) -> list[Leak] | None:
+    """The leaks of a file, each once, and to `figures` those that it names. None where it could
+    not be looked into."""
+    leaks: dict[int, Leak] = {}
+    looked = False
+    try:
+        for text in read_texts(file, logger):
+            looked = True
+            figures.update(shown_figures(text.source))
+            for at, words in sorted(wanted.find(text, _is_data(file)).items()):
+                leaks.setdefault(at, _leak(file, text.member, wanted.secrets[at], words))
+    except OSError as error:
+        logger.error(f"{file}: {error.strerror or error}")
+        return None
+    return [*leaks.values()] if looked else None
+
+
+def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:
+    words = strip_markup(secret.text).replace("#", " ").split()[:8]
+    whole = "".join(words_of_markdown(secret.text))
+    if len(whole) >= len("".join(found)) and not whole.startswith("".join(found)):
+        words = found
+    return Leak(file, secret.source, secret.piece.line, " ".join(words), member)
+
+
+# What is looked for
+
+
+def _wanted(read: Sources, sources: Sequence[Path], project: Project, ask: AskBoxSettings | None) -> _Wanted:
+    """All that the documents do not say as well. Their texts are one stream, as on the page, where
+    what was left out between two is gone."""
+    needles = [[*find_needles(at, secret.text)] for at, secret in enumerate(read.secrets)]
+    too_short = [at for at, found in enumerate(needles) if not found]
+    for at in too_short:
+        needles[at] = [*beside_others(at, read.secrets[at])]
+    every = [needle for found in needles for needle in found]
+    index = _index(every, read.kept)
+    data = index
+    if ask:
+        data = _index(every, [*read.kept, *_of_data(dict.fromkeys(sources), project, ask.include)])
+    return _Wanted(read.secrets, index, data, find_short_parts(read, too_short))
+
+
+def _index(needles: Sequence[Needle], kept: Iterable[list[str]]) -> Index:
+    index = Index(needles)
+    for texts in kept:
+        index.forget(Stream([word for text in texts for word in words_of_markdown(text)]))
+        index.forget(Stream([word for text in texts for word in words_of(text)]))
+    return index
+
+
+# The data of an ask box
+
+
+def _is_data(file: Path) -> bool:
+    return file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
+
+
+def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str]) -> Iterator[list[str]]:
+    """The texts that only the data may hold, by document. What cannot be read was reported
+    before."""
+    for path in sources:
+        try:
+            blocks = parse_markdown_text(load_markdown(path).text)
+        except (OSError, MarkdownError):
+            continue
+        header = header_content(blocks)
+        rules = page_rules(path, header, project.rules)
+        rules = replace(rules, keep=rules.keep | include)
+        yield [*stays_in(blocks, rules)]
+        yield [*_annotations(blocks, rules)]
+
+
+def _annotations(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
+    """The questions and summaries of what stays in."""
+    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    if tree is None:
+        return
+    document = [] if tree.get("knit") is False else [tree]
+    for node in [*document, *(node for node, is_out in verdicts(tree, rules) if not is_out)]:
+        for key in ("questions", "summary"):
+            yield from strings(node.get(key))

@@ -1,0 +1,37 @@
+"""Numbers and UUIDs for text blocks and headings, made of the document's id."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from ...markdown.tree import HeaderNode, HeadingNode, Node, TextNode, traverse
+from ..options import ScanOpts
+
+
+def identities(tree: HeadingNode, opts: ScanOpts, docid: str) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """The keys that have to be written for the ids that the options ask for, node by
+    node: `docid.3` for text blocks, `docid.h2` for headings."""
+    counts = {"": 0, "h": 0}
+    for node in traverse(tree):
+        kind = "h" if isinstance(node, HeadingNode) else ""
+        if isinstance(node, TextNode) and not node.content:
+            continue
+        counts[kind] += 1
+        if isinstance(node, HeaderNode) and not node.metadata:
+            continue
+        values = _values(node, f"{docid}.{kind}{counts[kind]}", opts)
+        yield node, {key: value for key, value in values.items() if node.properties.get(key) != value}
+
+
+def _values(node: Node, ident: str, opts: ScanOpts) -> dict[str, Any]:
+    heading = isinstance(node, HeadingNode)
+    with_uuid = opts.headingUUID if heading else opts.textUUID
+    name = "heading" if heading else "text"
+    values = {}
+    if with_uuid or (opts.headingid if heading else opts.textid):
+        values[f"~~{name}id"] = ident
+    if with_uuid:
+        values[f"~~{name}UUID"] = str(uuid.uuid5(uuid.NAMESPACE_URL, ident))
+    return values

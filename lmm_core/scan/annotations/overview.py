@@ -1,0 +1,85 @@
+"""An overview of a document: its sections, and what is missing in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...markdown.blocks import Block, HeaderBlock
+from ...markdown.edits import broken_edits
+from ...markdown.originals import unfold_edits
+from ...markdown.rag_only import KnitRules, types_of
+from ...markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
+from ..check.near_misses import find_near_misses
+from ..header import find_errors
+from ..options import ScanOpts
+from ..system_keys import State, key_state
+from .sections import SectionTexts, closed_parts, source_hash
+
+
+@dataclass(slots=True)
+class SectionOverview:
+    """One section. `words` are those of its own text; `missing` are annotations that
+    a run would make, `outdated` those it would make again, `stale` those that were
+    corrected by hand before the text changed."""
+
+    line: int
+    level: int
+    title: str
+    words: int
+    types: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    outdated: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Overview:
+    """A document. `missing` are header keys; `errors` are pairs of line and message."""
+
+    title: str
+    docid: str
+    words: int
+    sections: list[SectionOverview]
+    missing: list[str]
+    errors: list[tuple[int, str]]
+
+
+def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitRules | None = None) -> Overview:
+    """Look a document over; nothing in it is changed."""
+    opts, rules = opts or ScanOpts(), rules or KnitRules()
+    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    errors = [(problem.line, problem.message) for problem in find_errors(blocks)]
+    errors += [(problem.line, problem.message) for problem in find_near_misses(blocks, rules)]
+    errors += [(problem.line, problem.message) for problem in broken_edits(blocks)]
+    if tree is None:
+        return Overview("", "", 0, [], [], errors)
+    closed = closed_parts(tree)
+    nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode) and not isinstance(node, HeaderNode)]
+    texts = SectionTexts(tree, rules)
+    sections = [_section(node, opts, texts, id(node) in closed) for node in nodes]
+    words = sum(len(node.content.split()) for node in traverse(tree) if isinstance(node, TextNode))
+    missing = [key for key in ("title", "docid") if tree.get(key) is None]
+    missing += ["summary"] if id(tree) not in closed and "summary" in _section(tree, opts, texts, False).missing else []
+    has_header = isinstance(blocks[0], HeaderBlock)
+    return Overview(
+        tree.title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], errors
+    )
+
+
+def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: bool) -> SectionOverview:
+    own = sum(len(text.content.split()) for text in node.texts)
+    line = node.heading.line if node.heading else 1
+    found = SectionOverview(line, node.level, node.title, own, types_of(node.get("type")))
+    if closed:
+        return found
+    source = source_hash(texts.section(node))
+    lists = {State.MISSING: found.missing, State.OUTDATED: found.outdated, State.STALE: found.stale}
+    for key, wanted, threshold in (
+        ("questions", opts.questions and node.heading is not None, opts.questions_threshold),
+        ("summary", opts.summaries, opts.summary_threshold),
+    ):
+        state = key_state(node.properties, key, source)
+        if wanted and state in lists and (texts.words[id(node)] >= threshold or state is not State.MISSING):
+            lists[state].append(key)
+    return found

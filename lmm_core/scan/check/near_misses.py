@@ -1,0 +1,306 @@
+"""Near misses: words that are nearly ours. A slip in one shows what was to be left out.
+
+Looked at are the keys of metadata blocks, classes and attributes of divs, and in the
+header what is meant for the whole page. Near is one slip (a letter too many, too few,
+another one, two that have changed places), two in a word of eight letters or more, and
+letter case. A key has to have a value as ours would, so that `unit: cm` is no `knit`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...markdown.blocks import (
+    Attributes,
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    MetadataBlock,
+    Problem,
+    TextBlock,
+    count_lead,
+)
+from ...markdown.divs import Part, parts_by_line
+from ...markdown.metadata.body import parse_metadata
+from ...markdown.metadata.lists import listed_tables, may_be_metadata
+from ...markdown.metadata.lmm_options import OPTIONS, options_in
+from ...markdown.metadata.ownership import find_key
+from ...markdown.originals import unfold_edits
+from ...markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
+from ...markdown.rag_only import (
+    ALL,
+    RAG_ONLY,
+    KnitRules,
+    div_verdict,
+    header_rules,
+    properties_verdict,
+    types_of,
+)
+from ...markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
+from .stray_marks import find_aimless, find_stray_marks
+
+LMM = "lmm"
+_SWITCHES = ("knit", "skip", "frozen")
+_TEXTS = ("type", "questions", "summary")
+# Classes that are others' and no slip, whatever types a project has: those of Pandoc, Quarto,
+# bookdown, reveal.js, Bootstrap and the Carpentries' lessons.
+_OTHERS = frozenset(
+    """notes column columns card cards cell cells code fragment fragments footer header hidden hidden-content
+    incremental nonincremental aside panel proof tip warning caution important info danger row rows tab tabs
+    table tables figure figures grid list references refs abstract landscape layout questions""".split()
+)
+_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*ya?ml[^\n]*\n(?P<body>.*?)^[ \t]*\1", re.S | re.M)
+_TRUTH = ("true", "false")
+
+
+def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Problem]:
+    """Return what is nearly a key, class or attribute of ours, each with its line. `rules`
+    name the types of the project; those of the document itself count, too. A part that
+    says `knit: true` of itself is not looked at, nor is what the rules allow."""
+    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    if tree is None:
+        return []
+    rules = header_rules(blocks[0].content, rules) if isinstance(blocks[0], HeaderBlock) else rules
+    look = _Look(rules, rules.div_types | rules.types | types_in(blocks))
+    found: list[Problem] = []
+    for node in traverse(tree):
+        if isinstance(node, HeaderNode):
+            found += look.header(node)
+            continue
+        for block in node.metadata:
+            found += look.block(block.content, block.source, block.line, node.get("knit") is True)
+        if isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
+            found += look.text(node.block, node.get("knit") is True)
+            if node.metadata and properties_verdict(node, rules) and (why := find_aimless(node.block.content)):
+                found.append(Problem(node.metadata[-1].line, why))
+    found += find_stray_marks(blocks, look.types)
+    return sorted(found, key=lambda problem: problem.line)
+
+
+def types_in(blocks: Iterable[Block]) -> frozenset[str]:
+    """Return the types that the parts of a document have by its blocks and `.rag-only` divs."""
+    found: set[str] = set()
+    for block in blocks:
+        if isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock):
+            found |= _types(block.content)
+        elif isinstance(block, TextBlock):
+            for _, part, _ in parts_by_line(block.source):
+                found |= _types(part.metadata or {})
+                if RAG_ONLY in part.attributes.classes:
+                    found.update(types_of(part.attributes.pairs.get("type")))
+    return frozenset(found)
+
+
+def kept_by_none(keep: Iterable[str], types: Iterable[str]) -> list[str]:
+    """Return a sentence for each word that is to stay in and that no part has for a type."""
+    known = sorted({*types} - {RAG_ONLY, ALL})
+    return [_no_type(word, known) for word in keep if word not in (*known, RAG_ONLY, ALL)]
+
+
+def _no_type(word: str, known: Sequence[str]) -> str:
+    near = nearest(word, known)
+    meant = f"; did you mean {near!r}?" if near else ""
+    return f"no part has the type {word!r}{meant} (types here: {', '.join(known)}; {ALL} for all)"
+
+
+def _types(metadata: Mapping[str, Any]) -> set[str]:
+    key = find_key(metadata, "type")
+    return set(types_of(metadata[key])) if key else set()
+
+
+class _Look:
+    """Looks at the parts of a document; `types`: the words that leave a part out, or would."""
+
+    def __init__(self, rules: KnitRules, types: frozenset[str]) -> None:
+        self.rules = rules
+        self.types = types - rules.allowed
+        self.allowed = rules.allowed
+        self.told: set[str] = set()  # types that are no classes, each told once
+
+    # Blocks
+
+    def block(self, content: Mapping[str, Any], source: str, line: int, is_shown: bool) -> Iterator[Problem]:
+        """Keys of a block whose part is not said to be shown."""
+        for key, value in content.items() if not is_shown else ():
+            at = line + _line_of(key, source)
+            if key == "knit" and not isinstance(value, bool):
+                yield Problem(at, _no_switch(value))
+            elif key in self.types and value is True:
+                yield Problem(at, f"unknown key {key!r}: did you mean `type: {key}`?")
+            elif meant := self._key(key, value):
+                yield Problem(at, f"unknown key {key!r}: did you mean {meant!r}?")
+
+    def _key(self, key: str, value: Any) -> str:
+        """The key of ours that is meant by one that is none; "" for none."""
+        name = key.lstrip("~").removesuffix("=")
+        if name in self.allowed:
+            return ""
+        return nearest(name, _SWITCHES if isinstance(value, bool) else _TEXTS if _is_text(value) else ())
+
+    def header(self, node: HeaderNode) -> Iterator[Problem]:
+        """What the header says of the whole page, and means nothing there."""
+        if not node.metadata:
+            return
+        block = node.metadata[0]
+        for key, value in block.content.items():
+            at = block.line + _line_of(key, block.source)
+            if key in self.allowed:
+                continue
+            if message := self._header_key(key, value) or self._header_type(key, value, node):
+                yield Problem(at, message)
+        for name in options_in(block.content):
+            if name not in OPTIONS and (meant := nearest(name, sorted(OPTIONS))):
+                yield Problem(block.line + _line_of(name, block.source), _unknown(f"lmm.{name}", f"lmm.{meant}"))
+
+    def _header_key(self, key: str, value: Any) -> str:
+        if isinstance(value, bool) and nearest(key, ("knit",)):
+            return _unknown(key, "knit")
+        if isinstance(value, Mapping) and _is_nearly_lmm(key) and not OPTIONS.isdisjoint(options_in({LMM: value})):
+            return _unknown(key, LMM)
+        # R Markdown has a key of that name, too: a function's
+        is_slip = isinstance(value, int | float) or (isinstance(value, str) and value.isalpha() and len(value) < 8)
+        return _no_switch(value) if key == "knit" and not isinstance(value, bool) and is_slip else ""
+
+    def _header_type(self, key: str, value: Any, node: HeaderNode) -> str:
+        if isinstance(node.get("knit"), bool) or not (key == "type" or nearest(key, ("type",))):
+            return ""
+        words = [word for word in types_of(value) if word in self.types or self._type(word)]
+        return (
+            f"{key}: {words[0]} in the header leaves nothing out: write knit: false there to leave the whole page "
+            "out of the notes, or knit: true if it is to be shown"
+            if words
+            else ""
+        )
+
+    # Texts
+
+    def text(self, block: TextBlock, is_shown: bool) -> Iterator[Problem]:
+        """Divs and blocks in a text, and the text itself if it is a list that looks like metadata."""
+        if self._is_list(block.content):
+            yield Problem(block.line, _LIST)
+        lines = block.source.split("\n")
+        first = block.line - count_lead(block.source)
+        shown_from = 0 if is_shown else len(lines)  # behind what says that the next part is shown
+        for line, part, source in parts_by_line(block.source):
+            if part.metadata is not None:
+                shown = part.metadata.get("knit") is True
+                yield from self.block(part.metadata, source, first + line, shown)
+                shown_from = line + len(source.splitlines()) if shown else shown_from
+            elif not part.error:
+                shown = shown_from <= line and not "".join(lines[shown_from:line]).strip("> \t\r\ufeff")
+                yield from (Problem(first + line, message) for message in self._div(part, source, shown))
+
+    def _is_list(self, text: str) -> bool:
+        opened = NATIVE_OPEN.match(text)
+        closed = NATIVE_CLOSE.search(text, opened.end() - 1) if opened else None
+        tables = listed_tables(text[opened.end() : closed.start() + 1]) if opened and closed else []
+        return may_be_metadata(tables) and self.allowed.isdisjoint(key for table in tables for key in table)
+
+    def _div(self, part: Part, source: str, is_shown: bool) -> Iterator[str]:
+        attributes = part.attributes
+        yield from self._attributes(attributes)
+        verdict = div_verdict(attributes, self.rules)
+        if is_shown or verdict is not None:
+            return
+        for name in attributes.classes:
+            if name in self.allowed:
+                continue
+            if name in self.types:
+                if name in self.told:
+                    continue
+                self.told.add(name)
+                yield (
+                    f"{name!r} is a type here, but a div of this class is not left out: "
+                    f"write ::: {{.{RAG_ONLY} type={name}}}, or name the class in [knit] div_types"
+                )
+            elif meant := self._type(name) or (LMM if _is_nearly_lmm(name) and _holds_metadata(source) else ""):
+                yield f"unknown class {name!r}: did you mean {meant!r}?"
+
+    def _attributes(self, attributes: Attributes) -> Iterator[str]:
+        known = ("type", "knit") if RAG_ONLY in attributes.classes else ("knit",)
+        for name, value in attributes.pairs.items():
+            if name == "knit" and value.lower() not in _TRUTH:
+                yield _no_switch(value)
+                continue
+            meant = "" if name in self.allowed else nearest(name, known)
+            if meant == "type" or (meant and value.lower() in _TRUTH):
+                yield f"unknown attribute {name!r}: did you mean {meant!r}?"
+
+    def _type(self, name: str) -> str:
+        """The type that a word is nearly; "" where it is one, or none."""
+        return (
+            "" if name in self.types or name in _OTHERS or name in self.allowed else nearest(name, sorted(self.types))
+        )
+
+
+_LIST = (
+    "a YAML list between `---` lines is text, and shown: if it is metadata, write it as a mapping "
+    "(`key: value`); if it is a list, leave a line empty below the first `---`"
+)
+
+
+def _unknown(key: str, meant: str) -> str:
+    return f"unknown key {key!r}: did you mean {meant!r}?"
+
+
+def _no_switch(value: Any) -> str:
+    return f"'knit' should be true or false, not {value!r:.40}"
+
+
+def _is_text(value: Any) -> bool:
+    values = value if isinstance(value, list) else [value]
+    return bool(values) and all(isinstance(one, str) for one in values)
+
+
+def _line_of(key: str, source: str) -> int:
+    """The line of a key in a block, from 0."""
+    found = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", source, re.M)
+    return source.count("\n", 0, found.start()) - count_lead(source) if found else 0
+
+
+def _is_nearly_lmm(name: str) -> bool:
+    """Tell whether a name is nearly `lmm`: so short a one counts with what it holds alone."""
+    return name != LMM and slips_between(name[:9].lower(), LMM) <= 1
+
+
+def _holds_metadata(source: str) -> bool:
+    """Tell whether a div holds a code block of YAML with a key of ours."""
+    found = _CODE.search(source)
+    content = parse_metadata(found["body"]).content if found else None
+    return any(key.startswith("~") or key in (*_SWITCHES, *_TEXTS) for key in content or ())
+
+
+# Words
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the word among known ones that another is nearly, but is not; "" for none."""
+    found = [(distance, one) for one in known if (distance := _slips(word, one)) is not None]
+    return min(found)[1] if found and word not in {one for _, one in found} else ""
+
+
+def _slips(word: str, known: str) -> int | None:
+    """How many slips lie between two words; None for more than such a word allows."""
+    one, other = word.lower(), known.lower()
+    allowed = 0 if len(other) < 4 else 1 if len(other) < 8 else 2
+    if abs(len(one) - len(other)) > allowed:
+        return None
+    found = 0 if one == other else slips_between(one, other)
+    return found if found <= allowed else None
+
+
+def slips_between(one: str, other: str) -> int:
+    """Return how many slips (letters too many, too few, others, neighbours that have
+    changed places) lead from one word to another: the optimal string alignment distance."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, sign in enumerate(one, 1):
+        older, before, row = before, row, [i]
+        for j, wanted in enumerate(other, 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (sign != wanted))
+            if i > 1 and j > 1 and sign == other[j - 2] and one[i - 2] == wanted:
+                best = min(best, older[j - 2] + 1)
+            row.append(best)
+    return row[-1]

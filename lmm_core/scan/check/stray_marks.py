@@ -1,0 +1,148 @@
+"""Stray marks: what looks like a mark of ours and is none, so that an exercise would be shown.
+
+A line of colons that opens or closes no div, a type on something other than a div, and a
+block that is about nothing that can be left out. Pandoc's rules for divs are strict: a blank
+line before, no blanks at the start of the line, one word or attributes in braces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...markdown.blocks import (
+    Block,
+    ErrorBlock,
+    HeadingBlock,
+    Problem,
+    TextBlock,
+    count_lead,
+    parse_attributes,
+)
+from ...markdown.divs import parts_by_line
+
+_COLONS = re.compile(r"(?P<before>[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*)(?P<colons>[:\uff1a]{2,})(?P<rest>.*)")
+_ITEM = re.compile(r"[ \t>]*(?:[-*+]|\(?[#@]?\w{1,9}[.)])[ \t]+")
+_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*(`{3,}|~{3,})")
+_VERBATIM = re.compile(r"[ \t>]*<(pre|script|style|textarea)\b", re.I)
+_BRACES = re.compile(r"\{([^{}\n]{1,500})\}")
+_CODE = re.compile(r"(`+)[^`\n]*\1")
+_WORD = re.compile(r"[\w-]+")
+_UNSEEN = re.compile(
+    r"""<!--.*?--> | \{\{<[^\n]*>\}\} | (?:[-*_][ \t]*){3,} | \\[A-Za-z]+(?:\{[^{}\n]*\})? | \[\]\{[^{}\n]*\}
+    | :{3,}[^\n]*\n\s*:{3,}""",
+    re.S | re.X,
+)
+_UNDERLINED = re.compile(r"[^\n]+\n(?:=+|-+)[ \t]*(?:\n|\Z)")
+ABOUT_NOTHING = (
+    "this metadata is about what follows it alone, which nobody sees, and not about the part after that: "
+    "put it directly before the part"
+)
+UNDERLINED = "an underlined heading starts no section, so that its text is not left out: write it as `## Heading`"
+STRAY = (
+    "colons that open or close no div, so that what is meant to be left out may be shown: a div needs a blank line "
+    "before it, stands at the start of its line (in a list, where the item's text begins), and has one class "
+    "(`::: exercise`) or attributes in braces (`::: {.exercise .hard}`)"
+)
+
+
+def find_stray_marks(blocks: Sequence[Block], types: frozenset[str]) -> Iterator[Problem]:
+    """Yield the stray marks in the headings and texts of a document, each with its line. `types`: the
+    words that leave a part out. What they stand in may show by chance: all are told."""
+    for block in blocks:
+        if isinstance(block, HeadingBlock):
+            yield from _on_others(block.source, block.line, types)
+        elif isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
+            yield from _in_text(block, types)
+
+
+def find_aimless(text: str) -> str:
+    """Return why a text that metadata stands before is not what was meant; "" where it may be."""
+    bare = text.strip()
+    if _UNSEEN.fullmatch(bare):
+        return ABOUT_NOTHING
+    return UNDERLINED if _UNDERLINED.match(bare) else ""
+
+
+def _in_text(block: TextBlock, types: frozenset[str]) -> Iterator[Problem]:
+    source = block.source
+    first = block.line - count_lead(source)
+    if not any(sign in source for sign in ("::", "\uff1a", "{")):
+        return
+    lines = source.split("\n")
+    fences = _fences(source) if "::" in source else {}
+    for number, line in _outside_code(lines):
+        if number in fences:
+            if fences[number] and _is_shifted(lines, number):
+                yield Problem(first + number, STRAY)
+        elif _is_stray(line, types) and not _is_indented_code(lines, number):
+            yield Problem(first + number, STRAY)
+        else:
+            yield from _on_others(line, first + number, types)
+
+
+def _fences(source: str) -> dict[int, bool]:
+    """The lines (from 0) on which divs open (True) and close."""
+    found: dict[int, bool] = {}
+    for line, part, text in parts_by_line(source):
+        if text.lstrip(" \t").startswith(":::"):
+            found[line + len(text.splitlines()) - 1] = False
+            found[line] = part.metadata is not None or bool(part.attributes.classes)
+    return found
+
+
+def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The lines that are neither code nor a comment nor display math, each with its number."""
+    end: str | None = None
+    for number, line in enumerate(lines):
+        if end is not None:
+            end = None if end in line.lower() else end
+        elif opened := _FENCE.match(line):
+            end = opened[1]
+        elif opened := _VERBATIM.match(line):
+            end = None if f"</{opened[1].lower()}" in line.lower() else f"</{opened[1].lower()}"
+        elif "<!--" in line and "-->" not in line.rpartition("<!--")[2]:
+            end = "-->"
+        elif line.count("$$") % 2:
+            end = "$$"
+        else:
+            yield number, line
+
+
+def _is_stray(line: str, types: frozenset[str]) -> bool:
+    found = _COLONS.match(line)
+    if not found:
+        return False
+    return len(found["colons"]) > 2 or not {"lmm", *types}.isdisjoint(_WORD.findall(found["rest"]))
+
+
+def _is_indented_code(lines: Sequence[str], number: int) -> bool:
+    """Tell whether a line belongs to code that is indented: what documents show of divs."""
+    start = number
+    while start >= 0 and lines[start].expandtabs(4).startswith("    "):
+        start -= 1
+    return start < number and (start < 0 or not lines[start].strip())
+
+
+def _is_shifted(lines: Sequence[str], number: int) -> bool:
+    """Tell whether a div in a list is not where the text of its item begins: Pandoc takes it for text."""
+    line = lines[number].expandtabs(4)
+    at = len(line) - len(line.lstrip(" "))
+    for above in reversed(lines[:number] if at else []):
+        above = above.expandtabs(4)
+        item = _ITEM.match(above)
+        if item and len(above) - len(above.lstrip(" ")) < at:
+            return item.end() != at
+    return False
+
+
+def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Problem]:
+    """Types in the attributes of headings, spans and the like."""
+    for found in _BRACES.finditer(_CODE.sub("", line)) if "{" in line else ():
+        attributes = parse_attributes(found[0])
+        if not types.isdisjoint(attributes.classes) or attributes.pairs.get("type") in types:
+            yield Problem(
+                number,
+                f"{found[0]} leaves nothing out: only a div does. Put the part in one (`::: {found[0]}`), "
+                "or a block with `type:` before it",
+            )

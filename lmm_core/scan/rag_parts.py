@@ -1,0 +1,147 @@
+"""Parts: what of a document's texts is RAG-only, or says of itself that it is, wherever it stands.
+
+The rules of what goes are those of knitting; here the parts that go by them are set apart, so that
+each is indexed as what it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..markdown.blocks import BOM, Attributes, Block, MetadataBlock, TextBlock, blank, count_lead, ends_blank
+from ..markdown.divs import Cut, Part, find_cuts, without
+from ..markdown.metadata.body import MESSAGE_KEYS
+from ..markdown.rag_only import RAG_ONLY, KnitRules, close_parts, types_of
+from ..markdown.spelling import make_block
+
+NESTED = 24  # parts in parts are set apart so far
+
+
+@dataclass(slots=True)
+class Excerpt(TextBlock):
+    """A text that stood in another, or what is left of one. `kind` is the type of the div that it
+    is; `gaps` are positions in the source before which lines of the file are missing, and how many."""
+
+    kind: str | None = None
+    gaps: tuple[tuple[int, int], ...] = ()
+
+
+def div_kind(attributes: Attributes, rules: KnitRules) -> str | None:
+    """The type of a RAG-only div: its class, or the attribute `type` of `.rag-only`; None where it
+    is no such div."""
+    types = [name for name in attributes.classes if name in rules.div_types]
+    if not types:
+        return None
+    named = types_of(attributes.pairs.get("type")) if RAG_ONLY in types else []
+    return [*named, *(name for name in types if name != RAG_ONLY), RAG_ONLY][0]
+
+
+def unfold_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
+    """Return the blocks, each part inside a text that has a type, or says whether it is in the
+    notes or the index, as a text of its own after what is left of that text, with its metadata."""
+    unfolded: list[Block] = []
+    around: list[MetadataBlock] = []
+    for block in close_parts(blocks, rules):
+        if isinstance(block, TextBlock) and type(block) is TextBlock:
+            unfolded += _unfold(block, rules, around)
+        else:
+            unfolded.append(block)
+        around = [*around, block] if type(block) is MetadataBlock else []
+    return unfolded
+
+
+def _unfold(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]) -> Iterator[Block]:
+    def apart(part: Part) -> bool | None:
+        return _is_apart(part, rules)
+
+    cuts = find_cuts(block.source, apart)
+    first = block.line - count_lead(block.source)
+    found = [made for one in cuts for made in _texts(one, first, rules, NESTED)]
+    if not found:
+        yield block
+        return
+    if _is_whole(block, cuts, found):
+        yield block
+        return
+    rest = _excerpt(block.source, cuts, first)
+    inherited = _inherited(around)
+    if not blank(rest.source) or (around and found[0][0]):
+        yield rest  # also where it is empty: what annotates the text is not the part's
+    elif around:
+        yield found.pop(0)[1]
+    for metadata, text in found:
+        yield from [*inherited, *metadata, text]
+
+
+def _excerpt(source: str, cuts: Sequence[Cut], line: int, kind: str | None = None) -> Excerpt:
+    """What is left of a source, of which the first line has the number `line`."""
+    gaps, gone = [], 0
+    for one in cuts:
+        gaps.append((one.start - gone, source.count("\n", one.start, one.end)))
+        gone += one.end - one.start
+    left = without(source, [(one.start, one.end) for one in cuts])
+    blanks = len(left) - len(left.lstrip(BOM + " \t\r\n"))
+    trimmed = left.rfind("\n", 0, blanks) + 1
+    line += left.count("\n", 0, trimmed) + sum(count for at, count in gaps if at <= trimmed)
+    left = left[trimmed:].removeprefix(BOM)
+    left += "" if ends_blank(left) else "\n" if left.endswith("\n") else "\n\n"
+    return Excerpt(left, line, kind, tuple((at - trimmed, count) for at, count in gaps if at > trimmed))
+
+
+def _is_whole(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> bool:
+    """Whether a text is nothing but one fenced div with a type."""
+    if len(found) != 1 or cuts[0].rest or not block.content.startswith(":::"):
+        return False
+    return found[0][1].kind is not None and found[0][1].content == block.content
+
+
+def _is_apart(part: Part, rules: KnitRules) -> bool | None:
+    """Whether a part is a text of its own: it has a type, or says that it is not in the notes, or
+    whether it is in the index. (One that is in the notes by `knit: true` alone is as the notes.)"""
+    if part.metadata is not None:
+        knit, skip = part.metadata.get("knit"), part.metadata.get("skip")
+        if types_of(part.metadata.get("type")) or knit is False or isinstance(skip, bool):
+            return True
+        return False if knit is True else None
+    if div_kind(part.attributes, rules) is not None:
+        return True
+    return True if part.attributes.pairs.get("knit", "").lower() == "false" else None
+
+
+def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple[list[MetadataBlock], Excerpt]]:
+    """A part as a text, and the parts inside it, each with its metadata; a metadata block is none."""
+    if one.part is None:
+        return
+    line = first + one.line
+    low, high = one.inside
+    inner = find_cuts(one.own[low:high], lambda part: _is_apart(part, rules), True) if depth else []
+    for inside in inner:
+        inside.start, inside.end = inside.start + low, inside.end + low
+    metadata = []
+    if one.part.metadata is not None:
+        public = {key: value for key, value in one.part.metadata.items() if not key.startswith("~~")}
+        metadata.append(_made({key: value for key, value in public.items() if key not in MESSAGE_KEYS}))
+    kind = None if one.part.metadata is not None else div_kind(one.part.attributes, rules)
+    yield metadata, _excerpt(one.own, inner, line, kind)
+    inherited = _inherited(metadata)
+    for inside in inner:
+        inside_first = line + one.own.count("\n", 0, low)
+        for own, text in _texts(inside, inside_first, rules, depth - 1):
+            yield [*inherited, *own], text
+
+
+def _inherited(around: Sequence[MetadataBlock]) -> list[MetadataBlock]:
+    """What of a text's metadata holds for a part of it that is set apart, too."""
+    said: dict[str, Any] = {}
+    for block in around:
+        said |= {key: value for key in ("type", "skip") if (value := block.content.get(key)) is not None}
+    return [_made(said)] if said else []
+
+
+def _made(content: dict[str, Any]) -> MetadataBlock:
+    body = "".join(f"{json.dumps(key)}: {json.dumps(value, default=str)}\n" for key, value in content.items())
+    block = make_block(body, "div")
+    return replace(block, content=content, messages=[])

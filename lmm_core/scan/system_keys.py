@@ -1,0 +1,123 @@
+"""Keys that the system writes, and when it may write them again.
+
+`~key` is written together with a pair in `~~hash`: what it was made from, and
+what was written. Where the value is no longer what was written, somebody has
+corrected it, and it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum, auto
+from typing import Any
+
+from ..logging import LoggerBase
+from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, MarkdownError, Spelling, trim_blank_lines
+from ..markdown.metadata.body import DELETED, dump_entry
+from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair
+from ..markdown.spelling import edit_block, make_block
+from ..markdown.tree import Node, TextNode
+
+NOTHING = digest(None)
+FLOW = frozenset({HASHES})
+
+
+class State(Enum):
+    """How a key stands to the text that it is about."""
+
+    MISSING = auto()
+    CURRENT = auto()
+    OUTDATED = auto()
+    WRITERS = auto()
+    CORRECTED = auto()
+    STALE = auto()  # corrected, and the text has changed since
+
+
+def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State:
+    """The state of `key` among a part's properties; `input_hash` is that of what
+    it would be made from today."""
+    spelled = find_key(properties, key)
+    if spelled is None:
+        return State.CURRENT if hash_pair(properties, key) == (input_hash, NOTHING) else State.MISSING
+    if spelled != f"~{key}":
+        return State.WRITERS
+    pair = hash_pair(properties, key)
+    if pair is None:
+        return State.CORRECTED
+    if digest(properties[spelled]) != pair[1]:
+        return State.CORRECTED if pair[0] == input_hash else State.STALE
+    return State.CURRENT if pair[0] == input_hash else State.OUTDATED
+
+
+def set_values(
+    properties: Mapping[str, Any], values: Mapping[str, Any], input_hashes: Mapping[str, str]
+) -> dict[str, Any]:
+    """Changes that set (or, for `DELETED`, remove) `~key`s and their hashes: a
+    value made from `input_hashes[key]`. None is nothing said: no value, and a hash
+    that remembers it. Empty where all is as it should be."""
+    changes: dict[str, Any] = {}
+    found = properties.get(HASHES)
+    hashes = dict(found) if isinstance(found, dict) else {}
+    for key, value in values.items():
+        if value is DELETED:
+            hashes.pop(key, None)
+        else:
+            hashes[key] = [input_hashes[key], digest(value)]
+        value = DELETED if value is None else value
+        if (value is not DELETED or f"~{key}" in properties) and properties.get(f"~{key}", DELETED) != value:
+            changes[f"~{key}"] = value
+    if hashes != (found or {}):
+        changes[HASHES] = hashes or DELETED
+    return changes
+
+
+def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
+    """Write changes into the node's nearest block, or into a new one."""
+    there = node.properties
+    kept = {key: value for key, value in changes.items() if value is not DELETED or key in there}
+    if not kept:
+        return
+    if not node.metadata:
+        body = "".join(dump_entry(key, value, key in FLOW, newline) for key, value in kept.items())
+        node.metadata = [make_block(body, spelling, newline)]
+        return
+    nearest = node.metadata[-1]
+    try:
+        edited = edit_block(nearest, kept, FLOW)
+    except MarkdownError as error:
+        logger.error(f"metadata not updated: {error}", nearest.line)
+        return
+    node.metadata = [*node.metadata[:-1], *([edited] if edited is not None else [])]
+
+
+def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling]:
+    """For each node, the spelling of the metadata block nearest to it (the header
+    aside; the one before wins a tie), `default` in a document without any."""
+    places = [(at, found) for at, node in enumerate(nodes) if (found := _spelling(node))]
+    if not places:
+        return [default] * len(nodes)
+    spellings: list[Spelling] = []
+    behind = 0
+    for at in range(len(nodes)):
+        while behind + 1 < len(places) and places[behind + 1][0] - at < at - places[behind][0]:
+            behind += 1
+        spellings.append(places[behind][1])
+    return spellings
+
+
+def _spelling(node: Node) -> Spelling | None:
+    """The spelling of the metadata at a node, one that cannot be read included."""
+    if isinstance(node, TextNode) and isinstance(node.block, ErrorBlock):
+        return "native" if trim_blank_lines(node.block.source.lstrip(BOM)).startswith("-") else "div"
+    if node.metadata and not isinstance(node.metadata[-1], HeaderBlock):
+        return node.metadata[-1].spelling
+    return None
+
+
+def first_newline(blocks: Sequence[Block]) -> str:
+    """The line end that a document uses."""
+    for block in blocks:
+        at = block.source.find("\n")
+        if at >= 0:
+            return "\r\n" if block.source[at - 1 : at] == "\r" else "\n"
+    return "\n"

@@ -1,0 +1,101 @@
+"""The tools for any agent: a server of the Model Context Protocol.
+
+It offers what a `Tools` has, with the same schemas. It needs the package `mcp`
+(`pip install 'lmm-markdown[mcp]'`).
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+
+from .. import __version__
+from ..crawl.tools import CHANGING
+from ..logging import as_json, printable
+from ..retrieve.tools import ToolError, Tools
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+NAME = "lmm"
+PATH = "/mcp"
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+CONNECTIONS, CALLS = 200, 50  # at the same time, by HTTP
+READ_ONLY = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+CHANGES = types.ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)  # fmt: skip
+
+
+def make_server(tools: Tools, instructions: str) -> Server[Any]:
+    """A server of the tools; a client gets the instructions when it connects."""
+
+    async def list_tools(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_offered(schema) for schema in tools.schemas()])
+
+    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return await _called(tools, params.name, params.arguments)
+
+    return Server(
+        NAME, version=__version__, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
+    )  # fmt: skip
+
+
+def _offered(schema: dict[str, Any]) -> types.Tool:
+    return types.Tool(
+        name=schema["name"],
+        description=schema["description"],
+        input_schema=schema["parameters"],
+        annotations=CHANGES if schema["name"] in CHANGING else READ_ONLY,
+    )
+
+
+async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> types.CallToolResult:
+    """A tool's result; what it could not do is told to the agent as an error of the tool."""
+    try:
+        result = await tools.call(name, arguments)
+    except ToolError as error:
+        return types.CallToolResult(content=[types.TextContent(type="text", text=printable(str(error)))], is_error=True)
+    text = as_json(result)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=result)
+
+
+async def serve_stdio(tools: Tools) -> None:
+    """Serve the process that has started this one, until it ends its input."""
+    server = make_server(tools, await tools.greeting())
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], None]) -> None:
+    """Serve by streamable HTTP, until the process is ended. port: 0 for any that is free; say:
+    is told the address, and what goes wrong. Raises OSError where the port cannot be had."""
+    from . import server as http
+    from .connections import ConnectionLimits
+    from .log import Log
+
+    with http.listen(host, port) as listening:
+        app = http_app(make_server(tools, await tools.greeting()), host)
+        shown = f"[{host}]" if ":" in host else host
+        say(f"tools at http://{shown}:{listening.getsockname()[1]}{PATH}")
+        limits = ConnectionLimits(http.room_for(CONNECTIONS, CALLS))
+        await http.make_server(app, (), Log(say), limits).serve(sockets=[listening])
+
+
+def http_app(server: Server[Any], host: str) -> Starlette:
+    """The server as a web application. It answers requests to the names of this machine
+    that are known, no others: a page in a browser could have its own name point here."""
+    names = [*LOOPBACK, f"[{host}]" if ":" in host else host, socket.gethostname()]
+    security = TransportSecuritySettings(
+        allowed_hosts=[pattern for name in names for pattern in (name, f"{name}:*")],
+        allowed_origins=[pattern for name in names for pattern in (f"http://{name}", f"http://{name}:*")],
+    )
+    return server.streamable_http_app(
+        streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security, host=host
+    )

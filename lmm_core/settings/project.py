@@ -1,0 +1,282 @@
+"""A project: what the passes take from the configuration, in plain values.
+
+Reading the configuration (`lmm_core.settings.config`) is skipped where there is nothing to
+read, since start-up is part of the user's wait.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..markdown.files import project_root
+from ..markdown.rag_only import KnitRules, configured_types, header_rules, taken_out_types
+from ..models.roles import (
+    DEFAULT,
+    ROLES,
+    ModelName,
+    Requests,
+    choose_model,
+    is_default,
+    leads_outside,
+    parse_name,
+)
+from ..models.sources import ModelError, ModelSource, known_sources
+from ..models.trust import TRUST_VARIABLE
+from ..scan.options import ScanOpts, SplitOpts
+
+if TYPE_CHECKING:
+    from .config import ConfigSettings, KnitSettings
+
+CONFIG_NAME = "config.toml"
+TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # what who asks the server has to know; where it is not set, nothing
+# How a Qdrant server is spoken to, what new collections on it are like, and which file names it.
+_SERVER: dict[str, Any] = {
+    "timeout": 30.0,
+    "prefer_grpc": False,
+    "on_disk": False,
+    "quantization": False,
+    "shard_number": 1,
+    "replication_factor": 1,
+    "file": "",
+}
+# Annotations by the names that a header's `RAG` may have for them.
+ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
+
+
+class ConfigError(Exception):
+    """Settings that are unknown or wrong: one problem a line, each with where it comes
+    from, its key, and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """How and where documents are indexed: `[embeddings]`, `[storage]`, `[database]` and
+    `[split]` of the configuration."""
+
+    encoding: str = DEFAULT
+    annotations: tuple[str, ...] = ("titles", "questions")
+    language: str = ""
+    folder: str = ".lmm/index"
+    url: str = ""
+    memory: bool = False
+    server: Mapping[str, Any] = field(default_factory=lambda: dict(_SERVER))
+    collection: str = "chunks"
+    companion: str = "documents"
+    companion_encoding: str = "none"
+    split: SplitOpts = field(default_factory=SplitOpts)
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How questions are answered: `[ask]` of the configuration."""
+
+    queries: str = DEFAULT
+    rerank: str = "none"
+    context: str = "passages"
+    level: int = 2
+    budget: int = 1000
+    tool_calls: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Who may ask the server, and how much: `[serve]` of the configuration."""
+
+    origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    rate: int = 20
+    concurrency: int = 50
+    max_question: int = 2000
+    timeout: float = 120.0
+    idle_timeout: float = 45.0
+    search_timeout: float = 20.0
+    connections: int = 1000
+
+    @property
+    def patience(self) -> float:
+        """Seconds that each model which helps with looking up has: queries, embedding, reranker."""
+        return self.search_timeout / 4
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What the passes take from the configuration.
+
+    root: the project's folder; spelling: of new blocks in a document without any,
+    `div` or `native`; rules: what is left out of the notes; opts: which annotations
+    are made; models: the name that each role has (`default`, `source` or
+    `source/model`); requests: how each role's model is asked; sources: the configured
+    ones alone; system: what the model is told first, "" for our own words."""
+
+    root: Path
+    spelling: str = "div"
+    rules: KnitRules = field(default_factory=KnitRules)
+    opts: ScanOpts = field(default_factory=ScanOpts)
+    models: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ROLES, DEFAULT))
+    requests: dict[str, Requests] = field(default_factory=lambda: dict.fromkeys(ROLES, Requests()))
+    sources: dict[str, ModelSource] = field(default_factory=dict)
+    system: str = ""
+    index: IndexOptions = field(default_factory=IndexOptions)
+    ask: AskOptions = field(default_factory=AskOptions)
+    serve: ServeOptions = field(default_factory=ServeOptions)
+
+
+# Reading
+
+
+def load_project(path: Path | None) -> Project:
+    """The project of a file (None: of the working folder). Raises ConfigError."""
+    root = project_root(path if path is not None else Path.cwd() / "-")
+    file = root / CONFIG_NAME
+    if not file.is_file() and not any(map(is_setting, os.environ)):
+        return Project(root)
+    from .config import read_settings
+
+    return project_from_settings(read_settings(file), root)
+
+
+def is_setting(variable: str) -> bool:
+    """Whether an environment variable has to be a setting of ours; `LMM_INNER` is a
+    filter's word to itself, `LMM_SERVE_TOKEN` a secret and `LMM_TRUST` the person's word,
+    which are no settings, and `LMM_TEST_…` are for the tests."""
+    name = variable.upper()
+    others = ("LMM_INNER", TOKEN_VARIABLE, TRUST_VARIABLE)
+    return name.startswith("LMM_") and name not in others and not name.startswith("LMM_TEST_")
+
+
+def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
+    """The project that some settings describe."""
+    roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
+    requests = {
+        role: Requests(chosen.timeout, chosen.max_retries, chosen.max_concurrency, chosen.context_tokens)
+        for role, chosen in roles.items()
+    }
+    return Project(
+        root,
+        settings.spelling,
+        _knit_rules(settings.knit),
+        ScanOpts(**settings.RAG.model_dump()),
+        {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model},
+        requests | {"embedding": Requests()},
+        {name: source.as_source(name) for name, source in settings.sources.items()},
+        index=_index_options(settings),
+        ask=AskOptions(**settings.ask.model_dump()),
+        serve=_serve_options(settings),
+    )
+
+
+def _knit_rules(knit: KnitSettings) -> KnitRules:
+    allowed = frozenset(knit.allowed_words) | taken_out_types(knit.div_types)
+    return KnitRules(configured_types(knit.div_types), frozenset(knit.keep), allowed=allowed)
+
+
+def _serve_options(settings: ConfigSettings) -> ServeOptions:
+    given = settings.serve.model_dump()
+    return ServeOptions(**given | {key: tuple(given[key]) for key in ("origins", "hosts", "proxies")})
+
+
+def _index_options(settings: ConfigSettings) -> IndexOptions:
+    storage, database = settings.storage, settings.database
+    return IndexOptions(
+        settings.embeddings.encoding,
+        tuple(settings.embeddings.annotations),
+        settings.embeddings.language,
+        storage.folder,
+        storage.url,
+        storage.memory,
+        storage.model_dump(exclude={"folder", "url", "memory"}) | {"file": storage.file},
+        database.collection_name,
+        database.companion_collection,
+        database.companion_encoding,
+        SplitOpts(**settings.split.model_dump()),
+    )
+
+
+def model_name(project: Project, role: str) -> ModelName:
+    """The model for `major`, `minor`, `aux` or `embedding`. Raises ModelError, which
+    says what to name."""
+    return choose_model(role, project.models, known_sources(project.sources))
+
+
+# The header
+
+
+def for_document(project: Project, header: Mapping[str, Any]) -> Project:
+    """The project with what a document's header says: `model` (a mapping, or a list of
+    mappings with one key each) and the knit rules under `lmm`. Raises ConfigError, whose
+    lines name the key; the document is for the caller to name."""
+    project = replace(project, rules=header_rules(header, project.rules))
+    problems: list[str] = []
+    for key, value in _header_keys(header.get("model"), problems):
+        try:
+            if not _leaves_it(value):
+                project = _HEADER_KEYS[key](project, key, value)
+        except (ModelError, ConfigError) as error:
+            problems.append(f"`model.{key}`: {error}")
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return project
+
+
+def _leaves_it(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and (is_default(value) or not value.strip()))
+
+
+def _header_keys(model: Any, problems: list[str]) -> Iterator[tuple[str, Any]]:
+    """The keys under `model` with their values; what is no such key is a problem."""
+    tables = model if isinstance(model, list) else [] if model is None else [model]
+    for table in tables:
+        if not isinstance(table, dict):
+            allowed = f"a mapping, or a list of mappings, of {', '.join(_HEADER_KEYS)}"
+            problems.append(f"`model`: should be {allowed}; not {table!r:.60}")
+            continue
+        for key, value in table.items():
+            if key in _HEADER_KEYS:
+                yield key, value
+            else:
+                problems.append(f"unknown key `model.{key}` (known: {', '.join(_HEADER_KEYS)})")
+
+
+def _with_model(project: Project, role: str, value: Any) -> Project:
+    name = _text(value, "source/model, source or default")
+    if leads_outside(parse_name(name, known_sources(project.sources)), project.root):
+        raise ConfigError(f"should be a folder inside {project.root}")
+    return replace(project, models=project.models | {role: name})
+
+
+def _with_system(project: Project, _key: str, value: Any) -> Project:
+    return replace(project, system=_text(value, "a text"))
+
+
+def _with_annotations(project: Project, _key: str, value: Any) -> Project:
+    """Which annotations are made is replaced; from how many words on stays."""
+    allowed = f"a list of {', '.join(ANNOTATIONS)} ([] for none)"
+    names = [_text(name, allowed).strip().lower() for name in (value if isinstance(value, list) else [value])]
+    if unknown := [name for name in names if name not in ANNOTATIONS]:
+        raise ConfigError(f"should be {allowed}, not {unknown[0]!r:.60}")
+    chosen = {ANNOTATIONS[name] for name in names}
+    opts = replace(
+        project.opts, titles="titles" in chosen, questions="questions" in chosen, summaries="summaries" in chosen
+    )
+    return replace(project, opts=opts)
+
+
+def _text(value: Any, allowed: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"should be {allowed}, not {value!r:.60}")
+    return value
+
+
+_HEADER_KEYS: dict[str, Callable[[Project, str, Any], Project]] = {
+    "embedding": _with_model,
+    "major": _with_model,
+    "minor": _with_model,
+    "aux": _with_model,
+    "system": _with_system,
+    "RAG": _with_annotations,
+}

@@ -1,0 +1,210 @@
+"""What a Quarto project says: `_quarto.yml`, with all that Quarto merges into it, and what
+folders and documents add to it for a page.
+
+What reaches the pages has to reach the scripts, so the rules are those of Quarto's source:
+`src/project/project-context.ts`, `project-profile.ts`, `project-shared.ts` and
+`src/command/render/render-contexts.ts`. Asking `quarto inspect` in its place costs two seconds for each page.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..markdown.metadata.body import parse_metadata
+from ..markdown.rag_only import KnitRules, header_rules, project_rules
+
+PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
+_LOCAL_FILES = ("_quarto.yml.local", "_quarto.yaml.local")
+_FOLDER_FILES = ("_metadata.yml", "_metadata.yaml")
+_ENVIRONMENTS = ("_environment.local", "_environment")
+_OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys that no page may change
+_VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?QUARTO_PROFILE[ \t]*=[ \t]*[\"']?([^\"'#\r\n]*)", re.M)
+
+
+class QuartoError(Exception):
+    """A Quarto project that cannot be read, or an extension that is not there."""
+
+
+# The project
+
+
+def project_file(folder: Path) -> Path | None:
+    """Return the `_quarto.yml` of a folder."""
+    return _first(folder, PROJECT_FILES)
+
+
+def read_project(folder: Path) -> dict[str, Any]:
+    """Return what `_quarto.yml` says, with the files that it names and the profiles of this run
+    over it. Raises QuartoError."""
+    file = project_file(folder)
+    if file is None:
+        return {}
+    found = read_yaml(file)
+    found = with_named(found, folder)
+    profiles = _profiles(folder, found.pop("profile", None))
+    over = [_first(folder, (f"_quarto-{name}.yml", f"_quarto-{name}.yaml")) for name in reversed(profiles)]
+    for layer in (*over, _first(folder, _LOCAL_FILES)):
+        found = merged(found, read_yaml(layer)) if layer else found
+    of_pages = with_named(found, folder)  # what profiles name reaches the pages alone
+    return of_pages | {key: found[key] for key in _OF_PROJECT if key in found}
+
+
+def active_profiles() -> list[str]:
+    """Return the profiles of this run: Quarto tells its scripts all that are active."""
+    return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
+
+
+def _profiles(folder: Path, said: Any) -> list[str]:
+    """Return the profiles of a run, the most important one first: those that the person names,
+    else those of `_environment` or `_quarto.yml.local`, else the default; and one of each group."""
+    said = said if isinstance(said, dict) else {}
+    found = active_profiles() or _in_environment(folder) or _local_default(folder) or _names(said.get("default"))
+    if not found and os.environ.get("RSTUDIO_PRODUCT") == "CONNECT":
+        found = ["connect"]
+    for group in _groups(said.get("group")):
+        found = found if set(group) & set(found) else [*found, group[0]]
+    return found
+
+
+def _in_environment(folder: Path) -> list[str]:
+    for name in _ENVIRONMENTS:
+        file = folder / name
+        found = _VARIABLE.search(_read_text(file)) if file.is_file() else None
+        if found and (names := _names(found[1])):
+            return names
+    return []
+
+
+def _local_default(folder: Path) -> list[str]:
+    file = _first(folder, _LOCAL_FILES)
+    profile = read_yaml(file).get("profile") if file else None
+    return _names(profile.get("default")) if isinstance(profile, dict) else []
+
+
+def _names(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [str(name) for name in value]
+    return value.replace(",", " ").split() if isinstance(value, str) else []
+
+
+def _groups(value: Any) -> list[list[str]]:
+    groups = value if isinstance(value, list) else []
+    if all(isinstance(name, str) for name in groups):
+        groups = [groups]
+    return [list(map(str, group)) for group in groups if isinstance(group, list) and group]
+
+
+# A page
+
+
+def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
+    """Return what the `_metadata.yml` of the folders say that a document of the project in
+    `folder` lies in: of that folder itself for its own documents alone. Raises QuartoError."""
+    found: dict[str, Any] = {}
+    for file in folder_files(path, folder):
+        found = merged(found, with_named(read_yaml(file), file.parent))
+    return found
+
+
+def folder_files(path: Path, folder: Path) -> Iterator[Path]:
+    """Yield the `_metadata.yml` of the folders that a document lies in, the outermost first."""
+    path, folder = path.absolute(), folder.absolute()
+    if not path.is_relative_to(folder):
+        return
+    inside = path.parent.relative_to(folder).parts or ("",)
+    for depth in range(1, len(inside) + 1):
+        if file := _first(folder.joinpath(*inside[:depth]), _FOLDER_FILES):
+            yield file
+
+
+def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what holds for one document of a project: the project's settings, and over them
+    those of its folders and of its header. Raises QuartoError."""
+    folder = _quarto_folder(path)
+    if folder is None:
+        return merged(settings, header)
+    return merged(merged(settings, folder_settings(path, folder)), with_named(header, path.parent))
+
+
+def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
+    """Return the rules of a project for one of its documents: with what the `_metadata.yml` of
+    its folders say, and its header. Raises QuartoError."""
+    folder = _quarto_folder(path)
+    if folder is not None:
+        rules = project_rules(folder_settings(path, folder), rules)
+        header = with_named(header, path.parent)
+    return header_rules(header, rules)
+
+
+def _quarto_folder(path: Path) -> Path | None:
+    """Return the nearest folder around a document that is a Quarto project."""
+    return next((folder for folder in path.absolute().parents if project_file(folder)), None)
+
+
+# Files
+
+
+def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return settings with what the files say that they name in `metadata-file` and
+    `metadata-files`; those that are not there say nothing. Raises QuartoError."""
+    listed = settings.get("metadata-files")
+    names = [settings.get("metadata-file"), *(listed if isinstance(listed, list) else [])]
+    found = dict(settings)
+    for name in names:
+        file = folder / name.lstrip("/") if isinstance(name, str) and name else None
+        if file is not None and file.is_file():
+            found = merged(found, read_yaml(file))
+    return {key: value for key, value in found.items() if key not in ("metadata-file", "metadata-files")}
+
+
+def merged(one: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return two settings as Quarto merges them: mappings by key, lists one after the other (a
+    single value is a list of one), each value once."""
+    made = dict(one)
+    for key, value in over.items():
+        old = made.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            made[key] = merged(old, value)
+        elif isinstance(old, list) or isinstance(value, list):
+            made[key] = _joined(old, value)
+        else:
+            made[key] = value
+    return made
+
+
+def _joined(one: Any, over: Any) -> Any:
+    if not one or not over:
+        return over or one
+    values = [item for value in (one, over) for item in (value if isinstance(value, list) else [value])]
+    keys = [json.dumps(item, sort_keys=True, default=str) for item in values]
+    return [item for at, item in enumerate(values) if keys[at] not in keys[:at]]
+
+
+def _first(folder: Path, names: Sequence[str]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def read_yaml(file: Path) -> dict[str, Any]:
+    """Return the mapping of a file, which may be empty. Raises QuartoError."""
+    text = _read_text(file)
+    try:
+        found = parse_metadata(text)  # not plain YAML: some hold R's `!expr`
+    except ValueError as error:
+        raise QuartoError(f"{file}: cannot be read: {error}") from None
+    if found.error:
+        raise QuartoError(f"{file}:{found.error_line + 1}: cannot be read: {' '.join(found.error.split())}")
+    if found.content is None and any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
+        raise QuartoError(f"{file}: should be a mapping")
+    return found.content or {}
+
+
+def _read_text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise QuartoError(f"{file}: cannot be read: {error}") from None

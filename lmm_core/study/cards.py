@@ -1,0 +1,158 @@
+"""Study cards: of questions and the passages that answer them, of definitions, of exercises."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..files.outputs import CSV_HEAD
+from ..retrieve.context import merge
+from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_items, kind_of, without_fences
+from ..retrieve.passages import Material, Passage, Section, place, split_questions
+from ..scan.knit import slug
+from .outline import plain_title
+
+QUESTION = "question"
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[ ]?%?")
+
+
+@dataclass(frozen=True)
+class Card:
+    """A study card; `front` and `back` are markdown, `source` says where it is from, `folder`
+    is that of its file (where its images are). `id` is made of the document, the kind, and the
+    question, term or name on the front: it stays while the answer changes."""
+
+    id: str
+    kind: str
+    front: str
+    back: str
+    tags: tuple[str, ...]
+    source: str
+    folder: str = ""
+
+
+def make_cards(material: Material) -> list[Card]:
+    """The cards of a material, in its order. Of exercises the back is the solution, or the
+    place to look where there is none."""
+    drafts = sorted(_drafts(material), key=lambda draft: draft.order)
+    counts: Counter[tuple[str, str, str]] = Counter()
+    cards = []
+    for draft in drafts:
+        name = (draft.section.docid, draft.kind, " ".join(draft.name.casefold().split()))
+        counts[name] += 1
+        cards.append(_card(draft, _ident((*name, str(counts[name])))))
+    return cards
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A card to be; `name` is what it is known by."""
+
+    kind: str
+    name: str
+    front: str
+    back: str
+    section: Section
+    passages: tuple[Passage, ...]
+    order: tuple[int, int]
+
+
+def _drafts(material: Material) -> Iterator[_Draft]:
+    documents = {document.docid: number for number, document in enumerate(material.documents)}
+    for section in material.walk():
+        for question in section.questions:
+            passages = _answers(section, question)
+            if passages:
+                order = (documents[section.docid], passages[0].sequence)
+                back = "\n\n".join(filter(None, [_summary(section, passages), without_fences(merge(passages))]))
+                yield _Draft(QUESTION, question, question, back, section, tuple(passages), order)
+    for item in find_items(material):
+        if item.kind in (DEFINITION, EXERCISE):
+            yield _of_item(item, (documents[item.section.docid], item.passages[0].sequence))
+
+
+def _answers(section: Section, question: str) -> list[Passage]:
+    """The passages that a question is annotated for: the section's own where it has some (they
+    are what annotators are shown), else those below. What has a type has cards of its own, or
+    is none to answer with."""
+    asked = [one for one in section.all_passages() if not kind_of(one) and _has(one, question)]
+    own = [one for one in asked if one.path == section.path]
+    return own or asked
+
+
+def _has(passage: Passage, question: str) -> bool:
+    return any(question in split_questions(text) for text in passage.questions)
+
+
+def _summary(section: Section, passages: Sequence[Passage]) -> str:
+    """The section's summary in front of its text: the answer in short."""
+    return section.summary if section.summary and passages[0].path == section.path else ""
+
+
+def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:
+    name = item.title or item.text
+    if item.kind == DEFINITION:
+        return _Draft(item.kind, name, item.title or plain_title(item.section.title), item.text,
+                      item.section, item.passages, order)  # fmt: skip
+    named = item.title and not item.text.lstrip().startswith(("**", "__"))
+    front = f"**{item.title}**\n\n{item.text}" if named else item.text
+    where = " > ".join(map(plain_title, item.section.titles))
+    back = item.solution or f"No solution is in the notes. See {where or item.section.source} ({item.section.place})."
+    return _Draft(item.kind, name, front, back, item.section, item.passages, order)
+
+
+def _card(draft: _Draft, ident: str) -> Card:
+    section, lines = draft.section, draft.passages
+    titles = tuple(map(plain_title, section.titles))
+    where = place(section.source, min(one.line_start for one in lines), max(one.line_end for one in lines))
+    tags = tuple(dict.fromkeys([draft.kind, *map(_tag, titles[:1])]))
+    folder = section.source.rpartition("/")[0]
+    source = " > ".join([*titles, where])
+    return Card(ident, draft.kind, draft.front, draft.back, tags, source, folder)
+
+
+def _tag(title: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", slug(title))
+
+
+def _ident(parts: Iterable[str]) -> str:
+    data = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=10).hexdigest()
+
+
+# Files
+
+
+def cards_to_csv(cards: Sequence[Card]) -> str:
+    """The cards as a table, quoted throughout, under Anki's file headers; fronts and backs are
+    markdown. Tags are separated by blanks."""
+    table = io.StringIO()
+    writer = csv.writer(table, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    for card in cards:
+        writer.writerow(map(_as_text, [card.id, card.front, card.back, " ".join(card.tags), card.source]))
+    return CSV_HEAD + table.getvalue()
+
+
+def _as_text(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula; numbers stay as they are.
+    https://owasp.org/www-community/attacks/CSV_Injection"""
+    return f"'{cell}" if cell.startswith(FORMULA_SIGNS) and not _NUMBER.fullmatch(cell) else cell
+
+
+def cards_to_markdown(cards: Sequence[Card], title: str) -> str:
+    """The cards as a document: each front between rules, its back as a quote under it."""
+    parts = [f"# {title}"]
+    for card in cards:
+        quoted = "\n".join(f"> {line}".rstrip() for line in card.back.split("\n"))
+        parts += [f"{_spoken(card)}\n\n{quoted}\n\n({card.source})\n\n***"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _spoken(card: Card) -> str:
+    return card.front if card.kind == EXERCISE else f"**{card.front}**"

@@ -1,0 +1,168 @@
+"""Measures of retrieval: questions whose sections are known, and where these are found.
+
+hit@k and the mean reciprocal rank (MRR) as in Voorhees, "The TREC-8 question answering
+track report", 1999: a question's rank is that of the first hit that lies in its section or
+below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import chain
+
+from ..retrieve.context import CitedSource
+from ..retrieve.library import RetrieveError
+from ..retrieve.passages import Key, Material, Passage, Section
+
+DEPTH = 50  # hits of a question that are looked at
+ANNOTATED, STUDENTS = "annotated", "students"  # where a question is from
+NEAR = 5  # sections that a message names at most
+
+
+class QuestionsError(RetrieveError):
+    """What is wrong with a file of questions, a line for each fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A question with the section that answers it."""
+
+    question: str
+    section: Section
+    origin: str = ANNOTATED
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A question of a file, with what the file says of its section ("" for nothing), and
+    its `file:line`."""
+
+    question: str
+    section: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResult:
+    """What became of a question: the rank of its section from 1 (None: not among the first
+    `DEPTH` hits), and the hit that came first (None where there was none)."""
+
+    labelled: Labelled
+    rank: int | None
+    first: Passage | None
+
+
+# Questions
+
+
+def annotated_questions(material: Material) -> list[Labelled]:
+    """The questions that the sections are annotated with, in document order."""
+    return [Labelled(question, section) for section in material.walk() for question in section.questions]
+
+
+def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> list[Labelled]:
+    """Questions with the sections that a file names for them; those without are left out.
+    Raises QuestionsError for sections that are unknown or could be several."""
+    labelled, problems = [], []
+    for one in asked:
+        try:
+            if one.section:
+                labelled.append(Labelled(one.question, find_section(material, one.section), STUDENTS))
+        except RetrieveError as error:
+            problems.append(f"{one.place}: {error}")
+    if problems:
+        raise QuestionsError("\n".join(problems))
+    return labelled
+
+
+def find_section(material: Material, name: str) -> Section:
+    """The section that is meant by `#anchor`, `file#anchor`, a title, the end of a titles
+    path (`Spread > The variance`), or a file. Raises RetrieveError, which names those that
+    come near."""
+    found = _with_anchor(material, name) or _with_titles(material, name) or _in_file(material.documents, name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise RetrieveError(f"{name!r} may be {_listed(found)}: write the one that is meant")
+    near = _near(material, name)
+    raise RetrieveError(f"no section {name!r}; " + (f"near: {_listed(near)}" if near else "lmm scan FILE lists them"))
+
+
+def address(section: Section | CitedSource) -> str:
+    """What names the section (of a source) in a collection: `file#anchor`; the file for a
+    document."""
+    return f"{section.source}#{section.anchor}" if section.anchor else section.source
+
+
+def _with_anchor(material: Material, name: str) -> list[Section]:
+    file, mark, anchor = name.partition("#")
+    found = [section for section in material.walk() if mark and section.anchor == anchor != ""]
+    return _in_file(found, file) if file else found
+
+
+def _with_titles(material: Material, name: str) -> list[Section]:
+    wanted = [_folded(title) for title in name.split(" > ")]
+    return [one for one in material.walk() if [_folded(title) for title in one.titles][-len(wanted) :] == wanted]
+
+
+def _in_file(sections: Sequence[Section], file: str) -> list[Section]:
+    return [one for one in sections if one.source == file or one.source.endswith(f"/{file}")]
+
+
+def _near(material: Material, name: str) -> list[Section]:
+    """Sections whose title or anchor holds a name or is like it."""
+    names: dict[str, list[Section]] = {}
+    for section in material.walk():
+        for known in {_folded(section.title), _folded(section.anchor), _folded(" > ".join(section.titles))}:
+            names.setdefault(known, []).append(section)
+    wanted = _folded(name.rpartition("#")[2])
+    close = [*(known for known in names if wanted in known), *get_close_matches(wanted, names, NEAR, 0.5)]
+    found = chain.from_iterable(names[known] for known in close)
+    return list({section.key: section for section in found}.values())
+
+
+def _listed(sections: Sequence[Section]) -> str:
+    shown = [f"{address(one)} ({' > '.join(one.titles)})" for one in sections[:NEAR]]
+    return ", ".join(shown) + (", …" if len(sections) > NEAR else "")
+
+
+def _folded(title: str) -> str:
+    return " ".join(title.split()).casefold()
+
+
+# Ranks and measures
+
+
+def judge(labelled: Labelled, hits: Sequence[Passage]) -> QuestionResult:
+    """What the hits of a question, the best first, are worth."""
+    right = {section.key for section in labelled.section.walk()}
+    return QuestionResult(labelled, rank_of(right, hits), hits[0] if hits else None)
+
+
+def rank_of(right: set[Key], hits: Sequence[Passage]) -> int | None:
+    """The rank, from 1, of the first hit in one of these sections."""
+    return next((rank for rank, hit in enumerate(hits, 1) if hit.key in right), None)
+
+
+def hit_at(outcomes: Sequence[QuestionResult], k: int) -> float:
+    """The share of questions (0 to 1) whose section is among the first k hits."""
+    return sum(one.rank is not None and one.rank <= k for one in outcomes) / max(len(outcomes), 1)
+
+
+def mean_reciprocal_rank(outcomes: Sequence[QuestionResult]) -> float:
+    """The mean of 1/rank (0 to 1); a section that is not found counts 0."""
+    return sum(1 / one.rank for one in outcomes if one.rank is not None) / max(len(outcomes), 1)
+
+
+def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[QuestionResult]]]:
+    """Outcomes by the sections that were looked for: those that cannot be found first, by
+    MRR, then in the order of the questions; in each the worst question first."""
+    groups: dict[Key, list[QuestionResult]] = {}
+    for one in outcomes:
+        groups.setdefault(one.labelled.section.key, []).append(one)
+    for group in groups.values():
+        group.sort(key=lambda one: one.rank or DEPTH + 1)
+        group.reverse()
+    return [(group[0].labelled.section, group) for group in sorted(groups.values(), key=mean_reciprocal_rank)]

@@ -1,0 +1,192 @@
+"""How much time a sentence names: `three evenings`, `zwei Stunden am Tag`, `un week-end`.
+
+English, German, French, Italian and Spanish are understood, by their words alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+# Minutes of study in what a sentence names, and days of study, where it says no more of
+# them: our choice.
+EVENING, HALF_DAY, DAY = 120, 180, 240
+WEEKEND, WEEK, MONTH = 2, 5, 20
+SESSION = 120  # minutes at most, where hours alone are named
+MOST_SESSIONS = 366
+Meant = TypeVar("Meant")
+
+
+class _TimeUnit(NamedTuple):
+    name: str
+    sessions: int  # 0: the minutes are those of all
+    minutes: int
+
+
+def _by_word(table: Mapping[Meant, str]) -> dict[str, Meant]:
+    return {word: meant for meant, words in table.items() for word in words.split()}
+
+
+_UNITS = _by_word(
+    {
+        _TimeUnit(
+            "evening", 1, EVENING
+        ): """evening evenings night nights tonight abend abende abenden soir soirs soirée
+        soirées sera sere serata serate stasera noche noches""",
+        _TimeUnit("half-day", 1, HALF_DAY): """morning mornings afternoon afternoons vormittag vormittage nachmittag
+        nachmittage demi-journée demi-journées matin matins matinée matinées après-midi mattina mattine pomeriggio
+        pomeriggi mañana mañanas tarde tardes""",
+        _TimeUnit(
+            "day", 1, DAY
+        ): """day days today tomorrow tag tage tagen heute jour jours journée journées aujourd'hui
+        demain giorno giorni giornata giornate oggi domani día días dia dias hoy""",
+        _TimeUnit("day", WEEKEND, DAY): "weekend weekends week-end week-ends wochenende wochenenden",
+        _TimeUnit("day", WEEK, DAY): "week weeks woche wochen semaine semaines settimana settimane semana semanas",
+        _TimeUnit("day", MONTH, DAY): "month months monat monate monaten mois mese mesi mes meses",
+        _TimeUnit("hour", 0, 60): "hour hours hr hrs h stunde stunden std heure heures ora ore hora horas",
+        _TimeUnit("minute", 0, 1): "minute minutes min mins minuten minuto minuti minutos",
+    }
+)
+_NUMBERS = _by_word(
+    {
+        0.5: "half halbe halben halber halbes demi demie mezza mezzo mezz media medio",
+        1.0: """a an one single this next ein eine einen einem einer diese diesen dieses nächste nächstes un une ce
+        cette uno una questa questo il el le das esta este""",
+        1.5: "anderthalb eineinhalb",
+        2: "two couple both zwei beide beiden deux due dos",
+        2.5: "zweieinhalb",
+        3.5: "dreieinhalb",
+        3: "three few drei trois tre tres",
+        4: "four vier quatre quattro cuatro",
+        5: "five fünf cinq cinque cinco",
+        6: "six sechs sei seis",
+        7: "seven sieben sept sette siete",
+        8: "eight acht huit otto ocho",
+        9: "nine neun neuf nove nueve",
+        10: "ten zehn dix dieci diez",
+        11: "eleven elf onze undici",
+        12: "twelve zwölf douze dodici doce",
+        14: "fourteen vierzehn quatorze quattordici catorce",
+        15: "fifteen fünfzehn quinze quindici quince",
+        20: "twenty zwanzig vingt venti veinte",
+        30: "thirty dreißig trente trenta treinta",
+        45: "forty-five fünfundvierzig quarante-cinq quarantacinque",
+        60: "sixty sechzig soixante sessanta sesenta",
+        90: "ninety neunzig quatre-vingt-dix novanta noventa",
+    }
+)
+_ALONE = frozenset("tonight stasera today tomorrow heute aujourd'hui demain oggi domani hoy weekend wochenende".split())
+_AMONG = frozenset("and und et e y of free more whole full freie freien ganze ganzen entière entier di de the".split())
+_AND = frozenset("and und et e y".split())
+_EACH = frozenset("per each every pro am je jeden jede par chaque al alla ogni por cada".split())
+_UNTIL = frozenset("in dans fra tra en".split())
+_CLOCK = re.compile(r"(?<![\d:.,])(\d{1,2}) ?(?:h ?([0-5]\d)(?: ?min\w*)?|:([0-5]\d) ?h\w*)\b", re.I)  # 1h30, 1:30 h
+_AND_A_HALF = re.compile(
+    r"(\d+|[^\W\d_]+)(?:\s+|')(hours?|heures?|or[ae]|horas?)\s+(?:and a half|et demie?|e mezz[ao]|y media)\b", re.I
+)
+_WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['-][^\W\d_]+)*|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class StudyTime:
+    """The time that there is: `sessions` (of a `unit`: evening, day, session …) of `minutes`
+    each. `understood` is what the sentence says of it, `rest` the sentence without that. No
+    time is named: no sessions."""
+
+    sessions: int
+    minutes: float
+    unit: str
+    understood: str
+    rest: str
+
+
+class _Named(NamedTuple):
+    """A time that is named: words[start:end]."""
+
+    unit: _TimeUnit
+    number: float
+    start: int
+    end: int
+
+
+def read_time(sentence: str) -> StudyTime:
+    """How much time a sentence names. Hours beside days (`two hours a day`) are those of each
+    session; hours alone are divided into sessions of two at most."""
+    words = _WORD.findall(_spelled(sentence[:2_000]))
+    named = [one for at in range(len(words)) if (one := _named(words, at)) is not None]
+    named = _without_deadline(words, named)
+    gone = {at for one in named for at in range(one.start, one.end)}
+    understood = ", ".join(" ".join(words[one.start : one.end]) for one in named)
+    rest = " ".join(word for at, word in enumerate(words) if at not in gone)
+    each = [one for one in named if not one.number]
+    days = [one for one in named if one.number and one.unit.sessions]
+    minutes = sum(one.number * one.unit.minutes for one in named if not one.unit.sessions)
+    if days or (each and minutes):
+        first = (each or days)[0].unit
+        count = sum(one.number * one.unit.sessions for one in days) or 1.0
+        length = (minutes or first.minutes) * min(count, 1)
+        return StudyTime(min(max(int(count), 1), MOST_SESSIONS), length, first.name, understood, rest)
+    count = min(-(-int(minutes) // SESSION), MOST_SESSIONS)
+    return StudyTime(count, minutes / count if count else 0, "session", understood, rest)
+
+
+def _spelled(sentence: str) -> str:
+    """A sentence with one spelling of what has several: `1.5 hours`, `1 h 30 min`."""
+
+    def half_more(found: re.Match[str]) -> str:
+        word, unit = found.groups()
+        return f"{_number(word) + 0.5:g} {unit}" if _number(word) else f"{word} 1.5 {unit}"
+
+    sentence = re.sub(r"(\d) ?½", r"\1.5", sentence.replace("’", "'"))
+    sentence = _CLOCK.sub(lambda found: f"{found[1]} h {found[2] or found[3]} min", sentence)
+    return _AND_A_HALF.sub(half_more, sentence)
+
+
+def _named(words: Sequence[str], at: int) -> _Named | None:
+    """The time whose unit is the word at some place; its number is 0 for one that says of
+    what there are so many hours (`a day`)."""
+    unit = _UNITS.get(words[at].lower())
+    if unit is None:
+        return None
+    before = words[at - 1].lower() if at else ""
+    if unit.sessions and (before in _EACH or (before in ("a", "an", "the") and _is_hours(words, at - 2))):
+        return _Named(unit, 0, at - 1, at + 1)
+    start = at
+    while start and (words[start - 1].lower() in _AMONG or _number(words[start - 1])):
+        start -= 1
+    while start < at and words[start].lower() in _AMONG:
+        start += 1
+    number = _total(words[start:at])
+    if not number and words[at].lower() not in _ALONE:
+        return None
+    return _Named(unit, number or 1, start, at + 1)
+
+
+def _is_hours(words: Sequence[str], at: int) -> bool:
+    unit = _UNITS.get(words[at].lower()) if at >= 0 else None
+    return unit is not None and not unit.sessions
+
+
+def _number(word: str) -> float:
+    """0 for what is no number."""
+    if word[0].isdecimal():
+        return float(word.replace(",", "."))
+    return _NUMBERS.get(word.lower(), 0)
+
+
+def _total(words: Sequence[str]) -> float:
+    """`two`, `half a`, `two and a half`."""
+    numbers = [number for word in words if (number := _number(word))]
+    if not numbers:
+        return 0
+    if len(numbers) > 1 and numbers[-1] == 0.5 and not _AND.isdisjoint(word.lower() for word in words):
+        return numbers[0] + 0.5
+    return 0.5 if 0.5 in numbers else max(numbers)
+
+
+def _without_deadline(words: Sequence[str], named: list[_Named]) -> list[_Named]:
+    """`in three weeks` says when the examination is, where another time is named."""
+    own = [one for one in named if not (one.start and words[one.start - 1].lower() in _UNTIL)]
+    return own if any(one.number for one in own) else named

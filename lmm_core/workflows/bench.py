@@ -1,0 +1,207 @@
+"""Measuring how well the sections of documents are found, in an index made for it alone.
+
+Nothing of the project's own index is read or written.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..index.collection import understand
+from ..index.encoding import has_dense
+from ..logging import ListLogger, LoggerBase, printable
+from ..markdown.blocks import MarkdownError
+from ..markdown.files import load_markdown
+from ..retrieve.library import Library, RetrieveError
+from ..retrieve.passages import Material, Passage, build_material
+from ..retrieve.queries import MOST_CHARACTERS
+from ..settings.project import Project
+from ..store.places import LocalStorage, open_store
+from ..store.vector_store import ScoredPoint
+from ..study.measures import (
+    DEPTH,
+    Labelled,
+    LabelledQuestion,
+    QuestionResult,
+    QuestionsError,
+    annotated_questions,
+    judge,
+    label_questions,
+)
+from .index import Upload, encode_files
+from .models import Models
+
+QUESTIONS = "questions"
+AT_ONCE = 200  # questions that are searched for together
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an encoding has made of the questions; `embedding` is its model, "" for none."""
+
+    encoding: str
+    embedding: str
+    outcomes: tuple[QuestionResult, ...]
+
+
+@dataclass(frozen=True)
+class BenchReport:
+    """What was measured: `annotations` were embedded beside the text; the first of `results`
+    is the encoding that is configured, or named first; `unlabelled` questions name no
+    section."""
+
+    annotations: tuple[str, ...]
+    results: tuple[Result, ...]
+    unlabelled: int
+
+    @property
+    def with_questions(self) -> bool:
+        """Whether the annotated questions were embedded."""
+        return QUESTIONS in map(_plain, self.annotations)
+
+
+@dataclass
+class Bench:
+    """Searches documents for their questions, in an index of each encoding.
+
+    encodings: the configured one and bm25 where none are named; with_questions: whether
+    the annotated questions are embedded, which are left out otherwise; expect, progress:
+    are told how many chunks there are, and how many more are written."""
+
+    project: Project
+    models: Models
+    encodings: Sequence[str] = ()
+    with_questions: bool = False
+    logger: LoggerBase = field(default_factory=ListLogger)
+    expect: Callable[[int], None] = lambda count: None
+    progress: Callable[[int], None] = lambda count: None
+
+    async def run(self, paths: Sequence[Path], questions: Path | None = None) -> BenchReport:
+        """Measure. questions: a file of students' questions, see `read_questions`. What is
+        wrong with a document is told to the logger, and the rest measured. Raises
+        QuestionsError, RetrieveError, StoreError, ModelError and ConfigError."""
+        material = self._read(paths)
+        asked = read_questions(questions) if questions else []
+        labelled = [*annotated_questions(material), *label_questions(asked, material)]
+        if not labelled:
+            raise RetrieveError("no questions to ask: lmm rag FILES makes them, --questions FILE adds students'")
+        results: list[Result] = []
+        for encoding in self.encodings or (self.project.index.encoding, "bm25"):
+            if encoding not in [result.encoding for result in results]:
+                results.append(await self._measure(paths, encoding, labelled))
+        return BenchReport(self._annotations(), tuple(results), sum(not one.section for one in asked))
+
+    def _read(self, paths: Sequence[Path]) -> Material:
+        """The sections and their questions; no model is asked for them."""
+        chunks = encode_files(paths, lambda path: self.project, self.logger)
+        return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
+
+    def _annotations(self) -> tuple[str, ...]:
+        """What is embedded beside the text: nothing that says the answer to what is asked."""
+        configured = self.project.index.annotations
+        return tuple(name for name in configured if self.with_questions or _plain(name) != QUESTIONS)
+
+    async def _measure(self, paths: Sequence[Path], encoding: str, labelled: Sequence[Labelled]) -> Result:
+        index = replace(self.project.index, encoding=encoding, annotations=self._annotations())
+        project = replace(self.project, index=replace(index, companion_encoding="none"))
+        with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
+            store = open_store(LocalStorage(Path(folder) / "index"))
+            try:
+                # what is wrong with the documents has been said
+                upload = Upload(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
+                await upload.run(paths)
+                assert upload.encoder is not None
+                outcomes = await ask(Library(store, index.collection, upload.encoder), labelled)
+            finally:
+                store.close()
+        encoder = upload.encoder
+        embedding = encoder.embedder.name if encoder.embedder and has_dense(encoder.model) else ""
+        return Result(str(encoder.encoding), embedding, tuple(outcomes))
+
+
+async def ask(library: Library, labelled: Sequence[Labelled]) -> list[QuestionResult]:
+    """Search for each question, as `lmm search` does. Raises StoreError, ModelError and
+    RetrieveError."""
+    outcomes: list[QuestionResult] = []
+    for start in range(0, len(labelled), AT_ONCE):
+        part = labelled[start : start + AT_ONCE]
+        hits = await _search(library, [one.question[:MOST_CHARACTERS] for one in part])
+        outcomes += map(judge, part, hits)
+    return outcomes
+
+
+async def _search(library: Library, questions: Sequence[str]) -> list[list[Passage]]:
+    """The hits of each question, those with the same type keyword searched for together."""
+    kinds = sorted((await library.material()).kinds)
+    asked = [understand(question, kinds) for question in questions]
+    found: dict[int, list[Passage]] = {}
+    for kind in {one.type for one in asked}:
+        numbers = [number for number, one in enumerate(asked) if one.type == kind]
+        hits = await library.search([asked[number].text for number in numbers], DEPTH, kind)
+        found.update(zip(numbers, hits, strict=True))
+    return [found[number] for number in range(len(asked))]
+
+
+def _plain(name: str) -> str:
+    """A property without the marks of who wrote it."""
+    return name.strip().removeprefix("~").removesuffix("=")
+
+
+# Files of questions
+
+
+def read_questions(path: Path) -> list[LabelledQuestion]:
+    """The questions of a file: `.csv` with the columns `question` and `section` (a header
+    names them; others are ignored; semicolons separate as well as commas), or `.jsonl`, an
+    object with these keys a line. A section may be left empty. Raises QuestionsError, with
+    file and line."""
+    readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
+    if path.suffix.lower() not in readers:
+        raise QuestionsError(f"{path}: questions come as .csv or .jsonl")
+    try:
+        text = load_markdown(path).text.removeprefix("\ufeff")
+    except OSError as error:
+        raise QuestionsError(f"{path}: {error.strerror or error}") from None
+    except MarkdownError as error:
+        raise QuestionsError(str(error)) from None
+    return list(readers[path.suffix.lower()](text, str(path)))
+
+
+def _read_csv(text: str, name: str) -> Iterator[LabelledQuestion]:
+    header = text.partition("\n")[0]
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in header else ",")
+    try:
+        if not {"question", "section"} <= set(rows.fieldnames or ()):
+            raise QuestionsError(f"{name}:1: the first line should be `question,section`, not {header.strip()!r:.60}")
+        for row in rows:
+            yield _asked(row["question"], row["section"], f"{name}:{rows.line_num}")
+    except csv.Error as error:
+        raise QuestionsError(f"{name}:{rows.line_num}: {error}") from None
+
+
+def _read_jsonl(text: str, name: str) -> Iterator[LabelledQuestion]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise QuestionsError(f"{name}:{number}: no JSON: {error}") from None
+        if not isinstance(said, dict):
+            raise QuestionsError(f'{name}:{number}: should be {{"question": …, "section": …}}')
+        yield _asked(said.get("question"), said.get("section"), f"{name}:{number}")
+
+
+def _asked(question: object, section: object, place: str) -> LabelledQuestion:
+    question = printable(" ".join(question.split())).strip() if isinstance(question, str) else ""
+    if not question:
+        raise QuestionsError(f"{place}: a question is missing")
+    if not isinstance(section, str | None):
+        raise QuestionsError(f"{place}: the section should be a text, not {section!r:.60}")
+    return LabelledQuestion(question, (section or "").strip(), place)

@@ -1,0 +1,154 @@
+"""Indexes of folders of markdown: what the configuration says, put together."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..files.marked import FolderError, own_place
+from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
+from ..markdown.blocks import HeaderBlock, HeadingBlock
+from ..markdown.parse import parse_markdown_text
+from ..models.roles import DEFAULT
+from ..settings.project import ConfigError, Project
+from ..store.places import RemoteSource
+from .index import make_encoder
+from .models import Models
+
+if TYPE_CHECKING:
+    from ..crawl.catalogue import Database
+    from ..crawl.indexer import Indexed
+    from ..crawl.search import Indexes
+    from ..retrieve.tools import Tools
+
+FOLDER = ".md_index"
+WORKERS = 4  # processes that cut texts at most: each takes about 35 MB, and storing is slower than four of them
+README = 100_000  # characters of a README in which its heading is looked for
+
+
+def database_from(project: Project, root: Path) -> Database:
+    """The database in a folder; its collections are on the server that is configured, if
+    one is. Raises ConfigError where it lies in the project, and a link leads there."""
+    from ..crawl.catalogue import Database
+
+    index = project.index
+    try:
+        own_place(project.root, Path.cwd() / root)
+    except FolderError as error:
+        raise ConfigError(str(error)) from error
+    return Database(root, RemoteSource(index.url, **index.server) if index.url else None)
+
+
+def index_markdown(
+    project: Project,
+    models: Models,
+    database: Database,
+    root: Path,
+    name: str = "",
+    description: str = "",
+    ignore: Sequence[str] = (),
+    max_fibers: int = 25,
+    expect: Callable[[int], None] = lambda count: None,
+    progress: Callable[[int], None] = lambda count: None,
+) -> Awaitable[Indexed]:
+    """See `crawl.indexer.index_folder`; the name is the folder's where none is given, the
+    description that of the run before, or its README's first heading; texts are cut by one process a core,
+    by four at most. To be awaited."""
+    from ..crawl.indexer import index_folder
+
+    index = name or default_name(root)
+    return index_folder(
+        database,
+        root,
+        index,
+        description or _known_description(database, index) or read_description(root),
+        partial(encoder_for, project, models),
+        ignore,
+        max_fibers,
+        min(os.cpu_count() or 1, WORKERS),
+        expect,
+        progress,
+    )
+
+
+def open_indexes(project: Project, models: Models, database: Database) -> Indexes:
+    """The indexes of a database, to be searched as they were made."""
+    from ..crawl.search import Indexes
+
+    as_made = replace(project, index=replace(project.index, encoding=DEFAULT))
+    return Indexes(database, partial(encoder_for, as_made, models), models.warn)
+
+
+def add_tools(tools: Tools, project: Project, models: Models, working: Path, indexing: bool = True) -> Indexes:
+    """Add the tools on the indexes in a working folder; indexing: also the one that makes
+    them. Closing what is returned is the caller's."""
+    from ..crawl.tools import index_tool, search_tool
+
+    database = database_from(project, working / FOLDER)
+    indexes = open_indexes(project, models, database)
+    if indexing:
+        tools.add(index_tool(working, partial(index_markdown, project, models, database)))
+    tools.add(search_tool(indexes))
+    return indexes
+
+
+def encoder_for(project: Project, models: Models, known: Mapping[str, Any]) -> Encoder:
+    """The encoder for an index, which is `known` by what it was made with. What encodes
+    annotations alone is not for texts that have none: then it is `bm25` or `hybrid`. Raises
+    StoreError and ModelError."""
+    return make_encoder(project, models, known, _encoding(project.index.encoding))
+
+
+def _encoding(configured: str) -> str:
+    """The encoding for texts without annotations."""
+    if configured in (DEFAULT, "bm25", "hybrid", "content", "merged"):
+        return configured
+    return "hybrid" if has_dense(encoding_to_qdrantembedding_model(EncodingModel(configured))) else "bm25"
+
+
+def default_name(root: Path) -> str:
+    """The folder's name, as the name of an index is spelled. Raises CrawlError where
+    nothing of it can be in one."""
+    from ..crawl.walk import CrawlError
+
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
+    if not name:
+        raise CrawlError(f"no index can have the name of the folder {root.resolve()}: say one (--name)")
+    return name
+
+
+def _known_description(database: Database, name: str) -> str:
+    entry = database.entries().get(name)
+    return entry.description if entry else ""
+
+
+def read_description(root: Path) -> str:
+    """The title or first heading of a folder's README; "" where there is none."""
+    for path in sorted(root.glob("*")):
+        if path.stem.lower() == "readme" and path.suffix.lower() in (".md", ".markdown", ".mdown", ".qmd"):
+            try:
+                blocks = parse_markdown_text(_beginning(path, root))
+            except (OSError, UnicodeDecodeError):
+                continue
+            titles = (_title(block) for block in blocks)
+            return next(filter(None, titles), "")
+    return ""
+
+
+def _beginning(path: Path, root: Path) -> str:
+    """The beginning of a file that lies in a folder; "" of what is none, as a pipe."""
+    if not (path.is_file() and path.resolve().is_relative_to(root.resolve())):
+        return ""
+    with path.open(encoding="utf-8") as file:
+        return file.read(README)
+
+
+def _title(block: Any) -> str:
+    if isinstance(block, HeaderBlock):
+        return " ".join(str(block.content.get("title") or "").split())
+    return str(block.title) if isinstance(block, HeadingBlock) else ""

@@ -1,0 +1,4 @@
+"""HTML pages that workflows write.
+
+May import what `workflows` may.
+"""

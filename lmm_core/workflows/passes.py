@@ -1,0 +1,254 @@
+"""The passes on files, for the command, the REPL and scripts.
+
+These functions read the file, merge header and configuration into the pass's
+arguments, and write the result back; the passes themselves (`lmm_core.scan`) know
+neither files nor settings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..files.outputs import MARKDOWN, OutputError, check_output, write_output
+from ..logging import ConsoleLogger, LoggerBase, in_file
+from ..markdown.blocks import Block, HeaderBlock, MarkdownError, Problem, Spelling, serialize_blocks
+from ..markdown.edits import broken_edits
+from ..markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
+from ..markdown.metadata.lmm_options import report_refused
+from ..markdown.parse import parse_markdown_text
+from ..markdown.rag_only import KnitRules, header_rules
+from ..markdown.spelling import convert
+from ..models.annotators.annotator import Annotator
+from ..models.sources import ModelError
+from ..scan.check.near_misses import find_near_misses
+from ..scan.header import report_errors, scan
+from ..scan.knit import knit
+from ..scan.options import ScanOpts
+from ..scan.rag import Planned, Progress, RagRun
+from ..settings.arguments import validated
+from ..settings.project import ConfigError, Project, for_document, load_project
+from .models import Models
+
+SaveTo = bool | str | Path
+Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Block]]]
+
+
+@validated
+def markdown_scan(path: str | Path, save_to: SaveTo = True, logger: LoggerBase | None = None) -> list[Block] | None:
+    """Complete the header (`~title`, `~docid`) and report errors.
+
+    save_to: True writes the file, False writes nothing, a path writes there. Returns
+    the blocks; None where the file cannot be read or written (it is not UTF-8, has
+    changed meanwhile, …), which is reported."""
+    return run_on_file(Path(path), _scan, save_to, logger)
+
+
+@validated
+def markdown_rag(
+    path: str | Path,
+    opts: ScanOpts | None = None,
+    save_to: SaveTo = True,
+    annotator: Annotator | None = None,
+    refresh: bool = False,
+    logger: LoggerBase | None = None,
+) -> list[Block] | None:
+    """Complete the header and annotate the sections. Where no `opts` and no `annotator`
+    are given, header and configuration name them. Arguments and result as those of
+    `markdown_scan` and `scan_rag`. Raises ConfigError."""
+    work = RagWork(Models(), opts, annotator=annotator, refresh=refresh)
+    return run_on_file(Path(path), work.finish_and_close, save_to, logger)
+
+
+@validated
+def markdown_knit(
+    path: str | Path, keep: Sequence[str] = (), save_to: SaveTo = False, logger: LoggerBase | None = None
+) -> list[Block] | None:
+    """The lecture notes of a file; `keep` are types that stay in. Result as that of
+    `markdown_scan`. Raises ConfigError."""
+    return run_on_file(Path(path), knit_work(keep), save_to, logger, [Path(path)])
+
+
+@dataclass
+class RagWork:
+    """What `markdown_rag` does with a file's blocks.
+
+    models: those of the run; opts: in place of what header and configuration say;
+    changes: options over theirs, by name; annotator: in place of the model that they
+    name."""
+
+    models: Models
+    opts: ScanOpts | None = None
+    changes: Mapping[str, bool] = field(default_factory=dict)
+    annotator: Annotator | None = None
+    refresh: bool = False
+    progress: Progress | None = None
+
+    async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        """The blocks, annotated. Raises ConfigError."""
+        run = await self._start(blocks, file, logger)
+        if run is None:
+            return blocks
+        if run.open:
+            await run.ask()
+        return run.finish()
+
+    async def finish_and_close(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        """`finish`, for a single file."""
+        try:
+            return await self.finish(blocks, file, logger)
+        finally:
+            await self.models.close()
+            if self.annotator:
+                await self.annotator.close()
+
+    async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> tuple[str, list[Planned]]:
+        """The requests that `finish` would make, and the name of who would get them.
+        Raises ConfigError and ModelError."""
+        run = await self._start(blocks, file, logger)
+        return (run.annotator.name, run.planned()) if run else ("", [])
+
+    async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
+        """A run with nothing asked yet; None where the header names what cannot be."""
+        project = project_of(blocks, load_project(file.path), logger)
+        try:
+            annotator = self.annotator or (self.models.annotator(project) if project else None)
+        except ModelError as error:
+            logger.error(f"not annotated: {error}")
+            return None
+        if project is None or annotator is None:
+            return None
+        run = new_run(project, annotator, docid_of(file.path), logger)
+        run.opts = replace(self.opts or project.opts, **self.changes)
+        run.refresh, run.progress = self.refresh, self.progress
+        run.start(await _scan(blocks, file, logger))
+        return run
+
+
+def new_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
+    """A run of the RAG pass as a project asks for it; it has not started."""
+    spelling: Any = project.spelling
+    return RagRun(project.opts, annotator, docid, spelling, project.rules, True, False, logger)
+
+
+def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:
+    """A document's project with what its header says; None where the header says what
+    cannot be, which is reported."""
+    header = blocks[0] if blocks else None
+    if not isinstance(header, HeaderBlock):
+        return project
+    try:
+        return for_document(project, header.content)
+    except ConfigError as error:
+        for problem in str(error).split("\n"):
+            logger.error(problem, header.line)
+        return None
+
+
+def knit_work(keep: Sequence[str] = ()) -> Work:
+    """What `markdown_knit` does with a file's blocks."""
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        rules = rules_of(blocks, load_project(file.path).rules)
+        report_errors(blocks, logger)
+        for problem in find_near_misses(blocks, rules):
+            logger.warning(problem.message, problem.line)
+        return knit(blocks, replace(rules, keep=rules.keep | set(keep)), logger)
+
+    return work
+
+
+def convert_work(to: Spelling) -> Work:
+    """Converts a file's metadata blocks to one spelling."""
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        report_errors(blocks, logger)
+        return convert(blocks, to)
+
+    return work
+
+
+def rules_of(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:
+    """The rules with what a document's header says."""
+    header = blocks[0] if blocks else None
+    return header_rules(header.content, rules) if isinstance(header, HeaderBlock) else rules
+
+
+async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+    return scan(blocks, file.path.stem, docid_of(file.path), logger)
+
+
+def docid_of(path: Path) -> str:
+    """A file's identity where the writer gives none: its path from the project's
+    root, with `/` on every system."""
+    return Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
+
+
+def run_on_file(
+    path: Path, work: Work, save_to: SaveTo, logger: LoggerBase | None, inputs: Sequence[Path] = ()
+) -> list[Block] | None:
+    """Work on a file's blocks, and write them, not over an input; None where that fails, which is
+    reported."""
+    from ..models.chat import run
+
+    logger = logger or ConsoleLogger()
+
+    def work_and_save() -> list[Block]:
+        check_save_to(path, save_to, inputs)
+        file, blocks = run(work_on(path, work, logger))
+        save_as(file, serialize_blocks(blocks), save_to)
+        return blocks
+
+    return reporting(path, work_and_save, logger)
+
+
+def reporting(path: Path, work: Callable[[], list[Block]], logger: LoggerBase) -> list[Block] | None:
+    """The result of work on a file; None where that fails, which is reported."""
+    try:
+        return work()
+    except OSError as error:
+        logger.error(f"{error.filename or path}: {error.strerror or error}")
+    except (MarkdownError, OutputError) as error:
+        logger.error(str(error))
+    return None
+
+
+def check_save_to(path: Path, save_to: SaveTo, inputs: Sequence[Path] = ()) -> None:
+    """Look, before any work, whether a file's text may be written where `save_to` says; into the
+    file itself it may, unless that is one of the inputs. Raises OutputError."""
+    if not isinstance(save_to, bool):
+        check_output(Path(save_to), inputs, MARKDOWN, may_replace=_same(path, Path(save_to)))
+
+
+def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:
+    """Write a file's new text where `save_to` says. Raises OSError and MarkdownError."""
+    if save_to is True and text != file.text:
+        save_markdown(file.path, text, file)
+    elif not isinstance(save_to, bool):
+        if _same(file.path, Path(save_to)):
+            save_markdown(Path(save_to), text, file)
+        else:
+            write_output(Path(save_to), text.encode("utf-8"))
+
+
+async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
+    """Read a file and do some work on its blocks; nothing is written. What is wrong
+    in the file is reported with its line. Raises OSError, and MarkdownError where the
+    markers of edits do not fit together, too."""
+    file = load_markdown(path)
+    located = in_file(logger, path)
+    problems: list[Problem] = []
+    blocks = parse_markdown_text(file.text, problems)
+    if broken := broken_edits(blocks):
+        raise MarkdownError("\n".join(f"{path}:{problem.line}: {problem.message}" for problem in broken))
+    for problem in problems:
+        located.warning(problem.message, problem.line)
+    report_refused(blocks, located)
+    return file, list(await work(blocks, file, located))
+
+
+def _same(one: Path, other: Path) -> bool:
+    return other.exists() and one.samefile(other)

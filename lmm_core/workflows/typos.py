@@ -1,0 +1,76 @@
+"""Typos: what has to be mended in documents before they are published.
+
+A block that cannot be read, and a word that is nearly one of ours, show what was to be left
+out. The types of all documents of a project count, in each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..logging import LoggerBase
+from ..markdown.blocks import Block, MarkdownError, header_content
+from ..markdown.files import load_markdown
+from ..markdown.parse import parse_markdown_text
+from ..markdown.rag_only import KnitRules, header_rules
+from ..scan.check.near_misses import find_near_misses, types_in
+from ..scan.header import find_errors
+
+PUBLISHED_CODE = (
+    "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
+    "(```js), or move it into a file that is not rendered"
+)
+_OJS = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{ojs\b", re.M)
+MEANT = (
+    "a word that is meant as it stands: name it under [knit] allowed_words in config.toml, or write knit: true "
+    "in a block before the part"
+)
+
+
+def with_types(rules: KnitRules, documents: Iterable[Sequence[Block]]) -> KnitRules:
+    """Return the rules with the types that parts of some documents have."""
+    return replace(rules, types=rules.types.union(*map(types_in, documents)))
+
+
+def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRules) -> list[str]:
+    """Return a line for each thing that has to be mended in some documents before they are published
+    (each with the name that is shown): blocks that cannot be read and words that are nearly ours,
+    and after these how a word is allowed."""
+    errors: list[str] = []
+    near: list[str] = []
+    for name, blocks in documents:
+        errors += [f"{name}:{line}: {PUBLISHED_CODE}" for line in published_code(blocks, rules)]
+        errors += [f"{name}:{problem.line}: {problem.message}" for problem in find_errors(blocks)]
+        near += [f"{name}:{problem.line}: {problem.message}" for problem in find_near_misses(blocks, rules)]
+    return [*errors, *near, *([MEANT] if near else [])]
+
+
+def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
+    """Return the lines of cells that stand in what is left out, and whose code Quarto puts into the
+    page before any filter: those of Observable, which the browser runs."""
+    if not any("{ojs" in block.source for block in blocks):
+        return []
+    from ..quarto.leaks.sources import find_pieces
+
+    pieces = [piece for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)) if piece.is_out]
+    return [piece.line + piece.text.count("\n", 0, at.start()) for piece in pieces for at in _OJS.finditer(piece.text)]
+
+
+def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:
+    """Report what has to be mended in some files as errors. What cannot be read is left to others."""
+    documents = [*read_blocks(paths)]
+    rules = with_types(rules, [blocks for _, blocks in documents])
+    for line in typo_lines([(str(path), blocks) for path, blocks in documents], rules):
+        logger.error(line)
+
+
+def read_blocks(paths: Iterable[Path]) -> Iterator[tuple[Path, list[Block]]]:
+    """Yield the blocks of those files that can be read."""
+    for path in paths:
+        try:
+            yield path, parse_markdown_text(load_markdown(path).text)
+        except (OSError, MarkdownError):
+            continue
