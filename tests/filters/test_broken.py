@@ -147,7 +147,7 @@ def test_saving_over_the_source_that_is_also_the_output(pandoc):
 
 def test_a_source_that_is_not_there_is_named(pandoc):
     done = run("pandoc -F lmm-knit -M lmm-source=nope.md -t html", pandoc, stdin="text\n")
-    assert b"no such file: nope.md" in done.stderr
+    assert b"does not exist: nope.md" in done.stderr
 
 
 def test_broken_yaml_is_reported_when_knitting(pandoc):

@@ -103,7 +103,7 @@ def test_a_failure_does_not_keep_the_document_back(config, any_pandoc):
     plain = ok("pandoc notes.md -t html", any_pandoc)
     done = ok("pandoc -F lmm-index notes.md -t html", any_pandoc)
     assert done.stdout == plain.stdout
-    assert re.search(rb"lmm-index: .*not indexed: ", done.stderr)
+    assert re.search(rb"lmm-index: .*was not indexed: ", done.stderr)
     assert done.stderr.count(b"\n") == 1
 
 

@@ -119,7 +119,7 @@ def test_a_foreign_filter_after_ours_is_warned_of(pandoc):
     write("notes.md", NOTES)
     write("foreign.lua", FOREIGN)
     done = ok("pandoc -F lmm-rag -L foreign.lua notes.md -t markdown", pandoc)
-    assert b"without effect are -F foreign.lua" in done.stderr
+    assert b"no effect on it: -F foreign.lua" in done.stderr
 
 
 def test_a_panflute_filter_beside_ours(pandoc):
@@ -343,9 +343,9 @@ def test_writing_another_format_over_the_source_is_refused(name, pandoc):
 def test_the_source_saved_meanwhile_is_not_overwritten(pandoc):
     """A filter after which the file changes, and before which ours has read it."""
     write("notes.md", NOTES)
-    slow = "import sys, time\nfrom lmm_filters import lmm_rag, pass_run\nfrom lmm_filters.pandoc import document\n" \
-        "inner = document.write_text\n" \
-        "def write_text(d, t):\n    open('notes.md', 'a').write('saved by an editor\\n')\n    inner(d, t)\n" \
+    slow = "import sys, time\nfrom lmm_filters import lmm_rag, pass_run\nfrom lmm_filters.pandoc import write_text as module\n" \
+        "inner = module.write_text\n" \
+        "def write_text(d, t):\n    open('notes.md', 'a').write('saved by an editor\\n')\n    return inner(d, t)\n" \
         "pass_run.write_text = write_text\nlmm_rag.main()\n"  # fmt: skip
     path = write("lmm-rag", "#!/usr/bin/env python\n" + slow)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)

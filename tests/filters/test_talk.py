@@ -129,7 +129,7 @@ def test_from_standard_input(spelling, model, any_pandoc):
 def test_to_html_nothing_is_asked_and_that_is_said(model, any_pandoc):
     write("notes.md", notes("div"))
     done = ok("pandoc -F lmm-chat notes.md -t html", any_pandoc)
-    assert b"nothing keeps answers in html, so none were made" in done.stderr
+    assert b"Nothing keeps answers in html, so none were made" in done.stderr
     assert model.count == 0
     assert b"Is this clear" not in done.stdout
 
