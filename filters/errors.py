@@ -1,7 +1,9 @@
-"""The errors of the filters."""
+"""The error of the filters."""
 
 from __future__ import annotations
 
+from lmm_core.errors import LmmError
 
-class FilterError(Exception):
+
+class FilterError(LmmError):
     """A reason to stop pandoc, which then writes nothing. The text says what to do."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from lmm_core.errors import LmmError
 from lmm_core.logging import counted
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.models.sources import ModelError
-from lmm_core.settings.project import ConfigError, Project
-from lmm_core.store.vector_store import StoreError
+from lmm_core.settings.project import Project
 from lmm_core.workflows.index import STDIN, Upload, client_from_config
 from lmm_core.workflows.models import Models
 from lmm_core.workflows.passes import docid_of
@@ -96,7 +95,7 @@ def _send(document: FilterDocument, project: Project, blocks: list[Block], docid
 
     try:
         document.logger.info(run(work()))
-    except (StoreError, ModelError, ConfigError) as error:
+    except LmmError as error:
         document.logger.error(f"The document was not indexed: {error}")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from lmm_core.errors import ModelError
 from lmm_core.markdown.blocks import Block
-from lmm_core.models.sources import ModelError
 from lmm_core.scan.header import scan
 from lmm_core.scan.rag import RagRun
 from lmm_core.workflows.models import Models

@@ -11,12 +11,9 @@ import sys
 import threading
 from collections.abc import Callable
 
-from lmm_core.files.recovery import RecoveryError
+from lmm_core.errors import LmmError
 from lmm_core.logging import say
-from lmm_core.markdown.blocks import MarkdownError
-from lmm_core.settings.project import ConfigError
 
-from .errors import FilterError
 from .pandoc.document import FilterDocument, FilterOutput, read_document
 from .pandoc.outputs import start_to_put_aside
 
@@ -53,7 +50,7 @@ def _run(name: str, work: Work) -> int:
         finish_putting_aside = start_to_put_aside(document.call, output.text)
         written = json.dumps(output.ast, ensure_ascii=False, separators=(",", ":"))
         finish_putting_aside()
-    except (FilterError, MarkdownError, ConfigError, RecoveryError, OSError) as error:
+    except (LmmError, OSError) as error:
         say(f"{name}: {error}", err=True)
         return 1
     sys.stdout.buffer.write(written.encode("utf-8"))

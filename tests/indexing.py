@@ -7,11 +7,11 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
+from lmm_core.errors import StoreError
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run as run_async
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import LocalStorage, open_store
-from lmm_core.store.vector_store import StoreError
 from lmm_core.workflows.index import Upload
 from lmm_core.workflows.models import Models
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from lmm_core.errors import StoreError
 from lmm_core.settings.config import ConfigSettings
-from lmm_core.store.vector_store import StoreError
 from lmm_core.workflows.index import markdown_upload
 from tests.commands import write
 from tests.indexing import document

@@ -42,8 +42,8 @@ def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
     folder = os.environ.get("QUARTO_PROJECT_DIR")
     if not labels or not folder:
         return set()
+    from lmm_core.errors import QuartoError
     from lmm_core.quarto.setup import find_inputs
-    from lmm_core.settings.quarto_project import QuartoError
 
     try:
         pages = find_inputs(Path(folder))

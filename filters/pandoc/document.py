@@ -158,7 +158,7 @@ def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Sourc
     merged = words_of(plain_options(meta).get("keep"))
     if not merged:
         return options
-    from lmm_core.settings.quarto_project import QuartoError
+    from lmm_core.errors import QuartoError
 
     try:
         of_project, of_document = _kept_by_project(_path_of(text)), _kept_by_document(text)

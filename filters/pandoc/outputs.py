@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from lmm_core.errors import RecoveryError
 from lmm_core.files.outputs import is_ours
-from lmm_core.files.recovery import RecoveryError, put_aside
+from lmm_core.files.recovery import put_aside
 from lmm_core.files.walk import TEXT_SUFFIXES
 from lmm_core.markdown.files import project_root
 

@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from lmm_core.files.outputs import MARKDOWN, OutputError, check_output, remember_output, write_output
-from lmm_core.markdown.blocks import MarkdownError
+from lmm_core.errors import MarkdownError, OutputError
+from lmm_core.files.outputs import MARKDOWN, check_output, remember_output, write_output
 from lmm_core.markdown.files import check_unchanged, load_markdown, save_markdown
 
 from .call import FilterCall

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..files.outputs import OutputError, check_output, check_replaced
+from ..errors import ConfigError, MarkdownError, ModelError, OutputError
+from ..files.outputs import check_output, check_replaced
 from ..files.walk import SUFFIXES
 from ..files.writing import STANDARD_OUTPUT, is_stream
 from ..logging import ListLogger, LoggerBase, Report, as_json, one_line, put, say, visible
-from ..markdown.blocks import MarkdownError, serialize_blocks
+from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
-from ..models.sources import ModelError
-from ..settings.project import ConfigError, Project, load_project
+from ..settings.project import Project, load_project
 from ..workflows.models import Models
 from ..workflows.passes import Work, work_on
 
@@ -303,7 +303,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
 def told(work: Coroutine[Any, Any, Result], logger: Told, *errors: type[Exception]) -> Result | None:
     """What comes of work with a store and models; None where one of them, or one of these
     errors, keeps it from being done, which is told."""
-    from ..store.vector_store import StoreError
+    from ..errors import StoreError
 
     kinds: tuple[type[Exception], ...] = (StoreError, ModelError, *errors)
     try:
@@ -318,7 +318,7 @@ def with_shared_library(
 ) -> Result | None:
     """What comes of work that uses the project's index from time to time; None where it cannot
     be done, which is told."""
-    from ..retrieve.library import RetrieveError
+    from ..errors import RetrieveError
     from ..workflows.ask import SharedLibrary
 
     async def opened() -> Result:

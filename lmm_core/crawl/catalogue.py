@@ -20,7 +20,8 @@ from operator import add, mul, sub
 from pathlib import Path
 from typing import Any
 
-from ..files.marked import FolderError, check_inside, is_ours, make_marked
+from ..errors import CrawlError, FolderError, StoreError
+from ..files.marked import check_inside, is_ours, make_marked
 from ..index.encoding import DENSE, SPARSE
 from ..markdown.files import save_markdown
 from ..models.embedders.embedder import Sparse
@@ -28,8 +29,7 @@ from ..store.edge_store import INDEX
 from ..store.folder_lock import FolderLock
 from ..store.places import LocalStorage, RemoteSource, open_store
 from ..store.points import checked_name, fused, in_order
-from ..store.vector_store import StoreError, Vector, VectorStore
-from .walk import CrawlError
+from ..store.vector_store import Vector, VectorStore
 
 FORMAT = 1
 ALL = "all"

@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from ..files.marked import FolderError, write_own
+from ..errors import CrawlError, FolderError
+from ..files.marked import write_own
 from ..files.walk import Skipped
 from ..index.collection import ainitialize_collection
 from ..index.encoding import CHUNKER, DENSE, SPARSE, ChunkTexts, Encoder, texts_to_encode
@@ -55,7 +56,7 @@ from .catalogue import (
     other_models,
 )
 from .snippets import Snippet, slice_text, snippet_file
-from .walk import CrawledFile, CrawlError, crawl, read_all
+from .walk import CrawledFile, crawl, read_all
 
 BATCH = 300  # snippets that are embedded and stored at once
 INLINE = 1_000_000  # characters that are cut in this process before others are started for it

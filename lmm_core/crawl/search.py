@@ -19,11 +19,12 @@ from difflib import get_close_matches
 from operator import mul
 from typing import Any, TypeAlias
 
+from ..errors import CrawlError, StoreError
 from ..index.encoding import DENSE, SPARSE, Encoder
 from ..models.embedders.embedder import Sparse
 from ..store.folder_lock import is_awaited
 from ..store.points import Hit, fused, in_order
-from ..store.vector_store import ScoredPoint, Search, StoreError, Vector
+from ..store.vector_store import ScoredPoint, Search, Vector
 from .catalogue import (
     ALL,
     SHORTLIST,
@@ -39,7 +40,6 @@ from .catalogue import (
 )
 from .indexer import snippet_of
 from .snippets import Snippet
-from .walk import CrawlError
 
 DEPTH = 50  # candidates of each index and vector; more where more results are wanted
 DEEPER = 16  # times as many candidates, where most of them are copies of the same texts

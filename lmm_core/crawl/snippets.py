@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
+from ..errors import CrawlError
 from ..index.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
 from ..index.cut_points import NO_FRAME, ChunkLimits, Seams, Surroundings
 from ..index.pieces import Piece, cut_text, shown
@@ -24,7 +25,6 @@ from ..markdown.originals import unfold_edits
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..models.tokens import count_tokens
-from .walk import CrawlError
 
 Count = Callable[[str], int]
 

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
+from ..errors import CrawlError, ToolError
 from ..logging import one_line
-from ..retrieve.tools import Function, Result, ToolError
+from ..retrieve.tools import Function, Result
 from .catalogue import ALL
 from .indexer import Indexed
 from .search import Indexes
-from .walk import CrawlError
 
 CHANGING = frozenset({"index_markdown_docs"})  # the tools that do not only read
 LISTED = 20  # skipped files that a result names

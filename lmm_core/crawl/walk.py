@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import CrawlError
 from ..files.gitignore import Ignored, read_rules, rules_above
 from ..files.recovery import torn_problem
 from ..files.walk import SUFFIXES, UNMERGED, Choice, Link, Skipped, WalkedFile, because, shown_name, walk
@@ -23,10 +24,6 @@ MADE_BY_TOOLS = (
     ".*/", "_build/", "build/", "dist/", "target/", "_site/", "_book/", "_freeze/", "node_modules/",
     "bower_components/", "venv/", "renv/", "site-packages/", "__pycache__/", "*.egg-info/",
 )  # fmt: skip
-
-
-class CrawlError(Exception):
-    """Something about the index of a folder that cannot be done as asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..errors import StoreError
 from ..markdown.blocks import Block, TextBlock
 from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
 from ..models.chat import run
 from ..store.threads import in_store
-from ..store.vector_store import Point, ScoredPoint, StoreError, VectorStore, Where
+from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .chunks import Chunk
 from .encoding import Encoder, compare_identity
 from .refresh import INDEXES, Changes, write_changes

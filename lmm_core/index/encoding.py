@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from ..errors import ModelError, StoreError
 from ..models.embedders.embedder import Embedder, SparseEncoder
-from ..models.sources import ModelError
-from ..store.vector_store import Search, StoreError, Vector, VectorSpec, Where
+from ..store.vector_store import Search, Vector, VectorSpec, Where
 
 CHUNKER = 1  # raised where the same text gives other chunks: what is stored is made again
 DENSE, SPARSE = "dense", "sparse"

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ..errors import StoreError
 from ..files.names import clash
 from ..store.points import checked_name
-from ..store.vector_store import Point, ScoredPoint, StoreError, VectorSpec, VectorStore, Where
+from ..store.vector_store import Point, ScoredPoint, VectorSpec, VectorStore, Where
 from .chunks import Chunk
 from .encoding import Encoder
 

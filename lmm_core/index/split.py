@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
+from ..errors import MarkdownError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     BOM,
     Block,
     ErrorBlock,
     HeaderBlock,
-    MarkdownError,
     MetadataBlock,
     TextBlock,
     blank,

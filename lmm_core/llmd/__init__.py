@@ -1,11 +1,11 @@
 """LLMD: one markdown file in which a person and a model work on a project."""
 
+from ..errors import LlmdError
 from .changes import ChangePlan, FileChange, plan
 from .document import (
     ChangelogItem,
     CodeFile,
     Llmd,
-    LlmdError,
     LlmdPart,
     ThreadEntry,
     as_shown,

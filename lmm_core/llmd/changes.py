@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from ..errors import LlmdError
 from ..markdown.blocks import Problem
-from .document import Llmd, LlmdError
+from .document import Llmd
 from .editing import add_changelog, plain_mission, remove_file, set_file, set_mission
 from .reply import ParsedReply, Replacement
 

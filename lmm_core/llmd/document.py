@@ -26,7 +26,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-from ..markdown.blocks import Block, HeadingBlock, MarkdownError, Problem, TextBlock, blank, newline_of
+from ..errors import LlmdError
+from ..markdown.blocks import Block, HeadingBlock, Problem, TextBlock, blank, newline_of
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import Regions
 from .stored import MARK, lines_before, read_spoken
@@ -45,10 +46,6 @@ FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\r?\n")
 _ENTRY = re.compile(r"Entry(?:[ \t]+([0-9]{1,9}))?[.:]?", re.I)
 _UNREAD = re.compile(rf"###[ \t]+(?:{_ENTRY.pattern})[ \t]*\r?(?=\n|\Z)", re.I)
 _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
-
-
-class LlmdError(MarkdownError):
-    """Something in an LLMD document, or in a reply, that cannot be done as asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..errors import LlmdError
 from ..markdown.blocks import blank, ends_blank, newline_of, trim_blank_lines
 from .document import (
     CHANGELOG,
@@ -19,7 +20,6 @@ from .document import (
     TOOLS,
     CodeFile,
     Llmd,
-    LlmdError,
     LlmdPart,
     ThreadEntry,
     as_shown,

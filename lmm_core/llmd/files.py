@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import LlmdError
 from ..files.names import DEVICES
 from ..files.recovery import torn_problem
 from ..files.writing import is_leftover
-from .document import LlmdError
 
 TEMPORARY = ".llmd.tmp"  # how files end that are written beside others
 OWN = {".git": "git's own", "git~1": "git's own", ".lmm": "kept by lmm", "lmm~1": "kept by lmm"}

@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ..files.marked import FolderError, make_marked, remove_marked
+from ..errors import FolderError, LlmdError
+from ..files.marked import make_marked, remove_marked
 from ..files.remembered import forget, is_known, is_remembered, remember
 from ..files.writing import copy_owner
-from .document import LlmdError
 from .files import OWN, TEMPORARY, read_bytes
 
 JOURNAL = ".lmm/llmd"

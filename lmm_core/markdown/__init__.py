@@ -1,11 +1,11 @@
 """Markdown with metadata blocks: text <-> blocks <-> tree, and files."""
 
+from ..errors import MarkdownError
 from .blocks import (
     Block,
     ErrorBlock,
     HeaderBlock,
     HeadingBlock,
-    MarkdownError,
     Message,
     MetadataBlock,
     Problem,

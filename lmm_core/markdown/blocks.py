@@ -20,10 +20,6 @@ _ITEMS = re.compile(rf"[ \t]*{_ONE}(?:[ \t]+{_ONE})*[ \t]*")
 _ITEM = re.compile(r"([\w:.-]+)=(?:\"([^\"]*)\"|'([^']*)'|(\S+))|([#.])(\S+)|(-)")
 
 
-class MarkdownError(Exception):
-    """Something in a markdown text or its metadata that cannot be done as asked."""
-
-
 @dataclass(slots=True)
 class Problem:
     """What is wrong in a text, and where: `line` counts from 1."""

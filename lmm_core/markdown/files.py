@@ -9,20 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import ChangedError, MarkdownError, TornError
 from ..files.recovery import torn_problem
 from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
 from ..files.writing import write_file
 from ..logging import LoggerBase, in_file
-from .blocks import MarkdownError
 from .notebooks import read_notebook
 
 NOT_ANNOTATED = "a notebook, which is never written to: it is indexed as it is, and not annotated"
 # What marks a project's root; the first kind goes over the second.
 ROOT_MARKS = (("config.toml",), ("_quarto.yml", "_quarto.yaml", ".git"))
-
-
-class ChangedError(MarkdownError):
-    """A file on disk is not the one that was read."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,10 +31,6 @@ class MarkdownFile:
     text: str
     data: bytes
     place: Path | None = None
-
-
-class TornError(MarkdownError):
-    """A file holds only a part of what was being written to it."""
 
 
 def load_markdown(path: Path) -> MarkdownFile:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from .blocks import MarkdownError
+from ..errors import MarkdownError
 
 _SOURCE = re.compile(r'[ \t]*"source":[ \t]*(\[?)[ \t]*("(?:[^"\\]|\\.)*")?')
 _RUN = re.compile(r"`{3,}")

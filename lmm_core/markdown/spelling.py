@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from ..errors import MarkdownError
 from .blocks import (
     BOM,
     Block,
     HeaderBlock,
-    MarkdownError,
     MetadataBlock,
     Spelling,
     TextBlock,

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from .reply_cache import CacheError, ReplyCache, request_key
-from .sources import ModelError
+from ..errors import CacheError, ModelError
+from .reply_cache import ReplyCache, request_key
 
 Answer = TypeVar("Answer")
 Role = Literal["system", "user", "assistant", "tool"]

@@ -12,9 +12,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ModelError
 from .chat import Call, ChatMessage, Reply, Request, Show, Usage
 from .roles import ModelName, Requests
-from .sources import ModelError, ModelSource, is_address, shown_address
+from .sources import ModelSource, is_address, shown_address
 from .tokens import estimate_tokens
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from .sources import ModelError
+from ..errors import ModelError
 
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 

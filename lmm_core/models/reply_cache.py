@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ..errors import CacheError
 from ..files.user import cache_folder
 
 MOST_BYTES = 100_000_000
@@ -27,10 +28,6 @@ _EVICT = (
     "DELETE FROM {0} WHERE key IN (SELECT key FROM "
     "(SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS together FROM {0}) WHERE together > ?)"
 )
-
-
-class CacheError(Exception):
-    """The cache cannot be read or written; the text names its file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelError, ModelSource
+from ..errors import ModelError
+from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelSource
 
 ROLES = ("major", "minor", "aux", "embedding")
 DEFAULT = "default"

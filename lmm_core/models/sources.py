@@ -12,22 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from ..errors import ModelError
 from .trust import address_of, key_refusal
 
 STAND_IN = "extractive"
 STAND_IN_NAME = "extractive/default"
 FASTEMBED = "fastembed"
 NONE = "none"
-
-
-class ModelError(Exception):
-    """What keeps a model from answering, in a sentence that never holds a key.
-
-    stop: further requests would fail as well (a wrong key, no such model)."""
-
-    def __init__(self, message: str, stop: bool = False) -> None:
-        super().__init__(message)
-        self.stop = stop
 
 
 @dataclass(frozen=True, slots=True)

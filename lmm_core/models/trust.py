@@ -18,7 +18,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..markdown.blocks import MarkdownError
+from ..errors import MarkdownError, TrustError
 from ..markdown.files import MarkdownFile, load_markdown, save_markdown
 
 TRUST_VARIABLE = "LMM_TRUST"
@@ -33,10 +33,6 @@ _HEAD = (
     "# Which keys may go to which hosts, beside those of LM markdown's own sources: HOST = [VARIABLES].\n"
     "# Written by `lmm trust add HOST VARIABLE` and `lmm trust remove HOST VARIABLE`.\n"
 )
-
-
-class TrustError(Exception):
-    """What is wrong with a host, a variable, or the place where trust is kept."""
 
 
 @dataclass(frozen=True, order=True, slots=True)

@@ -14,25 +14,17 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from ..files.marked import FolderError, own_place
+from ..errors import LmmError, MarkdownError, RenderError
+from ..files.marked import own_place
 from ..files.walk import RENDERED, is_document, is_inside
 from ..logging import LoggerBase, Report, counted, in_file
-from ..markdown.blocks import Block, MarkdownError, header_content, serialize_blocks
+from ..markdown.blocks import Block, header_content, serialize_blocks
 from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown, save_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, project_rules
 from ..markdown.spelling import convert
-from ..models.sources import ModelError
-from ..settings.project import ConfigError, Project, load_project
-from ..settings.quarto_project import (
-    QuartoError,
-    folder_files,
-    page_rules,
-    read_project,
-    read_yaml,
-    with_named,
-)
-from ..store.vector_store import StoreError
+from ..settings.project import Project, load_project
+from ..settings.quarto_project import folder_files, page_rules, read_project, read_yaml, with_named
 from ..workflows.models import Models
 from ..workflows.passes import RagWork, work_on
 from ..workflows.typos import read_blocks, typo_lines, with_types
@@ -69,10 +61,6 @@ class _Counting(LoggerBase):
     def report(self, report: Report) -> None:
         self.errors += report.level == "error"
         self.logger.report(report)
-
-
-class RenderError(Exception):
-    """A reason to stop the render; one problem a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +105,7 @@ def _reporting(work: Callable[[], bool], logger: LoggerBase) -> int:
         return 0 if work() else 1
     except OSError as error:
         logger.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except (RenderError, QuartoError, ConfigError, FolderError, MarkdownError, StoreError, ModelError) as error:
+    except LmmError as error:
         for problem in str(error).split("\n"):
             logger.error(problem)
     return 1

@@ -16,18 +16,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .. import __version__
+from ..errors import FolderError, MarkdownError, QuartoError
 from ..files.create import copy_files, create_file
-from ..files.marked import FolderError, check_inside
+from ..files.marked import check_inside
 from ..files.walk import RENDERED, is_document, is_inside
 from ..logging import LoggerBase
-from ..markdown.blocks import Block, HeadingBlock, MarkdownError, header_content
+from ..markdown.blocks import Block, HeadingBlock, header_content
 from ..markdown.files import find_markdown, is_notebook, load_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import project_rules, words_of
 from ..markdown.spelling import convert
 from ..scan.header import find_errors
 from ..settings.project import Project
-from ..settings.quarto_project import PROJECT_FILES, QuartoError, project_file, read_project, read_yaml
+from ..settings.quarto_project import PROJECT_FILES, project_file, read_project, read_yaml
 from ..study.outline import plain_title
 from .native_blocks import BY_HAND, native_lines
 

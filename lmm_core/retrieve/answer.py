@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import ModelError, ToolError
 from ..models.annotators.extractive import plain_text, split_sentences
 from ..models.chat import Asker, Call, ChatMessage, Reply, Request, Show
 from ..models.embedders.bm25 import Bm25Encoder
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
-from ..models.sources import STAND_IN_NAME, ModelError
+from ..models.sources import STAND_IN_NAME
 from ..models.tokens import count_tokens
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
@@ -23,7 +24,7 @@ from .items import without_fences
 from .queries import keyword_form
 from .rank import Ranked
 from .retriever import Retrieval, Retriever
-from .tools import Result, ToolError, Tools
+from .tools import Result, Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
 NEAREST = 3  # sections that are named where there is no answer

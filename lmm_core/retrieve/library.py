@@ -8,16 +8,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from ..errors import RetrieveError
 from ..index.collection import aqueries
 from ..index.encoding import Encoder
 from ..index.refresh import FILES
 from ..store.threads import in_store
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material
-
-
-class RetrieveError(Exception):
-    """What keeps a question from being answered, in a sentence that says what to do."""
 
 
 @dataclass

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..errors import ModelError
 from ..models.chat import Asker
 from ..models.embedders.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, stop_words
 from ..models.prompts import QUERIES
 from ..models.replies import find_value
-from ..models.sources import ModelError
 from ..models.stopwords import STOPWORDS
 from .delimit import as_data
 

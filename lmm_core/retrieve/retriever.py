@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from ..errors import ModelError, RetrieveError
 from ..index.collection import understand
-from ..models.sources import ModelError
-from .library import Lender, Library, RetrieveError
+from .library import Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
 from .rank import Ranked, fuse, rank_sections

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, HeaderBlock, MarkdownError, MetadataBlock, blank, trim_blank_lines
+from ..markdown.blocks import Block, HeaderBlock, MetadataBlock, blank, trim_blank_lines
 from ..markdown.edits import EDIT_KEY, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.originals import unfold_edits
@@ -21,7 +22,6 @@ from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, titles_path, traverse
 from ..models.chat import Asker, ChatMessage, Request, Show, run
 from ..models.prompts import CHAT, SYSTEM, Prompt, language_of
-from ..models.sources import ModelError
 from .context import PromptText, show_text
 from .header import report_broken
 

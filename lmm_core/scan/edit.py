@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     Block,
     HeaderBlock,
     HeadingBlock,
-    MarkdownError,
     MetadataBlock,
     Problem,
     TextBlock,
@@ -32,7 +32,6 @@ from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
 from ..models.chat import Asker, ChatMessage, run
 from ..models.prompts import EDIT
-from ..models.sources import ModelError
 from .chat import EDIT as EDIT_MESSAGES
 from .chat import Asking, Talk, can_take, find_blocks, report_failures, say
 from .context import PromptText

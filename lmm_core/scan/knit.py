@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
+from ..errors import MarkdownError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     Block,
     ErrorBlock,
     HeadingBlock,
-    MarkdownError,
     MetadataBlock,
     TextBlock,
     blank,

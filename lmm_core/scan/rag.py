@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, MarkdownError, MetadataBlock, Spelling
+from ..markdown.blocks import Block, MetadataBlock, Spelling
 from ..markdown.edits import broken_edits, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair
@@ -22,7 +23,6 @@ from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, sections, traverse, tree_to_blocks
 from ..models.annotators.annotator import Annotation, Annotator, AnnotatorSection, stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
-from ..models.sources import ModelError
 from .annotations.identify import identities
 from .annotations.lm_markdown import report_foreign
 from .annotations.sections import SectionTexts, closed_parts, source_hash

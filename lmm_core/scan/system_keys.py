@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import Any
 
+from ..errors import MarkdownError
 from ..logging import LoggerBase
-from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, MarkdownError, Spelling, trim_blank_lines
+from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, Spelling, trim_blank_lines
 from ..markdown.metadata.body import DELETED, dump_entry
 from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair
 from ..markdown.spelling import edit_block, make_block

@@ -13,17 +13,17 @@ from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 
+from ..errors import ModelError, RetrieveError, StoreError
 from ..index.refresh import FILES
 from ..models.chat import Asker
-from ..models.sources import STAND_IN, ModelError
+from ..models.sources import STAND_IN
 from ..retrieve.answer import Answer, Conversation
 from ..retrieve.context import CitedSource, Context
-from ..retrieve.library import Library, RetrieveError
+from ..retrieve.library import Library
 from ..retrieve.passages import Passage
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..retrieve.tools import Tools
 from ..settings.project import Project
-from ..store.vector_store import StoreError
 from ..study.measures import address
 from ..study.outline import make_outline
 from ..workflows.ask import SharedLibrary, conversation

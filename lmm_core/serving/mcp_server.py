@@ -17,8 +17,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from .. import __version__
 from ..crawl.tools import CHANGING
+from ..errors import ToolError
 from ..logging import as_json, printable
-from ..retrieve.tools import ToolError, Tools
+from ..retrieve.tools import Tools
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

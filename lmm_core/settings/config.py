@@ -38,15 +38,16 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from ..errors import ConfigError, FolderError, ModelError, TrustError
 from ..files.create import create_file
-from ..files.marked import FolderError, check_inside
+from ..files.marked import check_inside
 from ..files.names import clash, name_problem
 from ..markdown.files import project_root
 from ..markdown.rag_only import DIV_TYPES, OUT, RAG_ONLY, named_types
 from ..models.roles import ModelName, is_default, leads_outside, parse_name
-from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelError, ModelSource, known_sources
-from ..models.trust import VARIABLE, TrustError, read_trust_variable, trusted_pairs
-from .project import CONFIG_NAME, ConfigError, is_setting
+from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, ModelSource, known_sources
+from ..models.trust import VARIABLE, read_trust_variable, trusted_pairs
+from .project import CONFIG_NAME, is_setting
 
 # What no `config.toml` needs, and would take for ever: one may come with a folder from somebody else.
 MOST_BYTES = 1_000_000

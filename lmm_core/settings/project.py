@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ConfigError, LmmError
 from ..markdown.files import project_root
 from ..markdown.rag_only import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.roles import (
@@ -24,7 +25,7 @@ from ..models.roles import (
     leads_outside,
     parse_name,
 )
-from ..models.sources import ModelError, ModelSource, known_sources
+from ..models.sources import ModelSource, known_sources
 from ..models.trust import TRUST_VARIABLE
 from ..scan.options import ScanOpts, SplitOpts
 
@@ -45,11 +46,6 @@ _SERVER: dict[str, Any] = {
 }
 # Annotations by the names that a header's `RAG` may have for them.
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
-
-
-class ConfigError(Exception):
-    """Settings that are unknown or wrong: one problem a line, each with where it comes
-    from, its key, and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +212,7 @@ def for_document(project: Project, header: Mapping[str, Any]) -> Project:
         try:
             if not _leaves_it(value):
                 project = _HEADER_KEYS[key](project, key, value)
-        except (ModelError, ConfigError) as error:
+        except LmmError as error:
             problems.append(f"`model.{key}`: {error}")
     if problems:
         raise ConfigError("\n".join(problems))

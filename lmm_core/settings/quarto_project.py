@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import QuartoError
 from ..markdown.metadata.body import parse_metadata
 from ..markdown.rag_only import KnitRules, header_rules, project_rules
 
@@ -24,10 +25,6 @@ _FOLDER_FILES = ("_metadata.yml", "_metadata.yaml")
 _ENVIRONMENTS = ("_environment.local", "_environment")
 _OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys that no page may change
 _VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?QUARTO_PROFILE[ \t]*=[ \t]*[\"']?([^\"'#\r\n]*)", re.M)
-
-
-class QuartoError(Exception):
-    """A Quarto project that cannot be read, or an extension that is not there."""
 
 
 # The project

@@ -26,12 +26,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..files.marked import FolderError, check_inside, check_no_links, is_ours, make_marked, remove_marked
+from ..errors import FolderError, StoreError
+from ..files.marked import check_inside, check_no_links, is_ours, make_marked, remove_marked
 from ..markdown.files import save_markdown
 from ..models.embedders.embedder import Sparse
 from .folder_lock import FolderLock
 from .points import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
-from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
+from .vector_store import Point, ScoredPoint, Search, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard

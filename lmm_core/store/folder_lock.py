@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from ..files.marked import FolderError, check_inside
-from .vector_store import StoreError
+from ..errors import FolderError, StoreError
+from ..files.marked import check_inside
 
 NAME = ".lock"
 QUEUE = ".queue"  # who has this one is the next to have the folder

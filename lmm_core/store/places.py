@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from ..errors import StoreError, TrustError
 from ..models.sources import is_address, is_loopback, shown_address
-from ..models.trust import TrustError, address_of, key_refusal
-from .vector_store import StoreError, VectorStore
+from ..models.trust import address_of, key_refusal
+from .vector_store import VectorStore
 
 KEY_VARIABLE = "QDRANT_API_KEY"
 URL_VARIABLE = "QDRANT_URL"

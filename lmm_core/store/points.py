@@ -17,9 +17,10 @@ from operator import itemgetter
 from typing import Any, Protocol
 from uuid import UUID
 
+from ..errors import StoreError
 from ..files.names import name_problem
 from ..models.embedders.embedder import Sparse
-from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
+from .vector_store import Point, ScoredPoint, Search, Vector, VectorSpec, Where
 
 RRF_K = 2  # Qdrant's own
 BOOST_PREFETCH = 500  # so many are looked at for those that are raised

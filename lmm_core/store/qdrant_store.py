@@ -14,11 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
+from ..errors import StoreError
 from ..models.embedders.embedder import Sparse
 from ..models.sources import is_loopback
 from .places import KEY_VARIABLE, RemoteSource
 from .points import Hit, among, checked_id, checked_name, checked_points, filter_from, in_batches, run_search
-from .vector_store import Point, ScoredPoint, Search, StoreError, Vector, VectorSpec, Where
+from .vector_store import Point, ScoredPoint, Search, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient

@@ -16,11 +16,6 @@ Dense = list[float]
 Vector = Dense | list[Dense] | Sparse
 
 
-class StoreError(Exception):
-    """What keeps a store from doing what was asked, in a sentence that says what to do
-    and never holds a key."""
-
-
 @dataclass(frozen=True, slots=True)
 class VectorSpec:
     """The vectors of a collection by name. dense: dimensions, compared by cosine; multi:

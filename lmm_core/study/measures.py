@@ -12,17 +12,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
 
+from ..errors import QuestionsError, RetrieveError
 from ..retrieve.context import CitedSource
-from ..retrieve.library import RetrieveError
 from ..retrieve.passages import Key, Material, Passage, Section
 
 DEPTH = 50  # hits of a question that are looked at
 ANNOTATED, STUDENTS = "annotated", "students"  # where a question is from
 NEAR = 5  # sections that a message names at most
-
-
-class QuestionsError(RetrieveError):
-    """What is wrong with a file of questions, a line for each fault."""
 
 
 @dataclass(frozen=True, slots=True)

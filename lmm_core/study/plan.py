@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import ModelError
 from ..logging import printable
 from ..models.chat import Asker
 from ..models.prompts import PLAN
 from ..models.replies import find_object
-from ..models.sources import ModelError
 from ..models.tokens import count_tokens
 from ..retrieve.delimit import as_data
 from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, items_under

@@ -8,22 +8,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from ..errors import LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.roles import parse_name
-from ..models.sources import FASTEMBED, STAND_IN, ModelError, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, known_sources
 from ..quarto.setup import find_inputs
 from ..retrieve.answer import Conversation
-from ..retrieve.library import Lender, Library, RetrieveError
+from ..retrieve.library import Lender, Library
 from ..retrieve.queries import Expander, KeywordQueries, ModelQueries
 from ..retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from ..retrieve.retriever import Retriever
 from ..retrieve.tools import Tools
 from ..scan.chat import REPLY_TOKENS
 from ..settings.project import Project
-from ..settings.quarto_project import QuartoError
 from ..store.folder_lock import is_awaited
 from ..store.threads import in_store
-from ..store.vector_store import StoreError, VectorStore
+from ..store.vector_store import VectorStore
 from .index import client_from_config, encoder_for
 from .models import Models
 
@@ -46,7 +46,7 @@ async def open_library(
             raise RetrieveError("nothing is indexed yet: lmm index FILES")
         encoder = await encoder_for(opened, project, models, index.collection, index.encoding)
         encoder.patience = patience
-    except (StoreError, ModelError, RetrieveError):
+    except LmmError:
         opened.close()
         raise
     return Library(opened, index.collection, encoder, reading_order(project))

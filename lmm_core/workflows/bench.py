@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..errors import MarkdownError, QuestionsError, RetrieveError
 from ..index.collection import understand
 from ..index.encoding import has_dense
 from ..logging import ListLogger, LoggerBase, printable
-from ..markdown.blocks import MarkdownError
 from ..markdown.files import load_markdown
-from ..retrieve.library import Library, RetrieveError
+from ..retrieve.library import Library
 from ..retrieve.passages import Material, Passage, build_material
 from ..retrieve.queries import MOST_CHARACTERS
 from ..settings.project import Project
@@ -29,7 +29,6 @@ from ..study.measures import (
     Labelled,
     LabelledQuestion,
     QuestionResult,
-    QuestionsError,
     annotated_questions,
     judge,
     label_questions,

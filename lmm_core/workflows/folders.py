@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files.marked import FolderError, own_place
+from ..errors import ConfigError, FolderError
+from ..files.marked import own_place
 from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
 from ..markdown.blocks import HeaderBlock, HeadingBlock
 from ..markdown.parse import parse_markdown_text
 from ..models.roles import DEFAULT
-from ..settings.project import ConfigError, Project
+from ..settings.project import Project
 from ..store.places import RemoteSource
 from .index import make_encoder
 from .models import Models
@@ -114,7 +115,7 @@ def _encoding(configured: str) -> str:
 def default_name(root: Path) -> str:
     """The folder's name, as the name of an index is spelled. Raises CrawlError where
     nothing of it can be in one."""
-    from ..crawl.walk import CrawlError
+    from ..errors import CrawlError
 
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
     if not name:

@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files.marked import FolderError, own_place
+from ..errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
+from ..files.marked import own_place
 from ..index.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
 from ..index.collection import GROUP, ainitialize_collection, aquery, aquery_grouped
 from ..index.encoding import CHUNKER, Encoder, EncodingModel, encoding_to_qdrantembedding_model
@@ -37,18 +38,17 @@ from ..index.refresh import (
 )
 from ..index.split import Document, fit_window, transform
 from ..logging import ConsoleLogger, LoggerBase, in_file
-from ..markdown.blocks import Block, HeaderBlock, MarkdownError, Problem, header_content
+from ..markdown.blocks import Block, HeaderBlock, Problem, header_content
 from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown, project_root
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
 from ..models.roles import DEFAULT
-from ..models.sources import ModelError
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
-from ..settings.project import ConfigError, Project, load_project, project_from_settings
+from ..settings.project import Project, load_project, project_from_settings
 from ..store.threads import in_store
-from ..store.vector_store import ScoredPoint, StoreError, VectorStore, Where
+from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .models import Models
 from .passes import RagWork, docid_of, project_of, save_as
 
@@ -505,7 +505,7 @@ def _upload(
 
     try:
         return run(upload())
-    except (StoreError, ModelError) as error:
+    except LmmError as error:
         logger.error(str(error))
         return None
 

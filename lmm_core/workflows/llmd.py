@@ -12,11 +12,11 @@ from functools import partial
 from itertools import combinations, pairwise
 from pathlib import Path
 
+from ..errors import ChangedError, LlmdError, ModelError
 from ..files.gitignore import is_ignored
 from ..llmd import (
     ChangePlan,
     Llmd,
-    LlmdError,
     ParsedReply,
     ThreadEntry,
     append_entry,
@@ -34,17 +34,9 @@ from ..llmd.files import Files, as_data, read_whole
 from ..llmd.journal import Applied, FileChange, Journal, change
 from ..logging import LoggerBase
 from ..markdown.blocks import BOM, Problem
-from ..markdown.files import (
-    ROOT_MARKS,
-    ChangedError,
-    MarkdownFile,
-    load_markdown,
-    project_root,
-    save_markdown,
-)
+from ..markdown.files import ROOT_MARKS, MarkdownFile, load_markdown, project_root, save_markdown
 from ..models.chat import ChatMessage, Request
 from ..models.prompts import LLMD, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
-from ..models.sources import ModelError
 from ..scan.chat import REPLY_TOKENS, Screen, say
 from ..settings.project import load_project
 from .models import Models
@@ -124,8 +116,8 @@ def recover(root: Path, logger: LoggerBase) -> None:
 @contextlib.contextmanager
 def _locked(journal: Journal) -> Iterator[None]:
     """The journal for one process at a time. Raises LlmdError where another has it."""
+    from ..errors import StoreError
     from ..store.folder_lock import FolderLock
-    from ..store.vector_store import StoreError
 
     journal.prepare()
     lock = FolderLock(journal.folder)

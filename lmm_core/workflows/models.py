@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ..errors import ModelError
 from ..logging import ConsoleLogger
 from ..models.annotators.annotator import Annotator, Deferred, stand_in
 from ..models.roles import NO_MODEL, ModelName, Requests, parse_name
-from ..models.sources import FASTEMBED, STAND_IN, ModelError, ModelSource, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources
 from ..settings.project import Project, model_name
 
 if TYPE_CHECKING:

@@ -9,15 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import ModelError, PassError
 from ..logging import LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock
-from ..models.sources import ModelError
 
 Pass = Callable[[list[Block]], Any]
-
-
-class PassError(Exception):
-    """There is no such pass, or it gives back what is no document."""
 
 
 def load_pass(name: str) -> Pass:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..files.outputs import MARKDOWN, OutputError, check_output, write_output
+from ..errors import ConfigError, LmmError, MarkdownError, ModelError
+from ..files.outputs import MARKDOWN, check_output, write_output
 from ..logging import ConsoleLogger, LoggerBase, in_file
-from ..markdown.blocks import Block, HeaderBlock, MarkdownError, Problem, Spelling, serialize_blocks
+from ..markdown.blocks import Block, HeaderBlock, Problem, Spelling, serialize_blocks
 from ..markdown.edits import broken_edits
 from ..markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
 from ..markdown.metadata.lmm_options import report_refused
@@ -23,14 +24,13 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..markdown.spelling import convert
 from ..models.annotators.annotator import Annotator
-from ..models.sources import ModelError
 from ..scan.check.near_misses import find_near_misses
 from ..scan.header import report_errors, scan
 from ..scan.knit import knit
 from ..scan.options import ScanOpts
 from ..scan.rag import Planned, Progress, RagRun
 from ..settings.arguments import validated
-from ..settings.project import ConfigError, Project, for_document, load_project
+from ..settings.project import Project, for_document, load_project
 from .models import Models
 
 SaveTo = bool | str | Path
@@ -211,7 +211,7 @@ def reporting(path: Path, work: Callable[[], list[Block]], logger: LoggerBase) -
         return work()
     except OSError as error:
         logger.error(f"{error.filename or path}: {error.strerror or error}")
-    except (MarkdownError, OutputError) as error:
+    except LmmError as error:
         logger.error(str(error))
     return None
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
+from ..errors import ChangedError, MarkdownError, ModelError
 from ..files.walk import UNMERGED
 from ..logging import ConsoleLogger, LoggerBase, in_file
-from ..markdown.blocks import Block, MarkdownError, MetadataBlock, serialize_blocks
-from ..markdown.files import ChangedError, MarkdownFile, load_markdown, save_markdown
+from ..markdown.blocks import Block, MetadataBlock, serialize_blocks
+from ..markdown.files import MarkdownFile, load_markdown, save_markdown
 from ..markdown.parse import parse_markdown_text
-from ..models.sources import ModelError
 from ..scan.chat import ChatRun, Screen, Talk, clear_messages, pending_messages
 from ..scan.edit import Decision, EditRun, accept_edits, reject_edits, requests_in
 from ..scan.header import report_broken

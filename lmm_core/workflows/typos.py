@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..errors import MarkdownError
 from ..logging import LoggerBase
-from ..markdown.blocks import Block, MarkdownError, header_content
+from ..markdown.blocks import Block, header_content
 from ..markdown.files import load_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules

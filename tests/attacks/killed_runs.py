@@ -77,7 +77,7 @@ class Writes:
             self.stop(is_file)
 
     def stop(self, is_file):
-        from lmm_core.store.vector_store import StoreError
+        from lmm_core.errors import StoreError
 
         if self.end == "kill":
             os.kill(os.getpid(), signal.SIGKILL)

@@ -16,14 +16,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from lmm_core.errors import ConfigError, ModelError, StoreError, TrustError
 from lmm_core.models.chat import ChatMessage, Request
-from lmm_core.models.sources import ModelError
-from lmm_core.models.trust import TrustError, add_pair, address_of, read_pair, trust_file, trusted_pairs
+from lmm_core.models.trust import add_pair, address_of, read_pair, trust_file, trusted_pairs
 from lmm_core.retrieve.passages import Passage
 from lmm_core.settings.config import ConfigSettings
-from lmm_core.settings.project import ConfigError, load_project
+from lmm_core.settings.project import load_project
 from lmm_core.store.places import RemoteSource, open_store
-from lmm_core.store.vector_store import StoreError
 from lmm_core.workflows.ask import _reranker
 from lmm_core.workflows.doctor import examine
 from lmm_core.workflows.index import client_from_config

@@ -18,11 +18,10 @@ from lmm_core.crawl.catalogue import (
     rarity,
     shortlist,
 )
-from lmm_core.crawl.walk import CrawlError
+from lmm_core.errors import CrawlError, StoreError
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store.folder_lock import FolderLock
-from lmm_core.store.vector_store import StoreError
 from tests.commands import write
 from tests.crawl.indexed import fill, index, page
 

@@ -16,10 +16,9 @@ from lmm_core.crawl import catalogue, indexer, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
 from lmm_core.crawl.indexer import payload_of, snippet_of
 from lmm_core.crawl.snippets import read_snippet_file, slice_text
-from lmm_core.crawl.walk import CrawlError
+from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.refresh import FILES
 from lmm_core.store.places import RemoteSource, open_store
-from lmm_core.store.vector_store import StoreError
 from tests.commands import copy_folder, write
 from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
 from tests.indexing import FailingStore

@@ -12,14 +12,13 @@ import pytest
 from lmm_core.crawl import search as searching
 from lmm_core.crawl.catalogue import TERMS, VECTORS, Database
 from lmm_core.crawl.search import Indexes, cut
-from lmm_core.crawl.walk import CrawlError
+from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.roles import Requests, parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.store.folder_lock import FolderLock
-from lmm_core.store.vector_store import StoreError
 from tests.commands import write
 from tests.crawl.indexed import DATABASE, bm25, fill, index, page, search
 from tests.embedding_server import EmbeddingServer

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmm_core.crawl.snippets import LEAST, MOST, Snippet, read_snippet_file, slice_text, snippet_file
-from lmm_core.crawl.walk import CrawlError
+from lmm_core.errors import CrawlError
 from lmm_core.models.tokens import count_tokens
 from tests.strategies import markdown
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl.walk import LARGEST, MIB, CrawledFile, CrawlError, Skipped, crawl, read, read_all
+from lmm_core.crawl.walk import LARGEST, MIB, CrawledFile, Skipped, crawl, read, read_all
+from lmm_core.errors import CrawlError
 
 
 def write(root, files):

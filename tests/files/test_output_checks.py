@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.errors import OutputError
 from lmm_core.files.outputs import (
     CSV_HEAD,
     GENERATOR,
     HTML,
     MARKDOWN,
-    OutputError,
     check_output,
     check_replaced,
     is_made_again,
@@ -32,7 +32,7 @@ def test_a_new_file_may_be_written():
 def test_an_input_may_not():
     write("notes.md", "x")
     assert refused("notes.md", [Path("notes.md")]) == (
-        "notes.md: would be written over its own source, notes.md; name another output"
+        "notes.md: this would be written over its own source, notes.md; name another output"
     )
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.files.recovery import MOST, WRITING, RecoveryError, find_record, forget, put_aside, torn_by
-from lmm_core.markdown.files import TornError, load_markdown
+from lmm_core.errors import RecoveryError, TornError
+from lmm_core.files.recovery import MOST, WRITING, find_record, forget, put_aside, torn_by
+from lmm_core.markdown.files import load_markdown
 from tests.commands import run, write
 
 BEFORE = "# Ä\n\nThe text, as the writer has it.\n\n## B\n\nMore.\n"

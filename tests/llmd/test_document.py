@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from lmm_core.errors import LlmdError
 from lmm_core.llmd import (
-    LlmdError,
     add_changelog,
     append_entry,
     append_reply,

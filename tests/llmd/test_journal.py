@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.llmd import LlmdError
+from lmm_core.errors import LlmdError
 from lmm_core.llmd.journal import JOURNAL, KEPT, Journal, begin, change
 from tests.commands import text, write
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.errors import LlmdError
 from lmm_core.files.gitignore import is_ignored
-from lmm_core.llmd import LlmdError
 from lmm_core.llmd.files import Files, as_data, name_problem
 from tests.commands import write
 

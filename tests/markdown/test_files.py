@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from lmm_core.logging import ExceptionLogger, ListLogger, ReportedError
-from lmm_core.markdown import MarkdownError, find_markdown, load_markdown, project_root, save_markdown
+from lmm_core.errors import MarkdownError, ReportedError
+from lmm_core.logging import ExceptionLogger, ListLogger
+from lmm_core.markdown import find_markdown, load_markdown, project_root, save_markdown
 from lmm_core.scan import ScanOpts
 from lmm_core.workflows.passes import docid_of, markdown_knit, markdown_rag, markdown_scan
 from tests.strategies import PROSE

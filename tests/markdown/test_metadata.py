@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.markdown import DELETED, MarkdownError, edit_block, parse_markdown_text
+from lmm_core.errors import MarkdownError
+from lmm_core.markdown import DELETED, edit_block, parse_markdown_text
 from lmm_core.markdown.metadata.body import dump_entry, edit_metadata, key_spans, parse_metadata
 from lmm_core.markdown.metadata.ownership import find_key
 from lmm_core.markdown.spelling import make_block

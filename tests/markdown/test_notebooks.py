@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.markdown import HeaderBlock, HeadingBlock, MarkdownError, parse_markdown_text, save_markdown
+from lmm_core.errors import MarkdownError
+from lmm_core.markdown import HeaderBlock, HeadingBlock, parse_markdown_text, save_markdown
 from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.notebooks import read_notebook
 from tests.commands import run, text, write

@@ -3,13 +3,8 @@
 import pytest
 from hypothesis import given, settings
 
-from lmm_core.markdown import (
-    MarkdownError,
-    MetadataBlock,
-    convert,
-    parse_markdown_text,
-    serialize_blocks,
-)
+from lmm_core.errors import MarkdownError
+from lmm_core.markdown import MetadataBlock, convert, parse_markdown_text, serialize_blocks
 from tests.strategies import markdown, outside_metadata, squeezed
 
 often = settings(max_examples=150, deadline=None)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.errors import ModelError
 from lmm_core.models.embedders import bm25
 from lmm_core.models.embedders.bm25 import LANGUAGES, LISTS, Bm25Encoder, bm25_language, stop_words
 from lmm_core.models.embedders.embedder import Sparse, SparseEncoder
-from lmm_core.models.sources import ModelError
 
 ROOT = Path(__file__).parents[2]
 TEXTS = [

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lmm_core.errors import CacheError, ModelError
 from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
 from lmm_core.models.openai_chat import OpenAIChat
-from lmm_core.models.reply_cache import CacheError, CacheSize, ReplyCache, cache_folder, request_key
+from lmm_core.models.reply_cache import CacheSize, ReplyCache, cache_folder, request_key
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, ModelSource
+from lmm_core.models.sources import ModelSource
 from tests.model_server import ModelServer
 
 KEY = "sk-secret-0123456789"

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmm_core.errors import ModelError
 from lmm_core.models.embedders.embedder import Embedder, batches
 from lmm_core.models.embedders.openai_embedder import MOST_TEXTS, OpenAIEmbedder
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, ModelSource
+from lmm_core.models.sources import ModelSource
 from tests.embedding_server import EmbeddingServer
 
 NAME = ModelName("local", "embedding")

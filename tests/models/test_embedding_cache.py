@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lmm_core.errors import ModelError
 from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.embedding_cache import (
     MOST_TEXTS,
@@ -20,7 +21,6 @@ from lmm_core.models.embedders.embedding_cache import (
     EmbeddingCache,
     EmbeddingCacheSize,
 )
-from lmm_core.models.sources import ModelError
 
 ROOT = Path(__file__).parents[2]
 

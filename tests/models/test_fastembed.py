@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli.commands.models import models as models_command
+from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
 from lmm_core.models.embedders.fastembed_embedder import (
@@ -23,8 +24,8 @@ from lmm_core.models.embedders.fastembed_embedder import (
 )
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.roles import ModelName, leads_outside, parse_name
-from lmm_core.models.sources import ModelError, known_sources
-from lmm_core.settings.project import ConfigError, for_document, load_project
+from lmm_core.models.sources import known_sources
+from lmm_core.settings.project import for_document, load_project
 from lmm_core.workflows.doctor import examine
 from lmm_core.workflows.from_config import embedder_from_config
 from lmm_core.workflows.models import Models

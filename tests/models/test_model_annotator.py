@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lmm_core.errors import ModelError
 from lmm_core.models.annotators.annotator import Annotation, Annotator, AnnotatorSection
 from lmm_core.models.annotators.model_annotator import (
     MOST_CHARACTERS,
@@ -22,7 +23,7 @@ from lmm_core.models.openai_chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
 from lmm_core.models.reply_cache import ReplyCache
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, ModelSource
+from lmm_core.models.sources import ModelSource
 from tests.model_server import ModelServer
 from tests.strategies import markdown
 

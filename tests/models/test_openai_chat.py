@@ -7,11 +7,12 @@ import time
 
 import pytest
 
+from lmm_core.errors import ModelError
 from lmm_core.models.chat import ChatMessage, ChatModel, Reply, Request, Usage, run
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.openai_chat import OpenAIChat, check_server
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, ModelSource, known_sources
+from lmm_core.models.sources import ModelSource, known_sources
 from tests.model_server import ModelServer, completion
 
 KEY = "sk-secret-0123456789"

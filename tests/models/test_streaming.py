@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
+from lmm_core.errors import ModelError
 from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.models.openai_chat import OpenAIChat
 from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelError, known_sources
+from lmm_core.models.sources import known_sources
 from tests.model_server import ModelServer
 
 REQUEST = Request((ChatMessage("user", "Hello?"),))

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.errors import TrustError
 from lmm_core.markdown.files import load_markdown
 from lmm_core.models import trust
 from lmm_core.models.trust import (
     Pair,
-    TrustError,
     add_pair,
     address_of,
     key_refusal,

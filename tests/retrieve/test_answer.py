@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker, Call, Reply
 from lmm_core.models.chat import run as run_async
-from lmm_core.models.sources import ModelError
 from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer
 from lmm_core.retrieve.tools import Tools
 from lmm_core.settings.project import load_project

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
-from lmm_core.models.sources import ModelError
 from lmm_core.retrieve.queries import MOST_CHARACTERS, MOST_QUERIES, KeywordQueries, ModelQueries, keyword_form
 from tests.talk import Sayer
 

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
 from lmm_core.models.embedders.cross_encoder import CrossEncoder
 from lmm_core.models.embedders.fastembed_embedder import models_folder
 from lmm_core.models.openai_chat import OpenAIChat
 from lmm_core.models.roles import ModelName
-from lmm_core.models.sources import ModelError, ModelSource
+from lmm_core.models.sources import ModelSource
 from lmm_core.retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, in_order
 from tests.model_server import ModelServer
 from tests.retrieve.cross_encoder import write_cross_encoder

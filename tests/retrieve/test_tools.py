@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.errors import StoreError, ToolError
 from lmm_core.models.chat import run
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.passages import build_material
-from lmm_core.retrieve.tools import DATA, MOST, SHOWN, ToolError, Tools, section_text
+from lmm_core.retrieve.tools import DATA, MOST, SHOWN, Tools, section_text
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import LocalStorage, open_store
-from lmm_core.store.vector_store import ScoredPoint, StoreError
+from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.workflows.ask import SharedLibrary, open_library
 from lmm_core.workflows.models import Models
 from tests.commands import copy_folder, write

@@ -2,11 +2,11 @@
 
 import pytest
 
+from lmm_core.errors import MarkdownError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import (
     DELETED,
     HeaderBlock,
-    MarkdownError,
     MetadataBlock,
     TextBlock,
     blocks_to_tree,

@@ -6,12 +6,12 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.errors import ModelError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, blocks_to_tree, parse_markdown_text, sections
 from lmm_core.models.annotators.annotator import Annotation
 from lmm_core.models.annotators.model_annotator import ModelAnnotator, one_line
 from lmm_core.models.chat import Asker, Reply, Usage
-from lmm_core.models.sources import ModelError
 from lmm_core.scan import ScanOpts
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, any_text, markdown, outside_metadata, squeezed
 

@@ -5,13 +5,13 @@ import json
 
 import pytest
 
+from lmm_core.errors import StoreError
 from lmm_core.index.encoding import EncodingModel, QdrantEmbeddingModel
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.store.places import LocalStorage, open_store
-from lmm_core.store.vector_store import StoreError
 from lmm_core.vector_store_qdrant import (
     aquery,
     aquery_grouped,

@@ -13,10 +13,11 @@ from uuid import UUID
 
 import pytest
 
+from lmm_core.errors import StoreError
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_store, folder_lock, qdrant_store
 from lmm_core.store.places import LocalStorage, RemoteSource, open_store
-from lmm_core.store.vector_store import Point, Search, StoreError, VectorSpec, VectorStore, Where
+from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where
 from tests.qdrant_server import Fault, OwnNames, QdrantServer
 from tests.store.points import DIMENSIONS, INDEXES, SPEC, key, near, point
 
@@ -595,7 +596,7 @@ def test_a_folder_that_is_made_after_opening_is_found(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_written_to(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "index"):
-        with pytest.raises(StoreError, match=r"file is a file, and a folder is wanted"):
+        with pytest.raises(StoreError, match=r"file is a file, not a folder"):
             open_store(LocalStorage(folder))
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...errors import LmmError
 from ...index.chunks import SUMMARY
 from ...logging import printable, say
-from ...models.sources import ModelError
 from ...settings.project import Project
 from ...workflows.models import Models
 from ..shared import Told, json_option, leave, print_json, warn, with_shared_library
@@ -41,7 +41,7 @@ class _WithKinds(click.Command):
 
 def _kinds_there() -> list[str]:
     """The types of material in the index of the working folder; none where it cannot be read."""
-    from ...store.vector_store import StoreError
+    from ...errors import StoreError
     from ...workflows.index import client_from_config
 
     try:
@@ -118,8 +118,6 @@ async def _markdown_folders(tools: Tools, project: Project, models: Models) -> A
 async def _session(reader: _AnswerPrinter, library: SharedLibrary, logger: Told) -> None:
     """Questions of a person, or of a file's lines, until there are no more. While one is waited
     for, others (`lmm index`) can have the index."""
-    from ...retrieve.library import RetrieveError
-    from ...store.vector_store import StoreError
 
     await _greet(reader, library)
     while (question := await _next_question(library)) is not None:
@@ -127,7 +125,7 @@ async def _session(reader: _AnswerPrinter, library: SharedLibrary, logger: Told)
             try:
                 stopped = await _until_ctrl_c(reader.answer(question))
                 say("\n(stopped)" if stopped else "")
-            except (StoreError, ModelError, RetrieveError) as error:
+            except LmmError as error:
                 logger.error(str(error))
 
 

@@ -87,8 +87,7 @@ def _measured(
 ) -> BenchReport | None:  # fmt: skip
     """The measures; None where there are none, which is told. A file of questions that cannot
     be used is wrong usage."""
-    from ...retrieve.library import RetrieveError
-    from ...study.measures import QuestionsError
+    from ...errors import QuestionsError, RetrieveError
     from ...workflows.bench import Bench
 
     models = Models(warn=warn)

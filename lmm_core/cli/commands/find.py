@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...errors import ConfigError, MarkdownError
 from ...files.outputs import HTML, MARKDOWN, write_output
 from ...files.walk import INDEXED
 from ...logging import LoggerBase, counted, one_line, put, say
-from ...markdown.blocks import Block, HeaderBlock, MarkdownError, TextBlock, serialize_blocks
+from ...markdown.blocks import Block, HeaderBlock, TextBlock, serialize_blocks
 from ...markdown.files import MarkdownFile
-from ...settings.project import ConfigError, Project
+from ...settings.project import Project
 from ...workflows.models import Models
 from ...workflows.passes import work_on
 from ..shared import (

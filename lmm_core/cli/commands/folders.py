@@ -118,7 +118,7 @@ def _print_match(match: Match) -> None:
 
 def _done(work: Callable[[], Awaitable[Any]], models: Models, logger: Told) -> Any:
     """What comes of work on the indexes; None where it cannot be done, which is told."""
-    from ...crawl.walk import CrawlError
+    from ...errors import CrawlError
 
     async def closing() -> Any:
         try:

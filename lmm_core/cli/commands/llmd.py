@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...errors import MarkdownError
 from ...files.outputs import MARKDOWN
 from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
-from ...markdown.blocks import MarkdownError
 from ...workflows.models import Models
 from ..shared import Told, asking_options, check_written, cost, leave, print_diff, run, tell, warn
 from .talk import TerminalScreen

@@ -6,8 +6,8 @@ import sys
 
 import click
 
+from ...errors import ModelError
 from ...logging import say
-from ...models.sources import ModelError
 from ..shared import json_option, print_json
 
 

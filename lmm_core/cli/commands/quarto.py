@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from ...errors import LmmError
 from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
-from ...markdown.blocks import MarkdownError
 from ...markdown.files import project_root
 from ...settings.project import Project, load_project
 from ..shared import Told, checked, find, json_option, leave, print_json
@@ -75,8 +75,8 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
     """The project of a path, with the rules of its `_quarto.yml`."""
     from dataclasses import replace
 
+    from ...errors import QuartoError
     from ...quarto.setup import with_quarto_rules
-    from ...settings.quarto_project import QuartoError
 
     try:
         project: Project = with_quarto_rules(checked(lambda: load_project(path / "-" if path.is_dir() else path)))
@@ -86,8 +86,8 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
 
 
 def _ask(project: Project) -> AskBoxSettings | None:
+    from ...errors import QuartoError
     from ...quarto.setup import read_ask
-    from ...settings.quarto_project import QuartoError
 
     try:
         return read_ask(project.root)
@@ -122,12 +122,11 @@ def quarto() -> None:
 def check(folder: Path, as_json: bool) -> None:
     """Show what is set up in a Quarto project, and what is missing, as lines to paste."""
     from ...quarto.setup import check_project
-    from ...settings.quarto_project import QuartoError
 
     folder = project_root(folder / "-") if folder.is_dir() else folder
     try:
         findings = check_project(folder)
-    except (QuartoError, MarkdownError) as error:
+    except LmmError as error:
         raise click.UsageError(str(error)) from None
     if as_json:
         print_json([asdict(finding) for finding in findings])
@@ -142,8 +141,8 @@ def init(folder: Path) -> None:
     """Set up a Quarto project: the extension, and a _quarto.yml where there is none.
 
     Asks nothing and overwrites nothing; what is left to do is told."""
+    from ...errors import QuartoError
     from ...quarto.setup import init_project
-    from ...settings.quarto_project import QuartoError
 
     try:
         findings = init_project(folder)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...errors import LmmError
 from ...files.outputs import LINES_OF_JSON
 from ...logging import one_line, say
-from ...models.sources import ModelError
-from ...settings.project import TOKEN_VARIABLE, ConfigError, Project
+from ...settings.project import TOKEN_VARIABLE, Project
 from ..shared import LOOPBACK, check_written, needing, warn
 from .find import searched_project
 
@@ -45,7 +45,7 @@ def serve(port: int, host: str, model: str, questions: Path | None) -> None:
         asyncio.run(_serve(project, host, port, model, token, questions))
     except OSError as error:
         raise click.ClickException(str(error)) from None
-    except (ModelError, ConfigError) as error:
+    except LmmError as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:
         sys.exit(130)
@@ -98,13 +98,11 @@ def _limits(project: Project) -> ConnectionLimits:
 
 async def _say_what_is_there(library: SharedLibrary) -> None:
     """The size of the index; why it cannot be read is a warning, since that may change."""
-    from ...retrieve.library import RetrieveError
-    from ...store.vector_store import StoreError
 
     try:
         async with library.use() as opened:
             there = await opened.material()
-    except (RetrieveError, StoreError, ModelError) as error:
+    except LmmError as error:
         _say(f"warning: {error}")
     else:
         _say(there.size)

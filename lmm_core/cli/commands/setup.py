@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from ...errors import ConfigError
 from ...logging import say
 from ...markdown.files import project_root
-from ...settings.project import CONFIG_NAME, ConfigError
+from ...settings.project import CONFIG_NAME
 from ..shared import checked, json_option, print_json
 
 
@@ -75,8 +76,9 @@ def init(folder: Path) -> None:
 @json_option
 def cache(clear: bool, as_json: bool) -> None:
     """Show the caches of models' replies and vectors, or empty them."""
+    from ...errors import CacheError
     from ...models.embedders.embedding_cache import EmbeddingCache
-    from ...models.reply_cache import CacheError, ReplyCache
+    from ...models.reply_cache import ReplyCache
 
     rows = []
     try:

@@ -9,12 +9,12 @@ from typing import TypeVar
 
 import click
 
+from ...errors import TrustError
 from ...logging import say
 from ...markdown.files import project_root
 from ...models.trust import (
     TRUST_VARIABLE,
     Pair,
-    TrustError,
     add_pair,
     read_pair,
     remove_pair,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
+from ...errors import ModelError
 from ...logging import LoggerBase, Report, counted, in_file, one_line, say
 from ...markdown.blocks import Block, Problem
 from ...markdown.files import MarkdownFile
 from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules
-from ...models.sources import ModelError
 from ...scan.annotations.overview import Overview, overview
 from ...scan.rag import Planned
 from ...settings.project import load_project
@@ -97,7 +97,8 @@ def rag(
 @writing_options
 def own_pass(name: str, paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool) -> None:
     """Run a pass of your own, a Python function from blocks to blocks."""
-    from ...workflows.own_pass import Pass, PassError, load_pass, run_pass
+    from ...errors import PassError
+    from ...workflows.own_pass import Pass, load_pass, run_pass
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         return run_pass(own, blocks, logger)

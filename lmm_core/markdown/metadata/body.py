@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from ..blocks import MarkdownError, Message
+from ...errors import MarkdownError
+from ..blocks import Message
 
 Value = Any
 MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")

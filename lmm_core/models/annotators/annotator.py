@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from ..sources import STAND_IN_NAME, ModelError
+from ...errors import ModelError
+from ..sources import STAND_IN_NAME
 
 
 @dataclass(slots=True, frozen=True)

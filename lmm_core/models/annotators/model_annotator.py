@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...errors import ModelError
 from ..chat import Asker, Request
 from ..prompts import annotate_prompt, language_of
 from ..replies import find_object, one_line
-from ..sources import ModelError
 from ..tokens import count_tokens
 from .annotator import Annotation, AnnotatorSection
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from ..sources import ModelError
+from ...errors import ModelError
 from .embedder import Sparse
 
 LISTS = Path(__file__).parents[1] / "stopword_lists"

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...errors import ModelError
 from ..roles import ModelName, local_folder
-from ..sources import ModelError
 from .fastembed_embedder import LOCAL, ModelFiles, cached_files, encodable, explained, fingerprint, hush, local_files
 
 if TYPE_CHECKING:

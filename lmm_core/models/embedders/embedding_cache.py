@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..reply_cache import CacheError, CacheFile
-from ..sources import ModelError
+from ...errors import CacheError, ModelError
+from ..reply_cache import CacheFile
 from .embedder import Embedder, batches
 
 MOST_BYTES = 500_000_000

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from ...errors import ModelError
 from ...files.user import cache_folder
 from ..roles import ModelName, local_folder
-from ..sources import FASTEMBED, ModelError
+from ..sources import FASTEMBED
 from .embedder import batches
 
 if TYPE_CHECKING:

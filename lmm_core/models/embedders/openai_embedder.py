@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...errors import ModelError
 from ..chat import Reply, Usage
 from ..openai_chat import explain, number_in, open_client, require_key
 from ..roles import ModelName, Requests
-from ..sources import ModelError, ModelSource
+from ..sources import ModelSource
 from ..tokens import estimate_tokens
 from .embedder import batches
 

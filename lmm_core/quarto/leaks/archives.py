@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from ...errors import LmmError
+
 LIMIT = 256 * 1024 * 1024  # bytes that one file may hold, unpacked
 MEMBERS = 20_000
 DEPTH = 4  # a tgz in a zip: tar, gzip, zip
@@ -25,7 +27,7 @@ _NOT_READ = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!\x1a\x07": "rar", b"\x28\xb5\x2f
 _SHORT = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar", ".svgz": ".svg", ".emlz": ".eml"}
 
 
-class ArchiveError(Exception):
+class ArchiveError(LmmError):
     """An archive, or the rest of one, that cannot be looked into."""
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...errors import MarkdownError
 from ...logging import ConsoleLogger, LoggerBase
-from ...markdown.blocks import Block, MarkdownError, header_content
+from ...markdown.blocks import Block, header_content
 from ...markdown.files import load_markdown
 from ...markdown.originals import unfold_edits
 from ...markdown.parse import parse_markdown_text

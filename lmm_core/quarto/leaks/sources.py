@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...errors import MarkdownError
 from ...logging import ListLogger, LoggerBase, in_file
 from ...markdown.blocks import (
     Block,
     ErrorBlock,
     HeaderBlock,
     HeadingBlock,
-    MarkdownError,
     MetadataBlock,
     TextBlock,
     count_lead,

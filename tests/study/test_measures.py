@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.retrieve.library import RetrieveError
+from lmm_core.errors import QuestionsError, RetrieveError
 from lmm_core.retrieve.passages import build_material
 from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.study.measures import (
@@ -12,7 +12,6 @@ from lmm_core.study.measures import (
     Labelled,
     LabelledQuestion,
     QuestionResult,
-    QuestionsError,
     address,
     annotated_questions,
     by_section,

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.errors import MarkdownError
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import MarkdownError, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown import MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.blocks import ends_blank
 from lmm_core.markdown.edits import broken_edits, read_edit
 from lmm_core.markdown.spelling import convert

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.roles import Requests
-from lmm_core.models.sources import ModelError, ModelSource
+from lmm_core.models.sources import ModelSource
 from lmm_core.scan.options import ScanOpts
 from lmm_core.settings.config import (
     ConfigSettings,
@@ -23,7 +24,7 @@ from lmm_core.settings.config import (
     read_settings,
     write_default,
 )
-from lmm_core.settings.project import ConfigError, Project, for_document, is_setting, load_project, model_name
+from lmm_core.settings.project import Project, for_document, is_setting, load_project, model_name
 from lmm_core.workflows.models import Models
 
 

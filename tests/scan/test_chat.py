@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.errors import MarkdownError, ModelError
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import MarkdownError, MetadataBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.blocks import trim_blank_lines
 from lmm_core.markdown.metadata.body import DELETED
 from lmm_core.markdown.spelling import edit_block, keeps_structure
 from lmm_core.models.chat import Asker
-from lmm_core.models.sources import ModelError
 from lmm_core.scan.chat import CHAT_KEY, clear_messages, pending_messages, read_chat, scan_messages
 from tests.strategies import annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata

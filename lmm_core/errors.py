@@ -1,0 +1,113 @@
+"""The errors of this package: one root, and a kind for each part that can fail.
+
+The text of each is a sentence for the person at the keyboard: what is wrong, where, and
+what to do. None ever holds a key. This module imports nothing.
+"""
+
+from __future__ import annotations
+
+
+class LmmError(Exception):
+    """Something cannot be done as asked; the text says why and what to do."""
+
+
+class ReportedError(LmmError):
+    """A report, raised by a logger that raises instead of printing."""
+
+
+# Files and folders
+
+
+class FolderError(LmmError):
+    """A folder or file is not ours to use."""
+
+
+class OutputError(LmmError):
+    """A file may not be written."""
+
+
+class RecoveryError(LmmError):
+    """Texts cannot be put aside, so nothing may be written over them."""
+
+
+# Documents
+
+
+class MarkdownError(LmmError):
+    """A markdown text or its metadata does not allow what was asked."""
+
+
+class ChangedError(MarkdownError):
+    """A file on disk is no longer the one that was read."""
+
+
+class TornError(MarkdownError):
+    """A file holds only part of what was being written to it."""
+
+
+class LlmdError(MarkdownError):
+    """An LLMD document, or a reply to one, does not allow what was asked."""
+
+
+class PassError(LmmError):
+    """A pass of the user's own does not exist, or returned something that is no document."""
+
+
+# Models and settings
+
+
+class ModelError(LmmError):
+    """A model cannot answer.
+
+    stop: further requests would fail as well (a wrong key, an unknown model)."""
+
+    def __init__(self, message: str, stop: bool = False) -> None:
+        super().__init__(message)
+        self.stop = stop
+
+
+class TrustError(LmmError):
+    """A host or a variable is wrong, or the place where trust is kept cannot be used."""
+
+
+class CacheError(LmmError):
+    """The cache of replies cannot be read or written; the text names its file."""
+
+
+class ConfigError(LmmError):
+    """Settings are unknown or wrong: one problem a line, each with its place, its key
+    and what is allowed."""
+
+
+# Index and retrieval
+
+
+class StoreError(LmmError):
+    """A vector store cannot do what was asked."""
+
+
+class RetrieveError(LmmError):
+    """A question cannot be answered."""
+
+
+class QuestionsError(RetrieveError):
+    """A file of questions has faults, one a line."""
+
+
+class ToolError(LmmError):
+    """A tool cannot do what was asked, in a sentence for the agent that called it."""
+
+
+class CrawlError(LmmError):
+    """The index of a folder does not allow what was asked."""
+
+
+# Quarto
+
+
+class QuartoError(LmmError):
+    """A Quarto project cannot be read, or the extension is missing."""
+
+
+class RenderError(LmmError):
+    """The render has to stop: one problem a line."""
