@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.commands import pandocs, run, text, write
+from tests.filter_texts import ok
 from tests.indexing import LONG, document, found, stored
 
 NATIVE = f"---\ntitle: T\ndocid: mine\n---\n\n# A\n\nThe residual is explained, {LONG}\n\n---\ntype: exercise\n---\n\n## Practice\n\nCompute it, {LONG}\n"
@@ -15,12 +16,6 @@ DIVS = NATIVE.replace("---\ntype: exercise\n---", "::: lmm\n```yaml\ntype: exerc
 def any_pandoc():
     """One pandoc, where it does not matter which."""
     return pandocs()[0]
-
-
-def ok(command, pandoc, **options):
-    done = run(command, pandoc, **options)
-    assert done.returncode == 0, done.stderr.decode()
-    return done
 
 
 def test_the_output_is_pandocs_own(pandoc):
