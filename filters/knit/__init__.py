@@ -1,1 +1,3 @@
-"""Knitting Pandoc's elements, for `lmm-knit` alone."""
+"""The parts of `lmm-knit` that work on Pandoc's elements, and its checks.
+
+May import `lmm_core`, and of the filters `errors` and `pandoc`."""

@@ -1,1 +1,4 @@
-"""A document on its way through a filter: read from pandoc, and handed back to it."""
+"""A document between pandoc and a filter, in the order of its way.
+
+`call` knows what pandoc asks for, `source` finds the text, `document` reads, and `write_text` or
+`write_elements` hands on. May import `lmm_core`, and of the filters `errors` alone."""

@@ -19,9 +19,11 @@ Meta = dict[str, Any]
 class FilterCall:
     """One call of a filter by pandoc.
 
-    name: the filter's command; target: the format that pandoc writes; run: pandoc's command
-    line, or None if it cannot be seen; done: how many filters of ours have come before in this
-    run; in_quarto: Quarto renders the document."""
+    name: the filter's command.
+    target: the format that pandoc writes.
+    run: pandoc's command line, or None if it cannot be seen.
+    done: the number of our filters that have come before in this run.
+    in_quarto: Quarto renders the document."""
 
     name: str
     target: str

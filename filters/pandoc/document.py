@@ -37,10 +37,12 @@ _LOST = "which may come from metadata blocks inside the text. Pandoc has merged 
 class FilterDocument:
     """A document as a filter has read it.
 
-    ast: Pandoc's JSON; source: the text that it comes from, or None if there is none at hand, or
-    if the elements are not, or no longer, the ones that pandoc reads from it; input_text: in this
-    case the text of the input files, if they are known; blocks: of the source, and problems: what is
-    not closed in it; logger: knows the source's files."""
+    ast: Pandoc's JSON.
+    source: the text that pandoc has read the elements from. None if it is not known, or if
+    another filter or Quarto has changed the elements since.
+    input_text: without a source, the text of the input files, if these are known.
+    blocks, problems: those of the source. Problems are about what is not closed in it.
+    logger: names the file for a line of the source."""
 
     call: FilterCall
     ast: dict[str, Any]

@@ -65,9 +65,12 @@ _PANDOC = re.compile(r"pandoc([-_.]?[\d.]+)?(\.exe)?$", re.I)
 class PandocRun:
     """A command line of pandoc, with what its defaults files say.
 
-    folder: pandoc's working folder; options: pairs of long name and value, in their order;
-    inputs: the input files as they are written; filters: the names of all filters, in their
-    order; process: tells this run from every other, so that no document can know it."""
+    folder: pandoc's working folder.
+    options: pairs of long name and value, in their order.
+    inputs: the input files as they are written.
+    defaults: the settings of the defaults files, parents first.
+    filters: the names of all filters, in their order.
+    process: tells this run from every other, so that no document can know it."""
 
     executable: str
     folder: Path
