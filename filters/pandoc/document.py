@@ -125,7 +125,7 @@ def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
         logger.warning(f"There is no option lmm-{option}. Known options are {known}.")
     report_kept([word for word in options.div_types if word.startswith(OUT)], logger)
     if options.spelling not in ("", "div", "native"):
-        raise FilterError(f"lmm-spelling is div or native, not {options.spelling!r}.")
+        raise FilterError(f"lmm-spelling must be div or native, not {options.spelling!r}.")
 
 
 def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:

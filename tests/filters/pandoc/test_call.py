@@ -1,9 +1,12 @@
 """Several filters in one run of pandoc, ours and foreign ones."""
 
 import stat
+from pathlib import Path
 
 import pytest
 
+from filters.pandoc.call import FilterCall, read_call
+from filters.pandoc.run import PandocRun
 from tests.commands import write
 from tests.filter_texts import DIVS, FOREIGN, NATIVE, ok
 
@@ -61,3 +64,38 @@ def test_rag_twice_in_one_run_is_rag_once(pandoc):
 def test_a_mark_from_somewhere_else_means_nothing(pandoc):
     write("notes.md", NATIVE)
     assert b"SECRET" not in ok("pandoc -F lmm-knit -M lmm-chain=foo notes.md -t html", pandoc).stdout
+
+
+def call(*filters, done=0, process="1/1"):
+    """The call of one of ours among filters that run in this order."""
+    run = PandocRun("pandoc", Path.cwd(), filters=list(filters), process=process)
+    return FilterCall("lmm-rag", "markdown", run, done=done)
+
+
+def test_the_place_of_a_filter():
+    chain = ("x.lua", "lmm-rag", "citeproc", "lmm-knit")
+    first, last = call(*chain), call(*chain, done=1)
+    assert (first.place, first.is_followed, first.may_follow_foreign) == (1, True, True)
+    assert (last.place, last.is_followed, last.filters_before) == (3, False, ["x.lua", "lmm-rag", "citeproc"])
+    assert not call("lmm-rag", "x.lua").may_follow_foreign
+
+
+def test_a_run_that_cannot_be_seen():
+    unseen = FilterCall("lmm-rag", "markdown")
+    assert (unseen.place, unseen.is_followed, unseen.may_follow_foreign) == (None, False, True)
+    assert (unseen.output, unseen.filters_before, unseen.mark({})) == (None, [], {})
+
+
+@pytest.mark.parametrize(("process", "done"), [("1/1", 1), ("2/2", 0)])
+def test_the_mark_counts_in_its_own_run_alone(process, done, monkeypatch):
+    marked = call("lmm-rag", "lmm-knit", process=process).mark({"title": 1})
+    monkeypatch.setattr("filters.pandoc.call.find_run", lambda: call("lmm-rag", "lmm-knit").run)
+    read, rest = read_call("lmm-knit", "html", marked)
+    assert (read.done, rest) == (done, {"title": 1})
+
+
+def test_our_keys_go_with_the_last_filter():
+    meta = {"title": 1, "docid": 2, "~title": 3, "lmm-keep": 4}
+    chain = ("lmm-rag", "lmm-knit")
+    assert call(*chain).clean(meta) == meta
+    assert call(*chain, done=1).clean(meta) == {"title": 1}
