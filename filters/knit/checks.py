@@ -31,7 +31,7 @@ def refuse_annotated_output(document: FilterDocument) -> None:
     text = load_markdown(output).text
     if serialize_blocks(knit(parse_markdown_text(text), document.rules, ListLogger())) != text:
         raise FilterError(
-            f"Refused: {output} is a source, because it has annotations, or parts that lecture notes leave out. "
+            f"Refused: {output} has annotations, or parts that lecture notes leave out, so it is a source. "
             "Name another output, or remove that file first."
         )
 
