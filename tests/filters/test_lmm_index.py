@@ -63,14 +63,14 @@ def test_before_knit_and_not_after(any_pandoc):
     assert len(stored()) == 2
     done = run("pandoc -F lmm-knit -F lmm-index notes.md -o out.html", any_pandoc)
     assert done.returncode != 0
-    assert b"put -F lmm-index before -F lmm-knit" in done.stderr
+    assert b"Put -F lmm-index before -F lmm-knit" in done.stderr
     assert len(stored()) == 2
 
 
 def test_standard_input_needs_a_docid(any_pandoc):
     done = run("pandoc -F lmm-index -t html", any_pandoc, stdin=document("alpha"))
     assert done.returncode != 0
-    assert b"give the document a `docid` in its header" in done.stderr
+    assert b"Give the document a `docid` in its header" in done.stderr
 
 
 @pytest.mark.parametrize("target", ["html", "markdown"])
