@@ -255,7 +255,7 @@ def test_no_page_goes_over_markdown(pandoc):
     write("other.qmd", OTHER)
     done = run("pandoc -F lmm-knit notes.md -o other.qmd", pandoc)
     assert done.returncode != 0
-    assert b"add -t markdown" in done.stderr
+    assert b"Add -t markdown" in done.stderr
     assert text("other.qmd") == OTHER
 
 
