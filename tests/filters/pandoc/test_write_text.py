@@ -7,6 +7,7 @@ import pytest
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from tests.commands import run, text, write
 from tests.filter_texts import FOREIGN, NOTES, PROSE, ok
+from tests.real_files import spread
 
 ODD = {
     "several final newlines": f"# A\n\n{PROSE}\n\n\n",
@@ -74,11 +75,10 @@ def test_eol_decides_line_ends(eol, end, source_end, pandoc):
     assert set(re.findall(r"\r?\n", text("out.md"))) == {end}
 
 
-def test_corpora(corpora, pandoc):
+def test_real_files(real_place, pandoc):
     """Some real chapters through the real command line; all of them go through the
     passes in tests/markdown."""
-    files = sorted(corpora.rglob("*.md"))[::25] + sorted(corpora.rglob("*.Rmd"))[:2]
-    for file in files:
+    for file in spread(real_place, 4):
         source = text(file)
         write(file.name, source)
         done = run(f"pandoc -F lmm-rag '{file.name}' -t markdown -o '{file.name}'", pandoc)
