@@ -24,7 +24,8 @@ from lmm_core.settings.config import (
     read_settings,
     write_default,
 )
-from lmm_core.settings.project import Project, for_document, is_setting, load_project, model_name
+from lmm_core.settings.names import is_setting
+from lmm_core.settings.project import Project, for_document, load_project, model_name
 from lmm_core.workflows.models import Models
 
 

@@ -26,14 +26,13 @@ from ..models.roles import (
     parse_name,
 )
 from ..models.sources import ModelSource, known_sources
-from ..models.trust import TRUST_VARIABLE
 from ..scan.options import ScanOpts, SplitOpts
+from .names import CONFIG_NAME, is_setting
 
 if TYPE_CHECKING:
-    from .config import ConfigSettings, KnitSettings
+    from .config import ConfigSettings
+    from .sections import KnitSettings
 
-CONFIG_NAME = "config.toml"
-TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # what who asks the server has to know; where it is not set, nothing
 # How a Qdrant server is spoken to, what new collections on it are like, and which file names it.
 _SERVER: dict[str, Any] = {
     "timeout": 30.0,
@@ -134,15 +133,6 @@ def load_project(path: Path | None) -> Project:
     from .config import read_settings
 
     return project_from_settings(read_settings(file), root)
-
-
-def is_setting(variable: str) -> bool:
-    """Whether an environment variable has to be a setting of ours; `LMM_INNER` is a
-    filter's word to itself, `LMM_SERVE_TOKEN` a secret and `LMM_TRUST` the person's word,
-    which are no settings, and `LMM_TEST_…` are for the tests."""
-    name = variable.upper()
-    others = ("LMM_INNER", TOKEN_VARIABLE, TRUST_VARIABLE)
-    return name.startswith("LMM_") and name not in others and not name.startswith("LMM_TEST_")
 
 
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
