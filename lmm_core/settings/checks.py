@@ -22,7 +22,7 @@ from ..models.trust import read_trust_variable
 from .environment import MODEL_KEYS
 from .names import KEY_NAME
 from .reading import Given, Keys, Reading
-from .sections import DatabaseSettings, section_fields
+from .sections import DatabaseSettings, EducationSections, section_fields
 
 _RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names are never printed
@@ -166,20 +166,20 @@ def describe(error: ErrorDetails, reading: Reading, model: type[BaseModel]) -> s
     place = one.place if one else str(reading.file)
     name = ".".join(keys)
     if error["type"] == "extra_forbidden":
-        return f"{place}: {_unknown(keys, section_fields(keys[0]) if keys[1:] else model.model_fields)}"
+        return f"{place}: {_unknown(keys, _fields_beside(keys, one, model))}"
     if error["type"] == "missing":
         return f"{place}: `{name}` is required"
-    is_table = error["type"] in ("model_type", "dict_type")
-    if _wants_json(error) and one and one.layer == "environment" and isinstance(error["input"], str):
-        example = '{"key": "value"}' if is_table else '["exercise", "topic"]'
-        return f"{place}: should be JSON, like {example}"
-    if is_table:
+    if error["type"] in ("model_type", "dict_type"):
         return f"{place}: `{name}`: should be a table, [{name}] and its keys"
     return f"{place}: `{name}`: {_message(error)}{_but(error, f'{place} {keys[-1]}')}"
 
 
-def _wants_json(error: ErrorDetails) -> bool:
-    return error["type"] in ("model_type", "dict_type", "list_type")
+def _fields_beside(keys: Keys, one: Given | None, model: type[BaseModel]) -> Iterable[str]:
+    """Return the keys that are known in the place of an unknown one."""
+    if keys[1:]:
+        return section_fields(keys[0])
+    # A file has the sections of `ConfigSettings` even if `Settings` reads it.
+    return model.model_fields if one and one.layer == "argument" else EducationSections.model_fields
 
 
 def _message(error: ErrorDetails) -> str:

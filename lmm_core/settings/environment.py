@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -59,8 +59,10 @@ class Environment(EnvSettingsSource):
             else:
                 self._reading.problems.append(f"{written}: unknown variable ({_hint(upper, known)})")
 
-    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+    def decode_complex_value(self, field_name: str, field: FieldInfo | None, value: Any) -> Any:
         """Return the value of a text as JSON, or the text itself if it has none."""
+        if field is None:  # a key of a source, to older versions of pydantic-settings; all of these are texts
+            return value
         try:
             decoded = super().decode_complex_value(field_name, field, value)
         except ValueError:
@@ -70,20 +72,31 @@ class Environment(EnvSettingsSource):
     def __call__(self) -> dict[str, Any]:
         """Return the tables that the variables make."""
         tables = plain_tables(super().__call__())
-        self._convert_numbers(tables)
+        for keys in self._written:
+            self._convert(tables, keys)
         for (section, key), name in self._models(tables):
             table = tables.get(section)
             tables[section] = {**(table if isinstance(table, dict) else {}), key: name}
         self._reading.add(tables, "environment", self._place)
         return tables
 
-    def _convert_numbers(self, tables: dict[str, Any]) -> None:
-        """Replace the texts of variables by the numbers and truth values that they stand for."""
-        for section, *inner in self._written:
-            table = tables.get(section)
-            if inner and section != "sources" and isinstance(table, dict):
-                key = inner[0]
-                table[key] = _number(table[key], section_fields(section)[key].annotation)
+    def _convert(self, tables: dict[str, Any], keys: Keys) -> None:
+        """Convert the value of one variable if it is a number, and report it if it should be JSON."""
+        *way, key = keys
+        table = tables
+        for section in way:
+            table = table.get(section, {})
+        annotation = _annotation(keys)
+        if not isinstance(table, dict) or not isinstance(table.get(key), str):
+            return
+        if annotation in (bool, int, float):
+            table[key] = _number(table[key], annotation)
+        elif annotation is not str and get_origin(annotation) is not Literal:
+            example = '["exercise", "topic"]' if get_origin(annotation) is list else '{"key": "value"}'
+            self._reading.problems.append(f"{self._written[keys]}: should be JSON, like {example}")
+            del table[key]
+            if way and not table:
+                del tables[way[0]]
 
     def _models(self, tables: dict[str, Any]) -> Iterator[tuple[Keys, str]]:
         """Yield the names of models that `LMM_SOURCE_MAJOR` and `LMM_MODEL_MAJOR` (without a
@@ -119,15 +132,19 @@ def _set_variables() -> dict[str, tuple[str, str]]:
     return {upper: (name, value) for upper, name, value in found if value}
 
 
-def _number(value: Any, annotation: Any) -> Any:
-    """Return the number or truth value that a text stands for. A text that fits neither is
-    returned as it is, for the model's check to report."""
-    if annotation not in (bool, int, float):
-        return value
+def _number(text: str, annotation: Any) -> Any:
+    """Return the number or truth value of a text. If it has none, return the text, for the
+    model's check to report."""
     try:
-        return TypeAdapter(annotation).validate_python(value)
+        return TypeAdapter(annotation).validate_python(text)
     except ValidationError:
-        return value
+        return text
+
+
+def _annotation(keys: Keys) -> Any:
+    if keys[1:]:
+        return section_fields(keys[0])[keys[-1]].annotation
+    return EducationSections.model_fields[keys[0]].annotation
 
 
 # Known and unknown variables

@@ -25,7 +25,7 @@ class Given:
 
 @dataclass(slots=True)
 class Reading:
-    """The settings given for one project, the highest first, and the problems found in them.
+    """The settings given for one project, the highest last, and the problems found in them.
 
     pydantic-settings merges the layers and forgets which of them a value comes from. Messages,
     `lmm config show` and the rules of trust depend on that, so each source notes here what it read.
@@ -39,11 +39,11 @@ class Reading:
 
     def add(self, tables: Mapping[str, Any], layer: Layer, place_of: Callable[[Keys], str]) -> None:
         """Note the values of a layer, which lies below those noted before."""
-        self.given += [Given(keys, value, layer, place_of(keys)) for keys, value in leaves(tables)]
+        self.given[:0] = [Given(keys, value, layer, place_of(keys)) for keys, value in leaves(tables)]
 
     def origin(self, keys: Keys) -> Given | None:
         """Return the highest value given for a key, or None if the default holds."""
-        return next((one for one in self.given if one.keys == keys), None)
+        return next((one for one in reversed(self.given) if one.keys == keys), None)
 
     def value(self, *keys: str) -> Any:
         """Return the highest value given for a key, or None."""
@@ -66,7 +66,7 @@ class Reading:
         A section or a missing key has no value of its own. The nearest one counts then: a value
         in that section, or the one that stands in the place of a table."""
         for end in range(len(keys), 0, -1):
-            for one in self.given:
+            for one in reversed(self.given):
                 if one.keys[:end] == keys[:end] or one.keys == keys[: len(one.keys)]:
                     return one
         return None
