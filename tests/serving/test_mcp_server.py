@@ -27,7 +27,7 @@ CALLS = {
     "mentions": {"term": "birch"},
     "exercises": {"topic": "oak", "kind": "exercise"},
 }
-MARKDOWN = {"markdown_search", "index_markdown_docs"}  # tests/test_md_commands.py calls these
+MARKDOWN = {"markdown_search", "index_markdown_docs"}  # tests/cli/test_folder_commands.py calls these
 EXERCISE = "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden, and what do they say?\n:::\n"
 
 
@@ -199,7 +199,7 @@ def test_where_the_package_is_missing_it_says_how_to_install_it(notes, monkeypat
 
 
 def test_the_docs_list_the_tools():
-    text = (Path(__file__).parents[1] / "docs" / "agents.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)\((.*?)\)` \|", text, re.M)
     schemas = Tools(None).schemas()
     assert rows == [(schema["name"], ", ".join(schema["parameters"]["properties"])) for schema in schemas]

@@ -14,7 +14,7 @@ from lmm_core.quarto.ask_box_data import PART, element_ids, plain_text
 from lmm_core.quarto.render import post_render
 from tests.commands import pandocs, run, text, write
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NOTES = """---
 title: Means
 lang: en

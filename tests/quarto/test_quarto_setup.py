@@ -16,7 +16,7 @@ from lmm_core.quarto import setup as q
 from tests.commands import BIN, run, text, write
 from tests.test_readme import fits, transcript
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 REMARKED = "# my book\nproject:\n  type: book   # not a website\nfilters:\n  - lmm\n"
 
 

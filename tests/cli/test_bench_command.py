@@ -15,7 +15,7 @@ from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, lmm
 from tests.test_readme import fits, transcript
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NOTES = f"""---
 title: Notes
 ---

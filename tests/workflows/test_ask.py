@@ -15,8 +15,8 @@ from tests.commands import BIN, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
 from tests.model_server import ModelServer
-from tests.test_conversation import Terminal, wait_for
 from tests.test_readme import ROOT, fits, transcript
+from tests.workflows.test_conversation import Terminal, wait_for
 
 
 def answering(body):
