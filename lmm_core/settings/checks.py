@@ -57,15 +57,15 @@ def _check_model_folder(reading: Reading, keys: Keys, name: ModelName) -> None:
     if one and one.layer == "file" and leads_outside(name, reading.file.parent):
         reading.tell(
             keys,
-            f"should be a folder inside {reading.file.parent.resolve()}; one elsewhere is for the environment "
-            "(LMM_MODEL_EMBEDDING) or code",
+            f"should be a folder inside {reading.file.parent.resolve()}. To use one elsewhere, name it in the "
+            "environment (LMM_MODEL_EMBEDDING) or in code",
         )
 
 
 def _check_sources(reading: Reading) -> None:
     for name in reading.source_names():
         if name in _RESERVED:
-            reading.tell(("sources", name), "this name has a meaning of its own: take another one")
+            reading.tell(("sources", name), "this name has a meaning of its own. Choose another one")
         elif not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
             reading.tell(("sources", name), "a source's name is made of letters, digits, `.`, `_` and `-`")
 
@@ -87,8 +87,8 @@ def _check_folder(reading: Reading) -> None:
     if one.value.startswith("~"):
         reading.tell(
             one.keys,
-            "`~` is not the home folder here: a folder of that name would come into the project, which is easily "
-            "mistaken for it; name a folder without `~` at its start, such as .lmm/index",
+            "`~` does not mean the home folder here: a folder called `~` would be made in the project, and could be "
+            "mistaken for it. Name a folder that does not begin with `~`, such as .lmm/index",
         )
     elif one.layer == "file":
         _check_own_folder(reading, one, one.value)
@@ -101,10 +101,11 @@ def _check_own_folder(reading: Reading, one: Given, folder: str) -> None:
     if "\0" in folder or not place.is_relative_to(root):
         reading.tell(
             one.keys,
-            f"should lie inside {root}; a folder elsewhere is for the environment (LMM_STORAGE__FOLDER) or code",
+            f"should lie inside {root}. To use a folder elsewhere, name it in the environment (LMM_STORAGE__FOLDER) "
+            "or in code",
         )
     elif place == root:
-        reading.tell(one.keys, "should be a folder of its own, not that of the project: .lmm/index, for example")
+        reading.tell(one.keys, "should be a folder of its own, such as .lmm/index, not the project's folder")
     else:
         _check_way(reading, one.keys, root, place)
 
@@ -113,7 +114,7 @@ def _check_way(reading: Reading, keys: Keys, root: Path, place: Path) -> None:
     try:
         check_inside(root, place)
     except FolderError as error:
-        reading.tell(keys, f"should lie inside {root} without links on the way; {error}")
+        reading.tell(keys, f"should lie inside {root}, without links on the way: {error}")
 
 
 # Names
@@ -131,7 +132,7 @@ def _check_types(reading: Reading) -> None:
             continue
         near = difflib.get_close_matches(name.strip().lower(), known, 1)
         meant = f"; did you mean `{OUT}{near[0]}`?" if near else ""
-        reading.tell(keys, f"{word!r:.60} takes out no class (those that can be are {', '.join(known)}{meant})")
+        reading.tell(keys, f"{word!r:.60} names no class that can be taken out (these can: {', '.join(known)}{meant})")
 
 
 def _check_collections(reading: Reading) -> None:
@@ -147,7 +148,7 @@ def _check_collections(reading: Reading) -> None:
         is_default_companion = reading.value("database", "companion_collection") is None
         reading.tell(
             ("database", "collection_name" if is_default_companion else "companion_collection"),
-            f"{found[0]} ({one!r}) and {found[1]} ({other!r}) should differ, and by more than case",
+            f"{found[0]} ({one!r}) and {found[1]} ({other!r}) should differ by more than case",
         )
 
 
@@ -200,8 +201,8 @@ def _unknown(keys: Keys, known: Iterable[str]) -> str:
     """Return the message about an unknown key; `known` are the keys in its place."""
     name = ".".join(keys)
     if KEY_NAME.fullmatch(keys[-1]):
-        where = "put the key into the environment, and name the variable with key_variable in [sources.NAME]"
-        return f"unknown key `{name}`: no key stands in a file: {where}"
+        where = "Put it into an environment variable, and name that variable with key_variable in [sources.NAME]"
+        return f"unknown key `{name}`: a file must not hold the key of a service. {where}"
     near = difflib.get_close_matches(keys[-1].lower(), {word.lower(): word for word in known}, 1)
     meant = next((word for word in known if near and word.lower() == near[0]), "")
     return f"unknown key `{name}` (known: {', '.join(known)}{f'; did you mean `{meant}`?' if meant else ''})"

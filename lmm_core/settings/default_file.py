@@ -15,9 +15,9 @@ from .sections import EducationSections, section_fields
 
 
 def default_text() -> str:
-    """Return the text of a `config.toml` whose keys are remarks that tell the defaults.
+    """Return the text of a `config.toml` in which every key is commented out, with its default.
 
-    The headings of sections are no remarks, so that taking away one `#` changes one setting."""
+    The headings of sections are not, so that taking away one `#` changes one setting."""
     top, sections = [], []
     for name, info in EducationSections.model_fields.items():
         fields = section_fields(name)
@@ -37,7 +37,7 @@ def _line(key: str, info: FieldInfo) -> str:
 
 
 def _source_lines(fields: Mapping[str, FieldInfo]) -> list[str]:
-    """Return remarks about the keys of a source, which have no default that could be set here."""
+    """Return comments on the keys of a source. They are no settings: a source has no defaults."""
     names = [f"#   {key}: {info.description}" for key, info in fields.items()]
     return ["# A server that speaks the OpenAI protocol is a table [sources.NAME]. Its keys:", *names]
 
@@ -49,5 +49,5 @@ def write_default(folder: Path) -> Path:
     try:
         create_file(file, default_text().encode("utf-8"))
     except FileExistsError:
-        raise ConfigError(f"{file}: is there already, and is not overwritten") from None
+        raise ConfigError(f"{file}: exists already, and is not overwritten") from None
     return file

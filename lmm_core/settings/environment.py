@@ -33,18 +33,17 @@ _ROLE_VARIABLES = frozenset(
 class Environment(EnvSettingsSource):
     """The settings in the environment.
 
-    The source of pydantic-settings finds and nests the variables and decodes JSON. It would pass
-    over unknown variables without a word, though, so they are reported here. Of a variable that
-    should be JSON it would not say the name, so text that is none is left to the model's check.
-    It would convert numbers for strict models alone, and take `true` for 1."""
+    The source of pydantic-settings finds and nests the variables and decodes JSON. Three things are
+    added, because it ignores unknown variables, does not name the variable whose JSON is broken,
+    and takes `true` for the number 1 (in strict models; in others it converts nothing)."""
 
     def __init__(self, settings_cls: type[BaseSettings], reading: Reading) -> None:
         super().__init__(settings_cls, env_prefix=PREFIX, env_nested_delimiter="__")
         self._reading = reading
         self._variables = _set_variables()
         self._written: dict[Keys, str] = {}  # the names of variables as the person wrote them
-        # Variables may be written in any case. The source gets them as our keys are spelled, and
-        # compares exactly (on Windows, too), so that keys within JSON are compared exactly.
+        # Variables may be written in any case, but keys within JSON may not. So the source gets
+        # the names as our keys are spelled, and compares exactly (on Windows, too).
         self.case_sensitive, self.env_vars = True, dict(self._nested())
 
     def _nested(self) -> Iterator[tuple[str, str]]:
@@ -81,7 +80,7 @@ class Environment(EnvSettingsSource):
         return tables
 
     def _convert(self, tables: dict[str, Any], keys: Keys) -> None:
-        """Convert the value of one variable if it is a number, and report it if it should be JSON."""
+        """Convert the text of a variable that should be a number. Report and drop broken JSON."""
         *way, key = keys
         table = tables
         for section in way:
@@ -99,16 +98,12 @@ class Environment(EnvSettingsSource):
                 del tables[way[0]]
 
     def _models(self, tables: dict[str, Any]) -> Iterator[tuple[Keys, str]]:
-        """Yield the names of models that `LMM_SOURCE_MAJOR` and `LMM_MODEL_MAJOR` (without a
-        role: major) and their likes make in pairs."""
+        """Yield the name of a model for each pair like `LMM_SOURCE_MINOR` and `LMM_MODEL_MINOR`.
+
+        `LMM_SOURCE` and `LMM_MODEL` name no role; they stand for the major model."""
         own = tables.get("sources")
-        sources = {
-            *SOURCES,
-            STAND_IN,
-            FASTEMBED,
-            *self._reading.source_names(),
-            *(own if isinstance(own, dict) else ()),
-        }
+        sources = {*SOURCES, STAND_IN, FASTEMBED, *self._reading.source_names()}
+        sources |= set(own if isinstance(own, dict) else ())
         for role, keys in MODEL_KEYS.items():
             source, model = (self._role_variable(kind, role) for kind in ("SOURCE", "MODEL"))
             if (source or model) and keys[0] in self.settings_cls.model_fields:
@@ -126,8 +121,8 @@ class Environment(EnvSettingsSource):
 
 
 def _set_variables() -> dict[str, tuple[str, str]]:
-    """Return our variables that are set and not empty: by the names in capitals, the name as it
-    is written, and the value."""
+    """Return our variables that are set and not empty: the name as written and the value of each,
+    by the name in capitals."""
     found = sorted((name.upper(), name, value.strip()) for name, value in os.environ.items() if is_setting(name))
     return {upper: (name, value) for upper, name, value in found if value}
 
@@ -162,7 +157,7 @@ def _known_variables(variable: str) -> dict[str, Keys]:
 
 def _hint(variable: str, known: Iterable[str]) -> str:
     if re.match(r"LMM_SOURCES__.+__", variable) and KEY_NAME.fullmatch(variable.rpartition("__")[2]):
-        return "a key has a variable of its own, which LMM_SOURCES__NAME__KEY_VARIABLE names"
+        return "a key belongs in a variable of its own, and LMM_SOURCES__NAME__KEY_VARIABLE names that variable"
     return f"did you mean {difflib.get_close_matches(variable, [*known, *_ROLE_VARIABLES], 1, cutoff=0.0)[0]}?"
 
 
@@ -170,8 +165,10 @@ def _hint(variable: str, known: Iterable[str]) -> str:
 
 
 def _model_name(source: str, model: str, sources: Collection[str]) -> str:
-    """Return the name that a source and a model make. Each may be "" or `default`, if it is not
-    said; a model alone may name its source, else it is OpenAI's."""
+    """Return the name of a model from its source and its own name.
+
+    Either may be "" or `default` if it is not set. A model without a source may name one of
+    `sources` itself; otherwise it is OpenAI's."""
     source, model = ("" if is_default(word) else word for word in (source, model))
     if not model:
         return source or "default"

@@ -57,8 +57,8 @@ class SourceSettings(_Section):
 
     base_url: str = Field(description="where it is, with http:// or https://")
     key_variable: str = Field(default="", description="the NAME of the environment variable that holds the key")
-    chat_model: str = Field(default="", description="the chat model where none is named")
-    embedding_model: str = Field(default="", description="the embedding model where none is named")
+    chat_model: str = Field(default="", description="the chat model to use if none is named")
+    embedding_model: str = Field(default="", description="the embedding model to use if none is named")
     # The config.toml that names the server or the variable, and the one that names the server.
     # Both are "" if the person names them: `models.trust` decides by them where a key may go.
     _file: str = PrivateAttr("")
@@ -104,8 +104,8 @@ class StorageSettings(_Section):
     """The place of the index: `[storage]`."""
 
     folder: str = Field(default=".lmm/index", min_length=1, description="folder of the index, from the project's root")
-    url: str = Field(default="", description="address of a Qdrant server; where given, the folder is not used")
-    memory: bool = Field(default=False, description="keep the index in memory, for this run alone")
+    url: str = Field(default="", description="address of a Qdrant server; if given, the folder is not used")
+    memory: bool = Field(default=False, description="keep the index in memory, for this run only")
     timeout: float = Field(default=30.0, gt=0, allow_inf_nan=False, description="seconds for one request to the server")
     prefer_grpc: bool = Field(default=False, description="speak gRPC with the server")
     on_disk: bool = Field(default=False, description="vectors on the server's disk")
@@ -158,7 +158,7 @@ class AskSettings(_Section):
     """The ways of answering questions: `[ask]`."""
 
     queries: Literal["default", "keywords", "model"] = Field(
-        default="default", description="how a question is searched for; default: model where one is named"
+        default="default", description="how a question is searched for; default: model if one is named"
     )
     rerank: str = Field(
         default="none", description='"none", "model", "fastembed/MODEL" (a cross-encoder), "source/MODEL" (a server)'
@@ -193,7 +193,7 @@ class ServeSettings(_Section):
         description="seconds for looking up what fits a question; of it, a quarter for each model that helps",
     )  # fmt: skip
     connections: int = Field(
-        default=1000, ge=16, description="connections at the same time; fewer where few files may be open"
+        default=1000, ge=16, description="connections at the same time; fewer if few files may be open"
     )
 
     @field_validator("origins")

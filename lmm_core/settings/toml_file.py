@@ -24,8 +24,8 @@ _DEEP_NAME = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*+){{{DEEPEST}}}")
 class ConfigFile(TomlConfigSettingsSource):
     """The tables of one `config.toml`; empty if the file does not exist.
 
-    The source of pydantic-settings sets no limits and names no file in its errors, so reading is
-    ours. Raises ConfigError if the file cannot be read."""
+    The source of pydantic-settings finds the file; reading it is ours, because that source sets no
+    limits and its errors do not name the file. Raises ConfigError if the file cannot be read."""
 
     def __init__(self, settings_cls: type[BaseSettings], reading: Reading) -> None:
         self._path = reading.file
@@ -57,9 +57,9 @@ def read_tables(file: Path) -> dict[str, Any]:
     except RecursionError:
         raise ConfigError(f"{file}: not TOML: nested too deep") from None
     if is_deep or _is_deep(tables):
-        raise ConfigError(f"{file}: tables in tables, {DEEPEST} deep or deeper: no setting lies so deep")
+        raise ConfigError(f"{file}: tables are nested {DEEPEST} deep or deeper, and no setting lies so deep")
     if (count := sum(1 for _ in leaves(tables))) > MOST_SETTINGS:
-        raise ConfigError(f"{file}: {count:,} settings; it may have {MOST_SETTINGS:,}")
+        raise ConfigError(f"{file}: has {count:,} settings; it may have {MOST_SETTINGS:,} at most")
     return tables
 
 
@@ -67,7 +67,7 @@ def _read(file: Path) -> bytes:
     with file.open("rb") as stream:
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise ConfigError(f"{file}: longer than {MOST_BYTES:,} bytes: no settings are")
+        raise ConfigError(f"{file}: is longer than {MOST_BYTES:,} bytes, and no settings need that much")
     return data
 
 
@@ -76,7 +76,7 @@ def _decode(file: Path, data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{file}:{line}: not UTF-8: save the file as UTF-8") from None
+        raise ConfigError(f"{file}:{line}: not UTF-8. Save the file as UTF-8") from None
 
 
 def _is_deep(table: dict[str, Any]) -> bool:
