@@ -87,7 +87,11 @@ class Settings(BaseSettings, MarkdownSections):
 
 
 class ConfigSettings(EducationSections, Settings):
-    """The settings of LM markdown and of LM markdown for education, from one file."""
+    """The settings of LM markdown and of LM markdown for education, from one file.
+
+    Sections are arguments; in each, what is not given comes from the `config.toml` of the working
+    folder's project, then from the environment, then from the defaults. Raises ConfigError, which
+    lists all problems."""
 
     def _remember_files(self, reading: Reading) -> None:
         super()._remember_files(reading)
