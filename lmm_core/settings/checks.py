@@ -157,7 +157,7 @@ def _collection(reading: Reading, key: str) -> str:
     return value if isinstance(value, str) else str(DatabaseSettings.model_fields[key].default)
 
 
-# Words for what pydantic finds
+# The wording of errors
 
 
 def describe(error: ErrorDetails, reading: Reading, model: type[BaseModel]) -> str:

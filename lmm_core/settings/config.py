@@ -3,7 +3,7 @@
     config = ConfigSettings(RAG={"questions": True})
 
 takes everything else from `config.toml`, then from the environment, then from the defaults.
-All that is wrong is one ConfigError at once, a problem a line.
+All problems are raised together as one ConfigError, one a line.
 
 A `config.toml` may come with a folder from somebody else. So it holds no keys, takes nothing from
 the environment, sends no key to a server that the person has not allowed (sources and storage
@@ -89,7 +89,7 @@ class Settings(BaseSettings, MarkdownSections):
 class ConfigSettings(EducationSections, Settings):
     """The settings of LM markdown and of LM markdown for education, from one file.
 
-    Sections are arguments; in each, what is not given comes from the `config.toml` of the working
+    The sections are arguments. Keys that are not given come from the `config.toml` of the working
     folder's project, then from the environment, then from the defaults. Raises ConfigError, which
     lists all problems."""
 
@@ -100,8 +100,9 @@ class ConfigSettings(EducationSections, Settings):
 
 
 class _OwnSources(InitSettingsSource):
-    """The lowest layer: a table `[sources.openai]` has from our source of that name what it does
-    not say, above all the name of the key's variable, which is then checked like any other."""
+    """The lowest layer: the keys that a table like `[sources.openai]` inherits from our own source.
+
+    The name of the key's variable is one of them, and it is then checked like any other."""
 
     def __init__(self, settings_cls: type[BaseSettings], reading: Reading) -> None:
         super().__init__(settings_cls, {})

@@ -1,4 +1,4 @@
-"""The settings of a project as plain values, and what a document's header changes in them.
+"""The settings of a project as plain values, and the changes that a document's header makes.
 
 The configuration (`settings.config`) is imported only if there is something to read: pydantic
 takes longer to import than most filters take to run.

@@ -28,7 +28,7 @@ class Reading:
     """The settings given for one project, the highest last, and the problems found in them.
 
     pydantic-settings merges the layers and forgets which of them a value comes from. Messages,
-    `lmm config show` and the rules of trust depend on that, so each source notes here what it read.
+    `lmm config show` and the rules of trust depend on that, so each source notes its values here.
 
     file: the `config.toml`, which may not exist; arguments: those of the class in code."""
 

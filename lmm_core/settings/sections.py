@@ -55,7 +55,7 @@ class KnitSettings(_Section):
 class SourceSettings(_Section):
     """A server that speaks the OpenAI protocol: `[sources.NAME]`."""
 
-    base_url: str = Field(description="where it is, with http:// or https://")
+    base_url: str = Field(description="its address, with http:// or https://")
     key_variable: str = Field(default="", description="the NAME of the environment variable that holds the key")
     chat_model: str = Field(default="", description="the chat model to use if none is named")
     embedding_model: str = Field(default="", description="the embedding model to use if none is named")
@@ -141,7 +141,7 @@ class SplitSettings(_Section):
     size: int = Field(default=1000, ge=1, description="characters that a chunk should have")
     max_size: int = Field(default=2000, ge=1, description="characters that a chunk may have")
     overlap: int = Field(default=0, ge=0, description="characters that a chunk repeats of the one before")
-    unit: Literal["characters", "tokens"] = Field(default="characters", description="what sizes are counted in")
+    unit: Literal["characters", "tokens"] = Field(default="characters", description="the unit of the sizes")
     short: int = Field(default=120, ge=0, description="texts of fewer characters are pooled with their neighbours")
     documents: int = Field(default=0, ge=-1, description="0: sections; N: of at most N characters; -1: none")
 
@@ -190,7 +190,7 @@ class ServeSettings(_Section):
     )
     search_timeout: float = Field(
         default=20.0, gt=0, allow_inf_nan=False,
-        description="seconds for looking up what fits a question; of it, a quarter for each model that helps",
+        description="seconds for searching the notes; each model that helps has a quarter of it",
     )  # fmt: skip
     connections: int = Field(
         default=1000, ge=16, description="connections at the same time; fewer if few files may be open"
