@@ -16,7 +16,8 @@ from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName
 from ..models.roles import ROLES
 from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources
-from ..settings.project import CONFIG_NAME, Project, load_project, model_name
+from ..settings.names import CONFIG_NAME
+from ..settings.project import Project, load_project, model_name
 
 OLDEST_PANDOC = (2, 17)
 FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-index", "lmm-pass")
