@@ -1,4 +1,4 @@
-"""The reply cache, and asking by way of it."""
+"""The reply cache, and asking through it."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ def server(monkeypatch):
 
 
 class Asked(Asker):
-    """An asker of a server's model that keeps what it was warned of."""
+    """An asker of a server's model that keeps its warnings."""
 
     def __init__(self, server, cache, model="m"):
         source = ModelSource("test", server.url, "TEST_API_KEY")
@@ -148,7 +148,7 @@ def test_a_reply_that_no_file_can_hold_is_kept_all_the_same(server, cache):
 
 
 def goes_on(server, cache):
-    """Whether two requests were answered, with one warning; the asker."""
+    """Check that two requests are answered with one warning, and return the asker."""
     asker = Asked(server, cache)
     assert asker.answer("one")
     assert asker.answer("two")

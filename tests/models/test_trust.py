@@ -1,4 +1,4 @@
-"""Which keys go where: hosts as they are compared, and the file that says what is allowed."""
+"""The hosts that may have a key: how hosts are compared, and the file of allowed pairs."""
 
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def test_without_a_file_nothing_is_allowed_and_nothing_made():
 
 
 def test_two_at_the_same_time_lose_nothing(monkeypatch):
-    """One that finds the file changed since it was read writes nothing, and says so."""
+    """A run that finds the file changed since it was read writes nothing, and says so."""
 
     def read_and_be_overtaken(path):
         file = load_markdown(path)

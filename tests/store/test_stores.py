@@ -1,5 +1,7 @@
-"""Every place keeps and finds the same: memory, a folder, a server (and a real one, where
-LMM_TEST_QDRANT names it, as in LMM_TEST_QDRANT=http://localhost:6333)."""
+"""Every place keeps and finds the same: memory, a folder, and a server.
+
+A real server is tested too if LMM_TEST_QDRANT names one (`LMM_TEST_QDRANT=http://localhost:6333`).
+"""
 
 import os
 import random
@@ -28,7 +30,7 @@ PLACES = ["memory", "folder", "server", *(["qdrant"] if QDRANT else [])]
 
 
 def opened(place, folder, using):
-    """A store at a place; what it stands on ends with `using`."""
+    """Return a store at a place; what it needs is closed with `using`."""
     if place == "memory":
         return open_store(":memory:")
     if place == "folder":
@@ -50,7 +52,7 @@ def store(request, tmp_path):
 
 @pytest.fixture
 def notes(store):
-    """A store with the empty collection `notes`."""
+    """Return a store with the empty collection `notes`."""
     store.create("notes", SPEC, {"encoding": "hybrid"}, INDEXES)
     return store
 
@@ -63,7 +65,7 @@ def server():
 
 @pytest.fixture
 def remote(server, monkeypatch):
-    """A store on a server, with the empty collection `notes`, that does not wait long."""
+    """Return a store on a server, with the empty collection `notes`, that does not wait long."""
     monkeypatch.setattr(qdrant_store, "WAITS", (0.01, 0.02))
     store = open_store(RemoteSource(server.url, timeout=1))
     store.create("notes", SPEC, {}, INDEXES)
@@ -74,7 +76,7 @@ def remote(server, monkeypatch):
 
 
 def random_points(count, seed=1):
-    """Points with all vectors, about half of them with twins; 1 of 10 without dense ones."""
+    """Return points with all vectors, about half of them with twins; 1 of 10 without dense ones."""
     chance, points = random.Random(seed), []
     for number in range(1, count + 1):
         payload = {"type": chance.choice(TYPES), "docid": f"a/{number % 7}.md", "sequence": number}
@@ -335,7 +337,7 @@ def random_searches(count):
 
 @pytest.mark.parametrize("segment", [None, 50], ids=["one segment", "many"])
 def test_all_places_find_the_same_in_the_same_order(tmp_path, monkeypatch, segment):
-    """Of points with many twins, written twice in part, and in part removed."""
+    """The points have many twins; some were written twice, and some removed."""
     if segment:
         monkeypatch.setattr(edge_store, "SEGMENT", segment)
         monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
@@ -361,7 +363,7 @@ def test_all_places_find_the_same_in_the_same_order(tmp_path, monkeypatch, segme
 
 
 def test_our_fusion_is_the_engines(tmp_path):
-    """Without ties, what the engine's own RRF and formula query say."""
+    """Without ties, it gives the results of the engine's own RRF and formula query."""
     import qdrant_edge as edge
 
     store = open_store(LocalStorage(tmp_path / "index"))
@@ -498,7 +500,7 @@ os.kill(os.getpid(), 9)
 
 
 def run(code, folder, **options):
-    """Python in another process, in which tests can be imported."""
+    """Start Python in another process, in which tests can be imported."""
     where = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     command = [sys.executable, "-c", code, str(folder)]
     return subprocess.Popen(
@@ -535,7 +537,7 @@ for at in range(1000, 9000, 100):
     ids=["one segment", "many"],
 )
 def test_a_process_that_is_killed_while_it_writes_leaves_whole_points(tmp_path, forever):
-    """At any moment: what upsert has returned for is there, of the rest each point is whole or not there."""
+    """Points that upsert has returned for are there; of the others, each is whole or missing."""
     for wait in (0.0, 0.1, 0.3):
         with run(WRITES.replace("MORE", forever), tmp_path / "index") as writer:
             while writer.stdout.readline().strip() != "written":
@@ -631,7 +633,7 @@ def test_a_record_that_is_none_says_what_to_do(tmp_path, text):
 
 
 def test_a_full_disk_is_noticed_before_the_engine_does(tmp_path, monkeypatch):
-    """The engine writes through memory maps: on a full disk the process would be ended."""
+    """The engine writes through memory maps: on a full disk the process would be killed."""
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, {})
     store.upsert("notes", [point(1)])
@@ -666,7 +668,7 @@ def best_of(store, word):
 
 
 def test_new_payloads_change_no_score(tmp_path, monkeypatch):
-    """To the engine, in a collection of many segments, they make new points of the old ones."""
+    """In a collection of many segments, the engine makes new points from the old ones."""
     monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
     monkeypatch.setattr(edge_store, "SEGMENT", 100)
     store = open_store(LocalStorage(tmp_path / "index"))
@@ -914,7 +916,7 @@ def test_the_key_does_not_go_through_the_internet_for_all_to_read(monkeypatch):
 
 
 def test_an_old_server_remembers_metadata_too(monkeypatch):
-    """Servers before 1.16 drop the metadata of a collection: it goes into one of ours."""
+    """Servers before 1.16 drop the metadata of a collection, so they go into a collection of ours."""
     with QdrantServer(old=True) as server:
         store = open_store(RemoteSource(server.url))
         store.create("notes", SPEC, {"embedding": "é"}, INDEXES)

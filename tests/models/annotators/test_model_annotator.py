@@ -1,4 +1,4 @@
-"""Annotations by a chat model: what is asked, and how replies are read."""
+"""Annotations by a chat model: its requests, and the reading of its replies."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ every_text = st.text(st.characters(codec=None))
 
 
 def said(**found):
-    """The annotation in a reply of JSON."""
+    """Return the annotation in a reply of JSON."""
     return read_annotation(json.dumps(found), BOTH)
 
 
@@ -47,7 +47,7 @@ def summary_in(reply):
 
 
 def asked(text="A mean is a sum.", titles=("Book", "Means"), summaries=(), language="", wanted=BOTH):
-    """The system message and the user's."""
+    """Return the system message and the user's message."""
     request = make_request(AnnotatorSection(titles, text, summaries, language), wanted)
     return [message.content for message in request.messages]
 

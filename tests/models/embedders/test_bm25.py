@@ -1,4 +1,4 @@
-"""BM25 vectors: those of fastembed, without fastembed."""
+"""BM25 vectors equal those of fastembed, without fastembed."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def plain(sparse):
 
 @pytest.fixture(scope="module")
 def reference():
-    """fastembed's own encoder, on our lists."""
+    """Return fastembed's own encoder, with our lists."""
     from fastembed.sparse.bm25 import Bm25
 
     def make(language, **more):
@@ -128,7 +128,7 @@ def test_a_list_that_is_missing_is_an_error(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("language", LANGUAGES.values())
 def test_lists_hold_words_as_texts_are_read(language):
-    """One word a line, in lower case, without what a text is split at."""
+    """A line holds one word, in lower case and without the signs at which texts are split."""
     data = (LISTS / f"{language}.txt").read_bytes()
     lines = data.decode("utf-8").split("\n")
     assert lines.pop() == ""

@@ -1,4 +1,4 @@
-"""Vectors that are kept, and embedding by way of them."""
+"""The cache of embeddings, and embedding through it."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Lengths:
-    """Embeds a text as its length, and its first character."""
+    """An embedder that embeds a text as its length and its first character."""
 
     window = 100
 

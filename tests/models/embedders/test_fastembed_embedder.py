@@ -53,14 +53,14 @@ def minilm():
 
 @pytest.fixture
 def own_model(tmp_path):
-    """A copy of the model that a test may break, in the working folder's `model`."""
+    """Copy the model to the working folder's `model`, where a test may break it."""
     folder = shutil.copytree(MINILM, tmp_path / "model", copy_function=shutil.copyfile)
     os.chmod(folder, 0o755)
     return folder
 
 
 def put_on_machine(hub="Qdrant/all-MiniLM-L6-v2-onnx", files=MINILM, model_file="model.onnx"):
-    """What a download leaves in the cache folder."""
+    """Put into the cache folder what a download leaves there."""
     folder = models_folder() / f"models--{hub.replace('/', '--')}"
     revision = "0123456789abcdef0123456789abcdef01234567"
     shutil.copytree(files, folder / "snapshots" / revision, copy_function=shutil.copyfile)

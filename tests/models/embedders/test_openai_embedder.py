@@ -1,4 +1,4 @@
-"""Texts become vectors, by the real client against a loopback server."""
+"""Embeddings by the real client, from a server on loopback."""
 
 import asyncio
 

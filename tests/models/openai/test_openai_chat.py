@@ -1,4 +1,4 @@
-"""Chat models over the OpenAI protocol: the real client, and a server on loopback."""
+"""Chat models over the OpenAI protocol: the real client, with a server on loopback."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def chat_at(url, variable="TEST_API_KEY", **limits):
 
 
 def answers(chat, *requests):
-    """The replies to requests that are made at once, or the errors in their place."""
+    """Return the replies to simultaneous requests, or the errors in their place."""
 
     async def ask():
         try:
@@ -53,14 +53,14 @@ def answers(chat, *requests):
 
 
 def error_of(server, *requests, **limits):
-    """The error that a server's answer becomes."""
+    """Return the error that a server's answer becomes."""
     [error] = answers(chat_at(server.url, **limits), *(requests or [asked()]))
     assert isinstance(error, ModelError)
     return error
 
 
 def body_with(message=None, **choice):
-    """The body of a reply with another message or choice."""
+    """Return the body of a reply with another message or choice."""
     whole = json.loads(completion({"model": "m"}, "text"))
     whole["choices"][0] |= choice
     if message is not None:

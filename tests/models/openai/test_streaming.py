@@ -1,4 +1,4 @@
-"""Answers that come in parts, through the real client."""
+"""Replies that arrive in parts, through the real client."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ LONG = "One two\n\nthree — 🙂 four."
 
 
 def ask(server, monkeypatch, shown):
-    """The reply, with its parts put into `shown`."""
+    """Return the reply, and append its parts to `shown`."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
