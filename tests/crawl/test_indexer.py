@@ -492,7 +492,7 @@ def test_on_a_server_too_one_process_changes_an_index_at_a_time(monkeypatch):
         database = Database(Path(".md_index"), RemoteSource(server.url))
         index(database=database)
         opened = database.open("docs", to_change=True)
-        with pytest.raises(StoreError, match="open in this program already"):
+        with pytest.raises(StoreError, match="already open in this program"):
             index(database=database)
         assert search("oak", database=database)
         opened.close()

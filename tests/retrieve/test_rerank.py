@@ -201,7 +201,7 @@ def test_a_server_that_is_slow_or_not_there_is_an_error():
 
 
 def test_a_key_that_is_not_set_and_an_address_that_is_none_are_told_at_once(monkeypatch):
-    with pytest.raises(ModelError, match=r"JINA_API_KEY is not set\. Put the key into the environment"):
+    with pytest.raises(ModelError, match="JINA_API_KEY is not set: put the key into the environment"):
         endpoint(ModelSource("jina", "https://api.jina.ai/v1", "JINA_API_KEY"))
     with pytest.raises(ModelError, match="not the address of a server"):
         endpoint(ModelSource("jina", "jina"))

@@ -458,7 +458,7 @@ def test_an_index_that_another_process_has_is_an_error_that_says_so(notes, monke
     async def work():
         async with shared(notes) as (_, tools):
             other = open_store(LocalStorage(notes / ".lmm" / "index"))
-            with pytest.raises(ToolError, match="is open in this program already"):
+            with pytest.raises(ToolError, match="is already open in this program"):
                 await tools.call("outline", {})
             other.close()
             assert (await tools.call("outline", {}))["sections"]
