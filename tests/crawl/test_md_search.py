@@ -337,7 +337,7 @@ def test_an_index_in_use_is_told_of_or_left_out_of_all(monkeypatch):
     told = []
     assert [match.index for match in search("oak", warn=told.append)] == ["one"]
     assert "left out: The index in .md_index/two is already open" in told[0]
-    with pytest.raises(StoreError, match="two is open"):
+    with pytest.raises(StoreError, match="two is already open"):
         search("oak", "two")
     held.release()
 

@@ -607,7 +607,7 @@ def test_a_model_that_is_not_named_follows_from_what_is(role, models, name):
 
 
 def test_a_source_without_a_model_of_its_own_wants_a_name():
-    with pytest.raises(ModelError, match="name a model: ollama/MODEL"):
+    with pytest.raises(ModelError, match="name a model, ollama/MODEL"):
         named("major", {"major": "ollama"})
 
 
