@@ -76,7 +76,7 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
     from dataclasses import replace
 
     from ...errors import QuartoError
-    from ...quarto.setup import with_quarto_rules
+    from ...settings.quarto_project import with_quarto_rules
 
     try:
         project: Project = with_quarto_rules(checked(lambda: load_project(path / "-" if path.is_dir() else path)))
@@ -98,7 +98,7 @@ def _ask(project: Project) -> AskBoxSettings | None:
 def _inputs(project: Project, output: Path) -> list[Path]:
     """The documents of a project, and what they include. What lies in the output is
     rendered, and no source."""
-    from ...quarto.setup import find_inputs, with_included
+    from ...settings.quarto_inputs import find_inputs, with_included
 
     inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
     found = with_included(inputs, project.root)
