@@ -34,7 +34,7 @@ from .setup import ASK_FOLDER, OPTIONS, ask_options, filter_problem, has_filter,
 
 if TYPE_CHECKING:
     from ..index.refresh import Counts
-    from .ask_box_data import SitePage
+    from .ask_box.data import SitePage
 
 # What the filters take from a document's header beside these options.
 _OF_FILTERS = ("model", "pass", "save", "source", "spelling")
@@ -360,7 +360,7 @@ def _report_counts(counts: Counts, logger: LoggerBase) -> None:
 
 def _write_box(output: Path, project: Project, project_dir: Path, logger: LoggerBase) -> None:
     """Bring the ask box of the whole site to the state of its pages, in a partial render, too."""
-    from .ask_box_data import remove_box, write_box
+    from .ask_box.data import remove_box, write_box
 
     ask = read_ask(project_dir)
     if ask is None:
@@ -375,7 +375,7 @@ def _site_pages(project_dir: Path) -> Iterator[SitePage]:
     """The documents with their pages, each once; those included in a page after it. A
     document may say `ask: false` for itself, and a draft has no part in it: Quarto leaves the
     text of one out of the site."""
-    from .ask_box_data import SitePage
+    from .ask_box.data import SitePage
 
     drafts = _listed_drafts(project_dir)
     seen: set[Path] = set()

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..markdown.blocks import Attributes, parse_attributes
-from ..markdown.divs import Part, find_cuts, without
-from ..markdown.metadata.body import parse_metadata
-from ..markdown.regions import split_fences
+from ...markdown.blocks import Attributes, parse_attributes
+from ...markdown.divs import Part, find_cuts, without
+from ...markdown.metadata.body import parse_metadata
+from ...markdown.regions import split_fences
 
 HTML = frozenset({"html", "html4", "html5", "html:js"})
 _SPAN = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\{([^{}\n]*\.content-(?:hidden|visible)\b[^{}\n]*)\}")

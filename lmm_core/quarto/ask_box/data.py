@@ -20,30 +20,30 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from ..files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
-from ..files.walk import NOTEBOOK
-from ..index.chunks import anchor_of
-from ..logging import LoggerBase, in_file
-from ..markdown.blocks import Block, HeadingBlock, TextBlock, header_content
-from ..markdown.files import load_markdown
-from ..markdown.originals import unfold_edits
-from ..markdown.parse import parse_markdown_text
-from ..markdown.rag_only import KnitRules, verdicts
-from ..markdown.regions import split_fences
-from ..markdown.tree import blocks_to_tree
-from ..models.embedders.bm25 import NO_LANGUAGE, bm25_language, stop_words
-from ..retrieve.items import DEFINITION, kind_of, lead_of, without_fences
-from ..retrieve.passages import Material, Passage, Section, build_material
-from ..scan.knit import strip_divs
-from ..scan.rag_parts import unfold_parts
-from ..settings.project import Project
-from ..settings.quarto_project import active_profiles, page_rules, page_settings
-from ..store.vector_store import ScoredPoint
-from ..study.outline import plain_title, reading_minutes
-from ..workflows.index import blocklist_encode
-from ..workflows.passes import docid_of, project_of
-from .setup import ASK_FOLDER, AskBoxSettings, packaged_extension
-from .site_words import page_words, with_words
+from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
+from ...files.walk import NOTEBOOK
+from ...index.chunks import anchor_of
+from ...logging import LoggerBase, in_file
+from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
+from ...markdown.files import load_markdown
+from ...markdown.originals import unfold_edits
+from ...markdown.parse import parse_markdown_text
+from ...markdown.rag_only import KnitRules, verdicts
+from ...markdown.regions import split_fences
+from ...markdown.tree import blocks_to_tree
+from ...models.embedders.bm25 import NO_LANGUAGE, bm25_language, stop_words
+from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
+from ...retrieve.passages import Material, Passage, Section, build_material
+from ...scan.knit import strip_divs
+from ...scan.rag_parts import unfold_parts
+from ...settings.project import Project
+from ...settings.quarto_project import active_profiles, page_rules, page_settings
+from ...store.vector_store import ScoredPoint
+from ...study.outline import plain_title, reading_minutes
+from ...workflows.index import blocklist_encode
+from ...workflows.passes import docid_of, project_of
+from ..setup import ASK_FOLDER, AskBoxSettings, packaged_extension
+from .plain_text import page_words, with_words
 from .visibility import PageConditions
 
 BOX = "ask-box"  # the kind of the folder

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from html.parser import HTMLParser
 
-from ..scan.references import LEFT_OUT, is_cross_reference
+from ...scan.references import LEFT_OUT, is_cross_reference
 
 _REFERENCE = re.compile(r"(`[^`\n]+`)|(?<![\w@\\])(-?)@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
 _MATH = re.compile(r"(`[^`\n]+`)|\$\$([^$]+)\$\$|(?<![\\$])\$(?=[^\s$])([^$\n]+)(?<=\S)\$(?!\d)")
