@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from lmm_core import __version__
-from lmm_core.quarto import setup as q
+from lmm_core.quarto import check as q
 from tests.commands import BIN, run, text, write
 from tests.test_readme import fits, transcript
 

@@ -18,8 +18,8 @@ from ...settings.project import Project, load_project
 from ..shared import Told, checked, find, json_option, leave, print_json
 
 if TYPE_CHECKING:
+    from ...quarto.check import AskBoxSettings, ProjectFinding
     from ...quarto.leaks import Findings
-    from ...quarto.setup import AskBoxSettings, ProjectFinding
 
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 
@@ -87,7 +87,7 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
 
 def _ask(project: Project) -> AskBoxSettings | None:
     from ...errors import QuartoError
-    from ...quarto.setup import read_ask
+    from ...quarto.check import read_ask
 
     try:
         return read_ask(project.root)
@@ -121,7 +121,7 @@ def quarto() -> None:
 @json_option
 def check(folder: Path, as_json: bool) -> None:
     """Show what is set up in a Quarto project, and what is missing, as lines to paste."""
-    from ...quarto.setup import check_project
+    from ...quarto.check import check_project
 
     folder = project_root(folder / "-") if folder.is_dir() else folder
     try:
@@ -142,7 +142,7 @@ def init(folder: Path) -> None:
 
     Asks nothing and overwrites nothing; what is left to do is told."""
     from ...errors import QuartoError
-    from ...quarto.setup import init_project
+    from ...quarto.check import init_project
 
     try:
         findings = init_project(folder)

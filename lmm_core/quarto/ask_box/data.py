@@ -42,7 +42,7 @@ from ...store.vector_store import ScoredPoint
 from ...study.outline import plain_title, reading_minutes
 from ...workflows.index import blocklist_encode
 from ...workflows.passes import docid_of, project_of
-from ..setup import ASK_FOLDER, AskBoxSettings, packaged_extension
+from ..check import ASK_FOLDER, AskBoxSettings, packaged_extension
 from .plain_text import page_words, with_words
 from .visibility import PageConditions
 

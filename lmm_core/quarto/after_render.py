@@ -29,8 +29,8 @@ from ..settings.quarto_project import folder_files, page_rules, read_project, re
 from ..workflows.models import Models
 from ..workflows.passes import RagWork, work_on
 from ..workflows.typos import read_blocks, typo_lines, with_types
+from .check import ASK_FOLDER, OPTIONS, ask_options, filter_problem, has_filter, option_problem, read_ask
 from .native_blocks import find_native, native_lines
-from .setup import ASK_FOLDER, OPTIONS, ask_options, filter_problem, has_filter, option_problem, read_ask
 
 if TYPE_CHECKING:
     from ..index.refresh import Counts
