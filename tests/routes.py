@@ -18,8 +18,8 @@ from filters.meta import FilterOptions
 from filters.pandoc_run import FilterError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.quarto.ask_box.data import SitePage, write_box
-from lmm_core.quarto.check import AskBoxSettings
+from lmm_core.quarto.ask_box import SitePage, write_box
+from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project, load_project
 from lmm_core.workflows.index import encode_file
 from lmm_core.workflows.passes import markdown_knit

@@ -16,8 +16,8 @@ from lmm_core.errors import LlmdError, QuartoError, StoreError
 from lmm_core.files.marked import MARK, make_marked
 from lmm_core.llmd.journal import JOURNAL, Journal, change
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.after_render import post_render
-from lmm_core.quarto.check import init_project
+from lmm_core.quarto.render import post_render
+from lmm_core.quarto.setup import init_project
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import VectorSpec
 from tests.commands import run, text, write

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.after_render import post_render
+from lmm_core.quarto.render import post_render
 from tests.box_pages import IN_A_BROWSER, ROOT, Static, opened, put, search, served
 from tests.commands import copy_folder, pandocs, run, text, write
 

@@ -18,8 +18,9 @@ from ...settings.project import Project, load_project
 from ..shared import Told, checked, find, json_option, leave, print_json
 
 if TYPE_CHECKING:
-    from ...quarto.check import AskBoxSettings, ProjectFinding
+    from ...quarto.check import ProjectFinding
     from ...quarto.leaks import Findings
+    from ...quarto.options import AskBoxSettings
 
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 
@@ -87,7 +88,7 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
 
 def _ask(project: Project) -> AskBoxSettings | None:
     from ...errors import QuartoError
-    from ...quarto.check import read_ask
+    from ...quarto.options import read_ask
 
     try:
         return read_ask(project.root)
@@ -142,7 +143,7 @@ def init(folder: Path) -> None:
 
     Asks nothing and overwrites nothing; what is left to do is told."""
     from ...errors import QuartoError
-    from ...quarto.check import init_project
+    from ...quarto.setup import init_project
 
     try:
         findings = init_project(folder)

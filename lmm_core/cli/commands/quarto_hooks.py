@@ -22,7 +22,7 @@ def _logger() -> Told:
 @click.command("pre-render")
 def pre_render_command() -> None:
     """Before a render: refuse or convert native blocks, and annotate. Quarto calls it."""
-    from ...quarto.after_render import pre_render
+    from ...quarto.render import pre_render
 
     sys.exit(pre_render(os.environ, _project_dir(), _logger()))
 
@@ -30,6 +30,6 @@ def pre_render_command() -> None:
 @click.command("post-render")
 def post_render_command() -> None:
     """After a render: look for leaks, and refresh the index. Quarto calls it."""
-    from ...quarto.after_render import post_render
+    from ...quarto.render import post_render
 
     sys.exit(post_render(os.environ, _project_dir(), _logger()))

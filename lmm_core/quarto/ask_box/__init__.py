@@ -1,1 +1,10 @@
-"""The ask box of a site: its data, and the tag that brings it onto the pages."""
+"""The ask box of a site: a box on every page in which students search and practise.
+
+Its data are scripts, since a page that is opened as a file may fetch nothing else. Nothing that is
+left out of the notes is in them, unless the project includes its type.
+"""
+
+from .box import WrittenBox, remove_box, write_box
+from .material import SitePage
+
+__all__ = ["SitePage", "WrittenBox", "remove_box", "write_box"]

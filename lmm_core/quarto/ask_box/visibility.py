@@ -34,7 +34,7 @@ class PageConditions:
     metadata: Mapping[str, Any]
     runs: bool
 
-    def text(self, source: str) -> str:
+    def visible_text(self, source: str) -> str:
         """A text without what the page does not show."""
         source = self._without_divs(source)
         pieces = (self._code(piece) if is_code else self._words(piece) for is_code, piece in split_fences(source))

@@ -23,7 +23,7 @@ from ...markdown.tree import blocks_to_tree
 from ...scan.left_out import strings
 from ...settings.project import Project
 from ...settings.quarto_project import page_rules
-from ..check import ASK_FOLDER, AskBoxSettings
+from ..options import ASK_FOLDER, AskBoxSettings
 from .figures import shown_figures, unshown_figures
 from .found import Findings, Leak
 from .short_parts import ShortParts, beside_others, find_short_parts

@@ -1,0 +1,37 @@
+"""The scripts that Quarto runs before and after it renders a project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..errors import LmmError
+from ..logging import LoggerBase
+from .after_render import finish_render
+from .before_render import prepare_render
+
+
+def pre_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
+    """Do the work before a render, and return the exit status: 1 stops Quarto."""
+
+    def work() -> bool:
+        prepare_render(environment, project_dir, logger)
+        return True
+
+    return _exit_status(work, logger)
+
+
+def post_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
+    """Do the work after a render, and return the exit status: 1 fails the render."""
+    return _exit_status(lambda: finish_render(environment, project_dir, logger), logger)
+
+
+def _exit_status(work: Callable[[], bool], logger: LoggerBase) -> int:
+    try:
+        return 0 if work() else 1
+    except OSError as error:
+        logger.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except LmmError as error:
+        for problem in str(error).split("\n"):
+            logger.error(problem)
+    return 1
