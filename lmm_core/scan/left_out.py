@@ -1,4 +1,4 @@
-"""The pieces of a document that are left out of the notes, and those that stay in."""
+"""Find the pieces of a document that are left out of the notes, and those that stay in."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from ..markdown.rag_only import KnitRules, close_parts, div_verdict, node_block,
 from ..markdown.tree import blocks_to_tree
 from .knit import slug
 
-# Values that are said in every page's navigation, or are no prose.
+# Keys whose values stand in every page's navigation, or are no prose.
 _NOT_LOOKED_FOR = frozenset({"title", "titles", "docid", "annotator", "hash", "txthash", "type"})
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePiece:
-    """A piece of a document as it is rendered, in its place: `text` at `line`; whether it is left
-    out, and whether it is metadata, which has no place on a page."""
+    """A piece of a document as it is rendered: `text` at `line` (from 1). is_out: it is left out of the
+    notes. is_metadata: it is a value of metadata, which has no place on a page. slug: the name of a
+    heading in links."""
 
     line: int
     text: str
     is_out: bool
     is_metadata: bool = False
-    slug: str = ""  # of a heading
+    slug: str = ""
 
 
 def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePiece]:
-    """The pieces of a document in their order, metadata before them."""
+    """Yield the pieces of a document in their order, after those of its metadata."""
     for block in blocks:
         if read_edit(block) is not None:
-            yield SourcePiece(block.line, block.source, True, True)  # the new text; the old one is what stays in
+            yield SourcePiece(block.line, block.source, True, True)  # the new text: the old one stays in
         elif isinstance(block, MetadataBlock):
             yield from (SourcePiece(block.line, text, True, True) for text in _values(block))
     tree = blocks_to_tree(close_parts(unfold_edits(blocks).blocks, rules))
@@ -51,7 +52,7 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
 
 
 def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:
-    """The pieces of a text, without the metadata in it, whose values come by themselves."""
+    """Yield the pieces of a text without the metadata in it, then the values of that metadata."""
     source, first = block.source, block.line - count_lead(block.source)
 
     def goes(part: Part) -> bool | None:
@@ -79,7 +80,7 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
 
 
 def _bare(text: str) -> str:
-    """A text without metadata blocks."""
+    """Return a text without metadata blocks."""
     kept, at = [], 0
     for start, end in cut(text, lambda part: None):
         kept.append(text[at:start])
@@ -88,7 +89,7 @@ def _bare(text: str) -> str:
 
 
 def _values(block: MetadataBlock) -> Iterator[str]:
-    """The texts of a block's values; of the header, of those that knitting takes out."""
+    """Yield the texts of a block's values; of the header's, those that knitting takes out."""
     keys = [key for key in block.content if key not in MESSAGE_KEYS]
     if isinstance(block, HeaderBlock):
         keys = [key for key in keys if str(key).startswith("~")]
@@ -97,6 +98,7 @@ def _values(block: MetadataBlock) -> Iterator[str]:
 
 
 def _prose(metadata: dict[str, object]) -> Iterator[str]:
+    """Yield the texts in the values of metadata, private keys and those without prose left out."""
     for key, value in metadata.items():
         name = str(key)
         if not name.startswith("~~") and name.strip("~=") not in _NOT_LOOKED_FOR:
@@ -104,7 +106,7 @@ def _prose(metadata: dict[str, object]) -> Iterator[str]:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """The texts in a value of lists and mappings, keys left out."""
+    """Yield the texts in a value of lists and mappings, keys left out."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

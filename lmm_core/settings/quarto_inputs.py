@@ -1,4 +1,4 @@
-"""The documents of a Quarto project: those that Quarto renders, and those that they include."""
+"""Find the documents of a Quarto project: those that Quarto renders, and those that they include."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..markdown.files import find_markdown, load_markdown
 from .quarto_project import as_list, mapping_in, read_project
 
 _INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
-# What Quarto renders only where it is named (its source: projectHiddenIgnoreGlob).
+# Files that Quarto renders only if they are named (see projectHiddenIgnoreGlob in its source).
 _IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
 _GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
 _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """The documents that Quarto renders, notebooks included: a book's chapters, else those that
-    `project: render:` names, else all but README files, those whose names begin with `_`,
-    and the output. What leads out of the project is left out, a warning of the logger's. Raises
-    QuartoError."""
+    """Return the documents that Quarto renders, notebooks included: a book's chapters, else those that
+    `project: render:` names, else all except README files, files whose names begin with `_`, and the
+    output. Files that lead out of the project are left out, and the logger is warned. Raise
+    QuartoError if the project's settings cannot be read."""
     settings = read_project(folder)
     book = settings.get("book")
     named = [*_chapters(book)] if isinstance(book, dict) else []
@@ -44,17 +44,20 @@ def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
 
 
 def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Those of some files that are in a project's folder, links followed; the others are warnings
-    of the logger's."""
+    """Return those of some files that lie in a project's folder, links followed, and warn the logger
+    of the others."""
     for path in paths if logger else ():
         if logger and not is_inside(path, folder):
-            shown = Path(os.path.relpath(path, folder))
-            logger.warning(f"{shown}: leads out of the project, to {path.resolve()}: left alone, and not indexed")
+            name = os.path.relpath(path, folder)
+            logger.warning(
+                f"{name}: This file leads out of the project, to {path.resolve()}. It is left alone, and not indexed."
+            )
     return [path for path in paths if is_inside(path, folder)]
 
 
 def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
-    """Those of some files that `render:` names, in its order, without those after `!`."""
+    """Return those of some files that the patterns of `render:` name, in their order, without those
+    that a pattern after `!` names."""
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     wanted = [_pattern(one) for one in patterns if not one.startswith("!")] or [re.compile("")]
     gone = [_pattern(one[1:], everywhere=True) for one in patterns if one.startswith("!")]
@@ -63,9 +66,9 @@ def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[
 
 
 def _pattern(glob: str, everywhere: bool = False) -> re.Pattern[str]:
-    """What a pattern names: a file, or a folder with all that is in it; with wildcards (or
-    `everywhere`) in every folder, unless it begins with `/`
-    (https://quarto.org/docs/reference/globs.html)."""
+    """Return the expression for a pattern of `render:`, which names a file, or a folder with all that is
+    in it. A pattern with wildcards (or with `everywhere`) counts in every folder, unless it begins with
+    `/` (https://quarto.org/docs/reference/globs.html)."""
 
     def piece(found: re.Match[str]) -> str:
         if found[1]:
@@ -78,7 +81,7 @@ def _pattern(glob: str, everywhere: bool = False) -> re.Pattern[str]:
 
 
 def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
-    """Some files, and after them those that they include, directly or through others."""
+    """Return some files, and after them those that they include, directly or through others."""
     found = list(paths)
     seen = {path.resolve() for path in found}
     for path in found:
@@ -90,23 +93,23 @@ def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
 
 
 def included_in(path: Path, folder: Path) -> list[Path]:
-    """The files that a file includes; a name that begins with `/` is one in the project's
-    folder."""
+    """Return the files that a file includes, or [] if it cannot be read. A name that begins with `/`
+    starts from the project's folder."""
     try:
         text = load_markdown(path).text
     except (OSError, MarkdownError):
-        return []  # told where the file itself is read
+        return []  # reported by those who read the file itself
     return named_in(text, path, folder)
 
 
 def named_in(text: str, path: Path, folder: Path) -> list[Path]:
-    """The files that a text includes, which stands in the file `path`."""
+    """Return the files that a text includes. path: the file that holds the text."""
     names = [found[1] or found[2] or found[3] for found in _INCLUDE.finditer(text)]
     return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
 
 
 def _chapters(book: Mapping[str, Any]) -> Iterator[str]:
-    """Files of a book, those in its parts included, in their order."""
+    """Yield the files of a book in their order, those in its parts included."""
     waiting = [item for key in ("chapters", "appendices") for item in as_list(book.get(key))]
     while waiting:
         item = waiting.pop(0)

@@ -80,7 +80,7 @@ def test_init_overwrites_nothing():
     assert text("_extensions/lmm/_extension.yml") == "version: 0.0.1\n"
     assert done.stdout.decode().count("left alone") == 3
     assert "        /.lmm/\n" in done.stdout.decode()
-    assert f"version 0.0.1, but lmm is {__version__}" in done.stdout.decode()
+    assert f"It has version 0.0.1, but lmm has {__version__}." in done.stdout.decode()
 
 
 def test_init_twice_changes_nothing(project):
@@ -98,7 +98,7 @@ def test_check_writes_nothing():
 
 def test_no_project():
     assert problems(run("lmm quarto check")) == [
-        f"_quarto.yml none in {Path.cwd()}: lmm quarto init writes one"
+        f"_quarto.yml There is none in {Path.cwd()}. To write one, run: lmm quarto init"
     ]  # fmt: skip
 
 
@@ -114,7 +114,9 @@ def test_tags_and_a_bom_are_read(project):
 
 def test_no_extension(project):
     shutil.rmtree("_extensions")
-    assert problems(run("lmm quarto check")) == ["extension   not in _extensions/: lmm quarto init copies it there"]
+    assert problems(run("lmm quarto check")) == [
+        "extension   It is not in _extensions/. To copy it there, run: lmm quarto init"
+    ]
 
 
 def test_an_extension_that_quarto_added_from_github(project):
@@ -126,9 +128,9 @@ def test_an_extension_that_quarto_added_from_github(project):
 @pytest.mark.parametrize(
     ("filters", "said"),
     [
-        ("", "filters has no lmm"),
-        ("filters: [citeproc]", "filters has no lmm"),
-        ("format: {html: {filters: [lmm]}}", "filters has lmm for some formats only"),
+        ("", "`filters` does not name lmm"),
+        ("filters: [citeproc]", "`filters` does not name lmm"),
+        ("format: {html: {filters: [lmm]}}", "`filters` names lmm for some formats only"),
     ],
 )
 def test_filters_that_are_missing(project, filters, said):
@@ -232,7 +234,7 @@ def test_a_folder_that_cannot_be_set_up():
 def test_a_gitignore_above_counts(project):
     Path("sub").mkdir()
     Path(".gitignore").unlink()
-    assert "has no .lmm" in problems(run("lmm quarto check"))[0]
+    assert "has no line for .lmm" in problems(run("lmm quarto check"))[0]
     write("sub/_quarto.yml", "filters: [lmm]\n")
     shutil.copytree("_extensions", "sub/_extensions")
     write(".gitignore", ".lmm\n")

@@ -62,7 +62,10 @@ def test_divs_pass_and_nothing_is_written(project):
 
 @pytest.mark.parametrize(
     ("said", "problem"),
-    [("", "filters has no lmm"), ("format: {html: {filters: [lmm]}}\n", "filters has lmm for some formats only")],
+    [
+        ("", "`filters` does not name lmm"),
+        ("format: {html: {filters: [lmm]}}\n", "`filters` names lmm for some formats only"),
+    ],
 )
 def test_pages_that_would_not_be_filtered_stop_the_render(project, said, problem):
     path = project / "_quarto.yml"
@@ -128,7 +131,7 @@ def test_programs_that_are_rendered_are_said(project):
     write(project / "lesson.py", "# %% [markdown]\n# Text.\n")
     done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="index.qmd\nlesson.py")
     assert done.returncode == 0
-    assert "lesson.py: warning: is rendered, but neither checked nor indexed" in done.stderr
+    assert "lesson.py: warning: This file is rendered, but neither checked nor indexed." in done.stderr
 
 
 def test_the_one_command_mends_all(project):
@@ -352,8 +355,8 @@ def test_a_leak_fails_the_render(project):
     assert "part/chapter.qmd:13: " in done.stderr
     assert "_book/part/chapter.html" in done.stderr
     assert done.stderr.splitlines()[-1] == (
-        "LM markdown: 1 part that is left out of the notes stands in 1 file of the site: the render has failed, "
-        "and _book/ still holds what it has made: do not publish it"
+        "LM markdown: 1 part that is left out of the notes stands in 1 file of the site. The render has failed, "
+        "and _book/ still holds what it has made. Do not publish it."
     )
 
 

@@ -18,7 +18,7 @@ from .data import data_files, page_mark, section_rows
 from .material import SitePage, read_material
 from .page_html import element_ids, page_words
 
-BOX = "ask-box"  # the kind of the folder
+BOX = "ask-box"  # the mark by which the folder is known as ours
 _MADE = re.compile(r'"made":"[^"]*"')
 _TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", re.I)
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
@@ -26,8 +26,8 @@ _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
 
 @dataclass(frozen=True, slots=True)
 class WrittenBox:
-    """What was written: how many documents and sections the data have, and which files have
-    changed."""
+    """A box that was written: the numbers of documents and sections in its data, and the files that
+    have changed."""
 
     documents: int
     sections: int
@@ -42,10 +42,10 @@ def write_box(
     settings: Mapping[str, Any],
     logger: LoggerBase,
 ) -> WrittenBox:
-    """Write the data of an ask box and the box itself into a site, and the tag for it into
-    its pages; what has not changed is not written. settings: what `_quarto.yml` says. Pages
-    that are not there have no part in it. Raises OSError, MarkdownError, ConfigError, and
-    FolderError where a folder or a page is not ours to write."""
+    """Write the data of an ask box and the box itself into a site, and its tag into the pages. Files
+    that would not change are not written; pages missing from the site are skipped. settings: those
+    of `_quarto.yml`. Raise OSError, MarkdownError, ConfigError, and FolderError if a folder or a page
+    is not ours to write."""
     there = [page for page in pages if (output / page.page).is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
     material, sources = read_material(there, replace(project, rules=rules), settings, logger)
@@ -64,14 +64,14 @@ def write_box(
 
 
 def remove_box(output: Path) -> None:
-    """Take an ask box out of a site, where one is. Raises OSError, and FolderError for a folder
-    that is not ours."""
+    """Take the ask box, if any, out of a site. Raise OSError, and FolderError if its folder is not
+    ours."""
     folder = output / ASK_FOLDER
     check_inside(output, folder)
     if not is_ours(folder, BOX):
         return
     for path in output.rglob("*.html"):
-        if is_link(path) or not path.is_file():  # none of ours: no box is put into one
+        if is_link(path) or not path.is_file():  # no box is put into a link
             continue
         text = _text(path)
         _write(path, _TAG.sub("", text) if "data-lmm-ask" in text else text)
@@ -79,7 +79,8 @@ def remove_box(output: Path) -> None:
 
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write the data and the box; parts that are left over go. Returns what has changed."""
+    """Write the data and the box, remove parts that are left over, and return the files that have
+    changed. Data that differ in their time alone are not written."""
     changed = []
     for name, text in files.items():
         path = folder / name
@@ -97,7 +98,7 @@ def _write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
 
 
 def _put_tag(output: Path, page: str, ask: AskBoxSettings, mark: str) -> bool:
-    """Put the tag of the box into a page; whether it has changed."""
+    """Put the tag of the box into a page, and return True if the page has changed."""
     path = output / page
     up = "../" * page.count("/") + ASK_FOLDER
     values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
@@ -109,12 +110,12 @@ def _put_tag(output: Path, page: str, ask: AskBoxSettings, mark: str) -> bool:
 
 
 def _text(path: Path) -> str:
-    """A file's text; line ends as they are."""
+    """Return a file's text with its line ends as they are."""
     return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
 def _write(path: Path, text: str) -> bool:
-    """Write a file where it would change; whether it did."""
+    """Write a file if it would change, and return True if it did."""
     data = text.encode("utf-8", "surrogateescape")
     if path.is_file() and path.read_bytes() == data:
         return False

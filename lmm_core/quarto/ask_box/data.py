@@ -16,8 +16,8 @@ from ...retrieve.passages import Material, Passage, Section
 from ...study.outline import plain_title, reading_minutes
 from .plain_text import plain_text
 
-PART = 300_000  # bytes of a part, at most; a section that is longer has one of its own
-FORMAT = 1  # of the data: ask.js reads no other
+PART = 300_000  # bytes of a part at most; a longer section has a part of its own
+FORMAT = 1  # of the data; ask.js reads no other
 
 
 def section_rows(
@@ -26,8 +26,10 @@ def section_rows(
     ids: Mapping[str, frozenset[str]],
     words: Mapping[str, Mapping[str, str]],
 ) -> tuple[list[list[str]], list[list[Any]]]:
-    """The documents (page and source) and the sections: number of the document, depth,
-    title, identifier in the page, minutes of reading, summary, questions, passages."""
+    """Return the documents and the sections of some material, as rows. A document's row: page,
+    source. A section's: number of the document, depth, title, identifier in the page, minutes of
+    reading, summary, questions, passages. sources: the page of each source. ids and words: the
+    identifiers of each page, and what it shows for labels."""
     documents = [[sources[document.source], document.source] for document in material.documents]
     rows = []
     for number, document in enumerate(material.documents):
@@ -42,8 +44,8 @@ def section_rows(
 
 
 def _existing(section: Section, ids: frozenset[str]) -> str:
-    """The section's identifier, where the page has it, else that of the nearest section
-    around it that is there; "" for the page."""
+    """Return the section's identifier if the page has it, else that of the nearest section around
+    it, or "" for the page as a whole."""
     found: Section | None = section
     while found is not None:
         if found.anchor and found.anchor in ids:
@@ -53,20 +55,18 @@ def _existing(section: Section, ids: frozenset[str]) -> str:
 
 
 def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
-    """A passage: its text; with its type, and a definition with the term, where it has one."""
+    """Return a passage as its text, or, if it has a type, as a list of text and type, with the term
+    of a definition."""
     text, kind = plain_text(passage.text, words), kind_of(passage)
     if not kind or not text:
         return text
     return [text, kind, *([plain_title(lead_of(without_fences(passage.text)))] if kind == DEFINITION else [])]
 
 
-# Files
-
-
 def data_files(
     documents: list[list[str]], rows: Sequence[list[Any]], kinds: Counter[str], language: str
 ) -> dict[str, str]:  # fmt: skip
-    """The data by the names of their files."""
+    """Return the texts of the data's files by name."""
     parts = list(_parts([_json(row) for row in rows]))
     files = {f"part-{number}.js": f"lmmAsk.part({number},[{part}])\n" for number, part in enumerate(parts, 1)}
     named = bm25_language(language)
@@ -84,7 +84,7 @@ def data_files(
 
 def _json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair has no place in a file
+    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be encoded
 
 
 def _parts(rows: Iterable[str]) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _parts(rows: Iterable[str]) -> Iterator[str]:
 
 
 def page_mark(rows: Sequence[list[Any]], documents: Sequence[Sequence[str]], page: str) -> str:
-    """What tells the states of a page apart, "" where nothing of it is in the data. The page
-    has it, too: data that are older or newer than the page are noticed by it."""
+    """Return a hash of a page's rows, or "" if it has none. The page holds it too: by it the box
+    notices data that are older or newer than the page."""
     own = [row for row in rows if documents[row[0]][0] == page]
     return hashlib.blake2b(_json(own).encode(), digest_size=4).hexdigest() if own else ""

@@ -1,4 +1,4 @@
-"""Formulas in the signs of Unicode."""
+"""Formulas written in Unicode."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
 
 
 def readable_math(tex: str) -> str:
-    """Return a formula in the signs of Unicode: `\\bar{x}_i \\le \\mu` as `x̄ᵢ ≤ μ`. What has no
-    sign stays as it is written, without backslashes and braces."""
+    """Return a formula in Unicode characters: `\\bar{x}_i \\le \\mu` as `x̄ᵢ ≤ μ`. A command without
+    a character of its own stays, without backslash and braces."""
     text = re.sub(r"\\\\|&|\\(?:begin|end)\{[^{}]*\}", " ", _SIZES.sub("", tex))
     text = re.sub(r"\\[,;:! ]|~", " ", text)
     text = _ACCENTED.sub(lambda found: (found[2] or found[3]) + _ACCENTS[found[1]], text)
     text = _WORDS.sub(r"\1", text)
-    for _ in range(3):  # one in the other
+    for _ in range(3):  # fractions and scripts inside each other
         text = _SCRIPT.sub(_script, text)
         text = _FRACTION.sub(lambda found: f"{_grouped(found[1])}/{_grouped(found[2])}", text)
         text = _ROOT.sub(lambda found: f"√{_grouped(found[1])}", text)

@@ -33,16 +33,16 @@ RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents whose code is run
 
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """A document and the page that shows it, a path from the site's folder. A document
-    that is included in another has the other's page."""
+    """A document and the page that shows it, a path from the site's folder. An included document has
+    the page of the document that includes it."""
 
     source: Path
     page: str
 
 
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """The blocks of what stays in the notes, with the metadata of it. Headings have the
-    identifier that Pandoc gives them: it counts those that are left out, too."""
+    """Return the blocks that stay in the notes, with their metadata. Headings carry the identifiers
+    that Pandoc gives them, which depend on the headings that are left out, too."""
     blocks = unfold_parts(unfold_edits(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
@@ -67,7 +67,8 @@ def _with_identifier(block: HeadingBlock, counts: Counter[str]) -> HeadingBlock:
 def read_material(
     pages: Sequence[SitePage], project: Project, settings: Mapping[str, Any], logger: LoggerBase
 ) -> tuple[Material, dict[str, str]]:
-    """The material of the pages, and the page of each source."""
+    """Return the material of some pages, and the page of each source. settings: those of
+    `_quarto.yml`. Raise OSError, MarkdownError, QuartoError and ConfigError."""
     points: list[ScoredPoint] = []
     sources: dict[str, str] = {}
     for page in pages:

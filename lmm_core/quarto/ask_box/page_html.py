@@ -1,4 +1,4 @@
-"""What is read from the HTML of a rendered page: its identifiers, and the words of its references."""
+"""Read identifiers and the words of references from the HTML of a rendered page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from html.parser import HTMLParser
 
 
 class _Ids(HTMLParser):
+    """A parser that gathers identifiers."""
+
     def __init__(self) -> None:
         super().__init__()
         self.found: set[str] = set()
@@ -16,7 +18,7 @@ class _Ids(HTMLParser):
 
 
 def element_ids(page: str) -> frozenset[str]:
-    """The identifiers of all elements of an HTML page."""
+    """Return the identifiers of all elements of an HTML page."""
     parser = _Ids()
     parser.feed(page)
     parser.close()
@@ -24,7 +26,7 @@ def element_ids(page: str) -> frozenset[str]:
 
 
 class _Words(HTMLParser):
-    """Gathers the texts of references and citations: those in the text, not in brackets."""
+    """A parser that gathers the texts of references and citations, those in brackets left out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,8 +66,8 @@ def _label(tag: str, attributes: Mapping[str, str]) -> str:
 
 
 def page_words(page: str) -> dict[str, str]:
-    """Return what an HTML page of Quarto's shows for each label that it refers to, and each work
-    that it cites in the text."""
+    """Return what an HTML page of Quarto's shows for each label that it refers to, and for each work
+    that it cites in its text."""
     parser = _Words()
     parser.feed(page)
     parser.close()

@@ -1,4 +1,4 @@
-"""Markdown as it is read: plain text for the ask box."""
+"""Markdown as plain text, for the ask box."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a sim
 _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
 _SOFT_BREAK = re.compile(r"(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
-# Rules and lines between parts, marks of captions, definitions of links, citations, shortcodes,
-# marks of footnotes, raw text.
+# Parts that a reader does not see: rules and lines between parts, marks of captions, definitions
+# of links, citations, shortcodes, marks of footnotes, raw text.
 _NOT_READ = re.compile(
     r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
     r"^[ \t]*(?:Table)?:[ \t]+|^ {0,3}\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
     r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|\{\{<.*?>\}\}|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\}",
     re.M,
 )
-_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on a line of its own, or on several
+_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on one line, or on several
 _QUOTED = re.compile(r"^ {0,3}(?:>[ \t]?)+", re.M)
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+([^\n]*)(?:\n|\Z)", re.M)
 _HARD_BREAK = re.compile(r"\\\n")
-_LINK = re.compile(  # not in code and formulas, but with code in it
+_LINK = re.compile(  # not inside code and formulas, which the first group takes; code may stand inside a link
     r"(`[^`\n]*`|\$[^$\n]+\$)|(?<![\w\]])!?\[([^\[\]^][^\[\]]*)\](?:\[[^\[\]^]*\]|\([^()\s]*\))"
 )
 _AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+|[\w.+-]+@[\w.-]+)>")
@@ -38,9 +38,9 @@ _MATH = re.compile(r"(`[^`\n]+`)|\$\$([^$]+)\$\$|(?<![\\$])\$(?=[^\s$])([^$\n]+)
 
 
 def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
-    """A markdown text as it is read: no fences, attributes, citations, link targets and marks;
-    formulas in Unicode. Code stays, indented by four blanks, by which the box knows it. words:
-    what the page shows for the labels that the text refers to."""
+    """Return a markdown text as plain text, without fences, attributes, citations, link targets and
+    marks, and with formulas in Unicode. Code stays, indented by four spaces, by which the box knows
+    it. words: what the page shows for the labels that the text refers to."""
     pieces = split_fences(without_fences(markdown))
     unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
     parts = []
@@ -53,7 +53,7 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
 
 
 def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
-    """The lines of a text without code, those that belong together joined."""
+    """Return the lines of a text without code blocks, with soft line breaks joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
     text = "\n\n".join(map(_with_rows, text.split("\n\n")))
     text = _LINK.sub(lambda found: found[1] or found[2], _NOT_READ.sub("", text))
@@ -63,8 +63,8 @@ def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
 
 
 def _with_rows(paragraph: str) -> str:
-    """A paragraph that is a simple table with bars between its columns, as in a pipe table, and
-    its caption apart."""
+    """Return a paragraph with bars between the columns of a simple table, as in a pipe table, and with
+    the table's caption set apart. A paragraph that is no simple table is returned as it is."""
     lines = paragraph.split("\n")
     if not any(map(_COLUMNS.fullmatch, lines)):
         return paragraph
@@ -80,8 +80,8 @@ def _row(line: str) -> str:
 
 
 def _with_words(text: str, words: Mapping[str, str]) -> str:
-    """Return a text without code blocks with its references and formulas as readers see them:
-    in code spans, in which nothing else is read. words: of each label, what the page shows."""
+    """Return a text without code blocks with its references and formulas as readers see them, in code
+    spans, so that no markup is looked for in them. words: what the page shows for each label."""
 
     def reference(found: re.Match[str]) -> str:
         label = found[3] or found[4] or ""

@@ -1,4 +1,4 @@
-"""Proof that what is left out of the notes is nowhere in what was rendered."""
+"""Look for what is left out of the notes in everything that was rendered."""
 
 from .check import look_for_leaks
 from .found import Findings, Leak

@@ -1,4 +1,4 @@
-"""What was found: leaks, and what was looked for where."""
+"""Leaks, and counts of what was looked for."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A part of `source`, at `line`, that is left out and stands in the output's `file`
-    all the same, in an archive in its `member`; `text` are its first words, or those that were
-    found where only a later place of it stands there. is_figure: the file itself is what only cells
-    that are left out have made."""
+    """A part of `source`, at `line`, that is left out of the notes but stands in `file` of the output.
+    text: the part's first words, or the words found if only a later piece of it stands there.
+    member: the path inside `file` if that is an archive. is_figure: the file itself is a figure that
+    only cells left out have made."""
 
     file: Path
     source: Path
@@ -22,14 +22,14 @@ class Leak:
 
     @property
     def place(self) -> str:
-        """The file, and the member of it."""
+        """The file, and its member in brackets."""
         return f"{self.file} ({self.member})" if self.member else str(self.file)
 
 
 @dataclass(slots=True)
 class Findings:
-    """What was looked for where: `parts` that were looked for in `files`; `passed_over`
-    are parts too short to tell, or which the notes say as well."""
+    """The leaks found, with the numbers of `parts` that were looked for and of `files` looked into.
+    passed_over: the number of parts too short to tell, or which the notes say as well."""
 
     leaks: list[Leak] = field(default_factory=list)
     parts: int = 0

@@ -1,4 +1,4 @@
-"""Sources: the parts of documents that are left out of the notes, and what stays in."""
+"""Read from the sources of a site what is left out of the notes, and what stays in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A piece of a source that is left out; `place` is its number among the source's pieces."""
+    """A piece of a source that is left out of the notes. place: its number among the source's pieces."""
 
     source: Path
     piece: SourcePiece
@@ -38,20 +38,20 @@ class Secret:
 
 @dataclass(slots=True)
 class Sources:
-    """What is left out of some documents, and what stays in, by document; `names` are those that
-    the notes use themselves, of headings and in references."""
+    """The secrets of some documents, and the texts that stay in, by document. names: the names of
+    headings and references that the notes use themselves."""
 
     secrets: list[Secret] = field(default_factory=list)
     kept: list[list[str]] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
 
 
-def read_sources(sources: Sequence[Path], also_shown: Sequence[Path], project: Project, logger: LoggerBase) -> Sources:
-    """The parts of the sources that are left out, and what these and others show. A file that is
-    only included in parts that are left out is left out as a whole. What cannot be read is
-    reported."""
+def read_sources(sources: Sequence[Path], published: Sequence[Path], project: Project, logger: LoggerBase) -> Sources:
+    """Return what is left out of the sources, and what stays in of these and of other published
+    documents. A file that is included only in parts that are left out is left out as a whole. Files
+    that cannot be read are reported."""
     found = Sources(kept=[_project_texts(project)])
-    loaded = [(path, blocks) for path in dict.fromkeys([*sources, *also_shown]) if (blocks := _load(path, logger))]
+    loaded = [(path, blocks) for path in dict.fromkeys([*sources, *published]) if (blocks := _load(path, logger))]
     hidden = _included_out(loaded, project)
     for path, blocks in loaded:
         rules = page_rules(path, header_content(blocks), project.rules)
@@ -78,8 +78,8 @@ def _load(path: Path, logger: LoggerBase) -> list[Block]:
 
 
 def _included_out(loaded: Sequence[tuple[Path, list[Block]]], project: Project) -> set[Path]:
-    """The files that are included in parts that are left out, and nowhere else."""
-    shown: set[Path] = set()
+    """Return the files that are included in parts that are left out, and nowhere else."""
+    published: set[Path] = set()
     hidden: set[Path] = set()
     for path, blocks in loaded:
         if not any("{{<" in block.source for block in blocks):
@@ -88,17 +88,17 @@ def _included_out(loaded: Sequence[tuple[Path, list[Block]]], project: Project) 
         for piece in find_pieces(blocks, rules):
             found = {inner.resolve() for inner in named_in(piece.text, path, project.root)}
             hidden |= found if piece.is_out else set()
-            shown |= set() if piece.is_out else found
-    return hidden - shown
+            published |= set() if piece.is_out else found
+    return hidden - published
 
 
 def _project_texts(project: Project) -> list[str]:
-    """The writer's words for the whole site: titles and the like."""
+    """Return the texts of the project's `_quarto.yml` files: the site's title and the like."""
     return [path.read_text("utf-8", "replace") for path in sorted(project.root.glob("_quarto*.y*ml*"))]
 
 
 def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
-    """The texts of a document that knitting leaves in."""
+    """Yield the texts of a document that knitting leaves in."""
     for block in knit(blocks, rules, ListLogger()):
         if isinstance(block, MetadataBlock):
             yield from strings(block.content)
