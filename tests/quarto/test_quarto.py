@@ -169,9 +169,10 @@ def tools(folder, *names):
     [
         (
             ["lmm"],
-            "LM markdown: the page is not made: lmm-knit, which leaves RAG-only material out, is not found. pip install",
+            "LM markdown: The page was not made. The command lmm-knit, which leaves RAG-only material out, was not found. "
+            "Run `pip install",
         ),
-        ([], "LM markdown: the command lmm is not found: pip install lmm-markdown"),
+        ([], "LM markdown: The command lmm was not found. Run `pip install lmm-markdown`"),
     ],
     ids=["lmm-knit", "lmm"],
 )

@@ -43,14 +43,14 @@ def test_no_page_is_made(matter, pandoc, tmp_path):
     assert reason in said
     assert "GONE" not in said
     assert "\x1b" not in said
-    assert said.count("LM markdown: the page is not made: ") == 1
+    assert said.count("LM markdown: The page was not made. ") == 1
 
 
 def test_an_unknown_quarto_makes_no_page(pandoc, tmp_path):
     done, page = render(pandoc, tmp_path, {"TEST_OTHER_QUARTO": "1"})
     assert (done.returncode, page) == (83, None)
     assert (
-        b"LM markdown: the page is not made: this version of Quarto runs filters in a way that the extension does not know"
+        b"LM markdown: The page was not made. This version of Quarto runs filters in a way that the extension does not know"
         in done.stderr
     )
 
