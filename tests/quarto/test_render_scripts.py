@@ -140,7 +140,7 @@ def test_the_one_command_mends_all(project):
     files = {"QUARTO_PROJECT_INPUT_FILES": "part/chapter.qmd\ntwo words.qmd"}
     done = script("pre", project, **files)
     assert done.stderr.count("qmd:") == 3
-    command = done.stderr.splitlines()[-1].partition("divs: ")[2]
+    command = done.stderr.splitlines()[-1].partition("run: ")[2]
     assert command == "lmm convert --to div part/chapter.qmd 'two words.qmd'"
     assert subprocess.run(command, shell=True, cwd=project, capture_output=True).returncode == 0
     assert script("pre", project, **files).returncode == 0
