@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...errors import MarkdownError
@@ -46,24 +46,34 @@ class Sources:
     names: set[str] = field(default_factory=set)
 
 
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document that was read: its blocks, the rules that hold for it, and its pieces."""
+
+    path: Path
+    blocks: list[Block]
+    rules: KnitRules
+    pieces: list[SourcePiece]
+
+
 def read_sources(sources: Sequence[Path], published: Sequence[Path], project: Project, logger: LoggerBase) -> Sources:
     """Return what is left out of the sources, and what stays in of these and of other published
     documents. A file that is included only in parts that are left out is left out as a whole. Files
     that cannot be read are reported."""
     found = Sources(kept=[_project_texts(project)])
-    loaded = [(path, blocks) for path in dict.fromkeys([*sources, *published]) if (blocks := _load(path, logger))]
-    hidden = _included_out(loaded, project)
-    for path, blocks in loaded:
-        rules = page_rules(path, header_content(blocks), project.rules)
-        pieces = [*find_pieces(blocks, rules)]
-        if path.resolve() in hidden:
-            pieces = [SourcePiece(one.line, one.text, True, one.is_metadata, one.slug) for one in pieces]
-        if path in sources:
-            found.secrets += [Secret(path, one, pieces, at) for at, one in enumerate(pieces) if one.is_out]
-        if path.resolve() not in hidden:
-            found.kept.append([*stays_in(blocks, rules)])
-            found.names |= {one.slug for one in pieces if one.slug and not one.is_out}
+    paths = dict.fromkeys([*sources, *published])
+    documents = [_read(path, blocks, project) for path in paths if (blocks := _load(path, logger))]
+    hidden = _included_out(documents, project)
+    for one in documents:
+        pieces = one.pieces
+        if one.path.resolve() in hidden:
+            pieces = [replace(piece, is_out=True) for piece in pieces]
+        else:
+            found.kept.append([*stays_in(one.blocks, one.rules)])
+            found.names |= {piece.slug for piece in pieces if piece.slug and not piece.is_out}
             found.names |= {name for text in found.kept[-1] for name in _NAMES.findall(text)}
+        if one.path in sources:
+            found.secrets += [Secret(one.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
     return found
 
 
@@ -77,19 +87,22 @@ def _load(path: Path, logger: LoggerBase) -> list[Block]:
     return []
 
 
-def _included_out(loaded: Sequence[tuple[Path, list[Block]]], project: Project) -> set[Path]:
+def _read(path: Path, blocks: list[Block], project: Project) -> _Document:
+    rules = page_rules(path, header_content(blocks), project.rules)
+    return _Document(path, blocks, rules, [*find_pieces(blocks, rules)])
+
+
+def _included_out(documents: Sequence[_Document], project: Project) -> set[Path]:
     """Return the files that are included in parts that are left out, and nowhere else."""
-    published: set[Path] = set()
+    elsewhere: set[Path] = set()
     hidden: set[Path] = set()
-    for path, blocks in loaded:
-        if not any("{{<" in block.source for block in blocks):
+    for one in documents:
+        if not any("{{<" in block.source for block in one.blocks):
             continue
-        rules = page_rules(path, header_content(blocks), project.rules)
-        for piece in find_pieces(blocks, rules):
-            found = {inner.resolve() for inner in named_in(piece.text, path, project.root)}
-            hidden |= found if piece.is_out else set()
-            published |= set() if piece.is_out else found
-    return hidden - published
+        for piece in one.pieces:
+            found = {inner.resolve() for inner in named_in(piece.text, one.path, project.root)}
+            (hidden if piece.is_out else elsewhere).update(found)
+    return hidden - elsewhere
 
 
 def _project_texts(project: Project) -> list[str]:
