@@ -1,4 +1,4 @@
-"""The work after a render: write the ask box, look for leaks, and refresh the index."""
+"""Write the ask box, look for leaks and refresh the index after a render."""
 
 from __future__ import annotations
 
@@ -167,8 +167,8 @@ def _is_draft(page: Page, drafts: set[Path]) -> bool:
 def _report_leaks(
     outputs: Sequence[Path], pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
 ) -> None:
-    """Report what is left out of the notes and stands in the output all the same, as errors. Remove
-    figures that only such parts have made."""
+    """Report parts of the pages that are left out of the notes but stand in the output, as errors.
+    Remove figures that only such parts have made."""
     from .leaks import look_for_leaks
     from .leaks.causes import conclusion
 

@@ -1,7 +1,7 @@
-"""The work before a render.
+"""Check and annotate documents before a render.
 
 Native blocks are refused or converted, since Quarto merges them into the header and forgets where
-they stood. Documents are annotated if the project asks for it.
+they stood.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Quarto extension: where it lies, and which settings put pages through its filter."""
+"""Find the Quarto extension, and tell whether settings put pages through its filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options under `lmm:`, in `_quarto.yml` and in a document's header."""
+"""Read the options under `lmm:` in `_quarto.yml` and in a document's header."""
 
 from __future__ import annotations
 

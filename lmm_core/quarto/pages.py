@@ -1,4 +1,4 @@
-"""The pages of a render: the files that Quarto names to its scripts, with their blocks and options."""
+"""Read the pages of a render: the files that Quarto names to its scripts, with blocks and options."""
 
 from __future__ import annotations
 

@@ -102,13 +102,13 @@ def _prose(metadata: dict[str, object]) -> Iterator[str]:
     for key, value in metadata.items():
         name = str(key)
         if not name.startswith("~~") and name.strip("~=") not in _NOT_LOOKED_FOR:
-            yield from strings(value)
+            yield from texts_in(value)
 
 
-def strings(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
     """Yield the texts in a value of lists and mappings, keys left out."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from strings(item)
+            yield from texts_in(item)

@@ -1,5 +1,5 @@
-"""The data of an ask box, as scripts: `data.js` describes them, and `part-1.js` and so on hold the
-sections in their order."""
+"""Make the data of an ask box: a script `data.js` that describes them, and scripts `part-1.js` and so
+on with the sections in their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The material of an ask box: what the pages of a site show, and the types that it includes."""
+"""Read the material of an ask box from what the pages of a site show, and from the types it includes."""
 
 from __future__ import annotations
 

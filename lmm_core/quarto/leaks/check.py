@@ -19,16 +19,16 @@ from ...markdown.originals import unfold_edits
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, verdicts
 from ...markdown.tree import blocks_to_tree
-from ...scan.left_out import strings
+from ...scan.left_out import texts_in
 from ...settings.project import Project
 from ...settings.quarto_project import page_rules
 from ..options import ASK_FOLDER, AskBoxSettings
 from .figures import named_figures, unused_figures
-from .found import Findings, Leak
+from .findings import Findings, Leak
 from .short_parts import ShortParts, beside_others, find_short_parts
 from .site_text import Text, find_files, read_texts
 from .sources import Secret, Sources, read_sources, stays_in
-from .words import Index, Needle, Stream, find_needles, strip_markup, words_of, words_of_markdown
+from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"data\.js|part-\d+\.js")
 
@@ -44,7 +44,7 @@ class _Wanted:
 
     def find(self, text: Text, is_data: bool) -> dict[int, list[str]]:
         """Return the numbers of the secrets that a text has, each with the first words of it found."""
-        stream = Stream(words_of(text.words))
+        stream = Stream(text_words(text.words))
         found = dict((self.data if is_data else self.index).find(stream))
         for at, words in () if is_data else self.short.find(text):
             found.setdefault(at, words)
@@ -100,7 +100,7 @@ def _in_file(file: Path, wanted: _Wanted, figures: set[str], logger: LoggerBase)
 
 def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:
     words = strip_markup(secret.text).replace("#", " ").split()[:8]
-    whole = "".join(words_of_markdown(secret.text))
+    whole = "".join(markdown_words(secret.text))
     if len(whole) >= len("".join(found)) and not whole.startswith("".join(found)):
         words = found
     return Leak(file, secret.source, secret.piece.line, " ".join(words), member)
@@ -127,8 +127,8 @@ def _wanted(read: Sources, sources: Sequence[Path], project: Project, ask: AskBo
 def _index(needles: Sequence[Needle], kept: Iterable[list[str]]) -> Index:
     index = Index(needles)
     for texts in kept:
-        index.forget(Stream([word for text in texts for word in words_of_markdown(text)]))
-        index.forget(Stream([word for text in texts for word in words_of(text)]))
+        index.forget(Stream([word for text in texts for word in markdown_words(text)]))
+        index.forget(Stream([word for text in texts for word in text_words(text)]))
     return index
 
 
@@ -162,4 +162,4 @@ def _annotations(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
     document = [] if tree.get("knit") is False else [tree]
     for node in [*document, *(node for node, is_out in verdicts(tree, rules) if not is_out)]:
         for key in ("questions", "summary"):
-            yield from strings(node.get(key))
+            yield from texts_in(node.get(key))

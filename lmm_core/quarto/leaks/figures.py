@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ...settings.project import Project
-from .found import Leak
+from .findings import Leak
 from .sources import Secret
 
 _CELL = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{[ \t]*\w", re.M)

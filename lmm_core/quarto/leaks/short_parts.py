@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ...scan.left_out import SourcePiece, strings
-from .site_text import Text, characters
+from ...scan.left_out import SourcePiece, texts_in
+from .site_text import Text, unescape_html
 from .sources import Secret, Sources
-from .words import LONG, SHORT, Needle, joined_runs, words_of, words_of_markdown
+from .words import LONG, SHORT, Needle, joined_runs, markdown_words, text_words
 
 NEAR = 4  # words beside a part that are looked for with it
 REACH = 2000  # characters beside it in which these words stand
@@ -63,7 +63,7 @@ def find_short_parts(found: Sources, too_short: Iterable[int]) -> ShortParts:
     parts = ShortParts()
     for at in too_short:
         piece = found.secrets[at].piece
-        words = words_of_markdown(piece.text)
+        words = markdown_words(piece.text)
         if not piece.is_metadata and any(len(word) > 1 and not word.isdigit() for word in words):
             parts.elements.setdefault("".join(words), at)
     for at, secret in enumerate(found.secrets):
@@ -74,8 +74,8 @@ def find_short_parts(found: Sources, too_short: Iterable[int]) -> ShortParts:
         for texts in found.kept:
             for text in texts:
                 for line in _LINES.split(text):
-                    parts.elements.pop("".join(words_of_markdown(line)), None)
-                    parts.elements.pop("".join(words_of_markdown(line.partition(":")[2])), None)
+                    parts.elements.pop("".join(markdown_words(line)), None)
+                    parts.elements.pop("".join(markdown_words(line.partition(":")[2])), None)
     return parts
 
 
@@ -137,7 +137,7 @@ def _is_paragraph(piece: SourcePiece) -> bool:
 def _elements_of(text: Text) -> Iterator[list[str]]:
     """Yield the words of each element in a page, or of each value in Quarto's search index."""
     if text.suffix == ".json":
-        yield from (words_of(value) for value in _values_of(text))
+        yield from (text_words(value) for value in _values_of(text))
     elif text.suffix in (".html", ".htm", ".xhtml"):
         # comments are looked for up to the last end of one only: a search for an end that is missing would
         # run to the end of the text for each opening, which takes quadratic time
@@ -146,7 +146,7 @@ def _elements_of(text: Text) -> Iterator[list[str]]:
         has_output = "cell-output" in source  # tables that code makes hold whatever the data hold
         for kind, content in _whole(source):
             if not (has_output and kind in ("td", "th")):
-                yield words_of(characters(_TAG.sub("", content)))
+                yield text_words(unescape_html(_TAG.sub("", content)))
 
 
 def _values_of(text: Text) -> Iterator[str]:
@@ -155,7 +155,7 @@ def _values_of(text: Text) -> Iterator[str]:
         found = json.loads(text.source) if '"objectID"' in text.source else []
     except (ValueError, RecursionError):
         return
-    yield from strings(found)
+    yield from texts_in(found)
 
 
 def _whole(source: str) -> Iterator[tuple[str, str]]:

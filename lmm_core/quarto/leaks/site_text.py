@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...logging import LoggerBase
-from ...scan.left_out import strings
+from ...scan.left_out import texts_in
 from .archives import ArchiveError, Budget, inner_name, unpack
 
 NO_TEXT = frozenset(
@@ -77,33 +77,33 @@ def read_texts(path: Path, logger: LoggerBase) -> Iterator[Text]:
             if suffix in NO_TEXT:
                 continue
             if suffix == ".pdf":
-                words = _pdf(path, None if content is data else content, logger)
+                words = _pdf_text(path, None if content is data else content, logger)
                 if words is not None:
                     yield Text(member, suffix, words, "")
                 continue
             if suffix in _TEXTS and _has_nuls(content):
                 logger.warning(f"{path}: The text holds NUL bytes. It was looked into without them.")
             source = _decode(content)
-            yield Text(member, suffix, text_of(source, suffix), source)
+            yield Text(member, suffix, extract_text(source, suffix), source)
     except ArchiveError as error:
         logger.warning(f"{path}: The archive, or part of it, could not be looked into: {error}")
 
 
-def text_of(source: str, suffix: str) -> str:
+def extract_text(source: str, suffix: str) -> str:
     """Return the words of a file that is text, by its ending."""
     if suffix in (".json", ".ipynb", ".map"):
-        return _json(source)
+        return _json_text(source)
     if suffix in (".js", ".mjs"):
-        return plain(unescape(source))
+        return strip_tags(unescape_javascript(source))
     if suffix == ".css":
-        return plain(_CSS_ESCAPE.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), source))
+        return strip_tags(_CSS_ESCAPE.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), source))
     if suffix == ".tex":
         return _COMMAND.sub(" ", source)
     scripts = " ".join(_scripts(source))
-    return " ".join([plain(source), plain(unescape(scripts)), *_encoded(source)])
+    return " ".join([strip_tags(source), strip_tags(unescape_javascript(scripts)), *_encoded_texts(source)])
 
 
-def plain(source: str) -> str:
+def strip_tags(source: str) -> str:
     """Return HTML or XML without tags and entities. Attribute values of several words (`alt`, a
     description) follow the text; the text of comments stays."""
     if "<" not in source and "&" not in source:
@@ -111,11 +111,12 @@ def plain(source: str) -> str:
     for _ in range(2):  # twice, since a feed holds pages whose tags are written as entities
         source = re.sub(r"<!--|-->|<!\[CDATA\[|\]\]>", " ", source)
         values = (one or other for tag in _TAG.findall(source) for one, other in _VALUE.findall(tag))
-        source = characters("\n".join([_TAG.sub(" ", source), *(value for value in values if len(value.split()) > 1)]))
+        sentences = [value for value in values if len(value.split()) > 1]
+        source = unescape_html("\n".join([_TAG.sub(" ", source), *sentences]))
     return source
 
 
-def characters(source: str) -> str:
+def unescape_html(source: str) -> str:
     """Return a text with HTML's character references replaced by the characters."""
     return html.unescape(_LONG_CODE.sub("\ufffd", source))
 
@@ -131,7 +132,7 @@ def _scripts(source: str) -> Iterator[str]:
             start = tag.end()
 
 
-def unescape(source: str) -> str:
+def unescape_javascript(source: str) -> str:
     """Return the text of JavaScript with the escapes in its strings replaced by the characters."""
 
     def character(found: re.Match[str]) -> str:
@@ -151,26 +152,26 @@ def _keys(value: Any) -> Iterator[str]:
             yield from _keys(item)
 
 
-def _json(source: str) -> str:
+def _json_text(source: str) -> str:
     try:
         found = json.loads(source)
-        return "\n".join(plain(text) for text in (*strings(found), *_keys(found)))
+        return "\n".join(strip_tags(text) for text in (*texts_in(found), *_keys(found)))
     except (ValueError, RecursionError):
-        return plain(unescape(source))
+        return strip_tags(unescape_javascript(source))
 
 
-def _encoded(source: str) -> Iterator[str]:
+def _encoded_texts(source: str) -> Iterator[str]:
     """Yield the texts that are encoded in addresses (a mail with a text, a page inside a page) and in
     cells that the browser runs."""
     if "%20" in source:
-        yield from (plain(unquote(piece)) for piece in _BETWEEN.split(source) if "%20" in piece)
+        yield from (strip_tags(unquote(piece)) for piece in _BETWEEN.split(source) if "%20" in piece)
     for found in _EMBEDDED.finditer(source) if ";base64," in source else ():
-        yield _decoded(source, found.end(), f".{found[1].rpartition('/')[2].replace('javascript', 'js')}")
+        yield _base64_text(source, found.end(), f".{found[1].rpartition('/')[2].replace('javascript', 'js')}")
     for found in _CELLS.finditer(source) if "ojs-module-contents" in source else ():
-        yield _decoded(source, found.end(), ".json")
+        yield _base64_text(source, found.end(), ".json")
 
 
-def _decoded(source: str, at: int, suffix: str) -> str:
+def _base64_text(source: str, at: int, suffix: str) -> str:
     """Return the words of a file that stands in a text as base64, at a position, or "" if it cannot be
     decoded."""
     code = _BASE64.match(source, at)
@@ -178,7 +179,7 @@ def _decoded(source: str, at: int, suffix: str) -> str:
         data = base64.b64decode(code[0]) if code else b""
     except binascii.Error:
         return ""
-    return text_of(data.decode("utf-8", "replace"), suffix)
+    return extract_text(data.decode("utf-8", "replace"), suffix)
 
 
 # Bytes
@@ -190,10 +191,10 @@ def _decode(data: bytes) -> str:
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return data.decode(encoding, "replace").replace("\0", "")
-    return data.decode(_wide(data) or "utf-8", "replace").replace("\0", "")
+    return data.decode(_utf16_encoding(data) or "utf-8", "replace").replace("\0", "")
 
 
-def _wide(data: bytes) -> str:
+def _utf16_encoding(data: bytes) -> str:
     """Return the encoding of UTF-16 without a byte order mark, or "". In such a text every other byte
     is NUL."""
     head = data[:4000]
@@ -206,10 +207,10 @@ def _wide(data: bytes) -> str:
 
 
 def _has_nuls(data: bytes) -> bool:
-    return b"\0" in data and not any(data.startswith(mark) for mark, _ in _BOMS) and not _wide(data)
+    return b"\0" in data and not any(data.startswith(mark) for mark, _ in _BOMS) and not _utf16_encoding(data)
 
 
-def _pdf(path: Path, packed: bytes | None, logger: LoggerBase) -> str | None:
+def _pdf_text(path: Path, packed: bytes | None, logger: LoggerBase) -> str | None:
     """Return the text of a PDF, or None if it cannot be read. packed: its bytes if it stands in an
     archive."""
     command = shutil.which("pdftotext")

@@ -14,7 +14,7 @@ from ...markdown.files import load_markdown
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules
 from ...scan.knit import knit
-from ...scan.left_out import SourcePiece, find_pieces, strings
+from ...scan.left_out import SourcePiece, find_pieces, texts_in
 from ...settings.project import Project
 from ...settings.quarto_inputs import named_in
 from ...settings.quarto_project import page_rules
@@ -114,6 +114,6 @@ def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
     """Yield the texts of a document that knitting leaves in."""
     for block in knit(blocks, rules, ListLogger()):
         if isinstance(block, MetadataBlock):
-            yield from strings(block.content)
+            yield from texts_in(block.content)
         else:
             yield block.source

@@ -31,12 +31,12 @@ _MARKUP = re.compile(
 )
 
 
-def words_of(text: str) -> list[str]:
+def text_words(text: str) -> list[str]:
     """Return the words of a text, without case, ligatures, punctuation and soft hyphens."""
     return _WORD.findall(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold())
 
 
-def runs_of_markdown(text: str) -> list[list[str]]:
+def markdown_runs(text: str) -> list[list[str]]:
     """Return the runs of words in a markdown text that a renderer leaves together."""
     return [words for run in joined_runs(text) for words in run if words]
 
@@ -47,11 +47,11 @@ def joined_runs(text: str) -> list[list[list[str]]]:
     found: list[list[list[str]]] = [[]]
     at = 0
     for mark in _MARKUP.finditer(text):
-        found[-1].append(words_of(text[at : mark.start()]))
+        found[-1].append(text_words(text[at : mark.start()]))
         at = mark.end()
         if mark["gap"]:
             found.append([])
-    found[-1].append(words_of(text[at:]))
+    found[-1].append(text_words(text[at:]))
     return found
 
 
@@ -60,9 +60,9 @@ def strip_markup(text: str) -> str:
     return _MARKUP.sub(" ", text)
 
 
-def words_of_markdown(text: str) -> list[str]:
+def markdown_words(text: str) -> list[str]:
     """Return the words of a markdown text, without those of its markup."""
-    return [word for run in runs_of_markdown(text) for word in run]
+    return [word for run in markdown_runs(text) for word in run]
 
 
 class Stream:
@@ -152,7 +152,7 @@ def find_needles(secret: int, text: str) -> Iterator[Needle]:
             yield from (Needle(letters, secret) for letters in long)
             return
     # words with the numbers of a list, as they stand in a copy of the source
-    yield from (Needle(letters, secret) for letters in _windows(words_of(text)))
+    yield from (Needle(letters, secret) for letters in _windows(text_words(text)))
     for found in (apart, together):
         longest: list[str] = max(found, key=len, default=[])
         letters = "".join(longest)
@@ -169,7 +169,7 @@ def _codes(text: str) -> Iterator[list[str]]:
         if marks and not fence:
             fence, lines = marks[1], []
         elif marks and marks[1].startswith(fence) and not line[marks.end() :].strip():
-            yield words_of("\n".join(lines))
+            yield text_words("\n".join(lines))
             fence = ""
         elif fence:
             lines.append(line)

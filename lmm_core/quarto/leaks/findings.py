@@ -22,7 +22,7 @@ class Leak:
 
     @property
     def place(self) -> str:
-        """The file, and its member in brackets."""
+        """Return the file, with its member in brackets."""
         return f"{self.file} ({self.member})" if self.member else str(self.file)
 
 
