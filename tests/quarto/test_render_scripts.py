@@ -72,7 +72,7 @@ def test_pages_that_would_not_be_filtered_stop_the_render(project, said, problem
     write(path, text(path).replace("filters: [lmm]\n", said))
     done = script("pre", project)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"_quarto.yml: {problem}, so that pages would show what is left out")
+    assert done.stderr.startswith(f"_quarto.yml: {problem}, so pages would show what is left out")
 
 
 def test_a_page_may_name_the_filter_itself(project):
@@ -111,7 +111,7 @@ def test_native_blocks_in_a_notebook_are_mended_by_hand(project):
     write(project / "nb.ipynb", notebook(cell(NATIVE)))
     done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="nb.ipynb")
     assert done.returncode == 1
-    assert "nb.ipynb:11: a metadata block between `---` lines" in done.stderr
+    assert "nb.ipynb:11: Quarto would forget the place of this metadata block" in done.stderr
     assert "lmm convert" not in done.stderr
 
 
@@ -222,7 +222,7 @@ def test_what_quarto_takes_for_a_block(project, between):
     done = script("pre", project)
     assert done.returncode == 1
     assert "part/chapter.qmd:7: " in done.stderr
-    assert "leave a line empty" in done.stderr and "lmm convert" not in done.stderr
+    assert "Leave a line empty" in done.stderr and "lmm convert" not in done.stderr
     write(chapter, source.replace("---\n\nText", "\n---\n\nText").replace(f"---\n{between}", f"---\n\n{between}"))
     assert script("pre", project).returncode == 0
 
