@@ -65,7 +65,7 @@ def test_a_block_whose_place_is_lost(pandoc, tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ("---\nnote: GONE\n---\n\nText.\n", "notes.md:27: a metadata block between `---` lines"),
+        ("---\nnote: GONE\n---\n\nText.\n", "notes.md:27: Quarto would forget the place of this metadata block"),
         ("::: excercise\nGONE\n:::\n", "notes.md:27: unknown class 'excercise': did you mean 'exercise'?"),
         (BLOCK.replace("type", "typ") + "\nGONE\n", "notes.md:29: unknown key 'typ': did you mean 'type'?"),
         (BLOCK.replace("type: exercise", "- type: exercise") + "\nGONE\n", "notes.md:29: "),
