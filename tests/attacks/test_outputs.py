@@ -296,7 +296,7 @@ def test_the_extension_is_not_copied_out_of_the_project(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", "_extensions")
     done = run("quarto init")
-    assert done.exit_code == 1 and "_extensions: a link out of the project" in done.stderr
+    assert done.exit_code == 1 and "_extensions: This link leads out of the project" in done.stderr
     assert not [*(tmp_path / "elsewhere").iterdir()]
 
 

@@ -18,8 +18,9 @@ from ...settings.project import Project, load_project
 from ..shared import Told, checked, find, json_option, leave, print_json
 
 if TYPE_CHECKING:
+    from ...quarto.check import ProjectFinding
     from ...quarto.leaks import Findings
-    from ...quarto.setup import AskBoxSettings, ProjectFinding
+    from ...quarto.options import AskBoxSettings
 
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 
@@ -76,7 +77,7 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
     from dataclasses import replace
 
     from ...errors import QuartoError
-    from ...quarto.setup import with_quarto_rules
+    from ...settings.quarto_project import with_quarto_rules
 
     try:
         project: Project = with_quarto_rules(checked(lambda: load_project(path / "-" if path.is_dir() else path)))
@@ -87,7 +88,7 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
 
 def _ask(project: Project) -> AskBoxSettings | None:
     from ...errors import QuartoError
-    from ...quarto.setup import read_ask
+    from ...quarto.options import read_ask
 
     try:
         return read_ask(project.root)
@@ -98,7 +99,7 @@ def _ask(project: Project) -> AskBoxSettings | None:
 def _inputs(project: Project, output: Path) -> list[Path]:
     """The documents of a project, and what they include. What lies in the output is
     rendered, and no source."""
-    from ...quarto.setup import find_inputs, with_included
+    from ...settings.quarto_inputs import find_inputs, with_included
 
     inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
     found = with_included(inputs, project.root)
@@ -121,7 +122,7 @@ def quarto() -> None:
 @json_option
 def check(folder: Path, as_json: bool) -> None:
     """Show what is set up in a Quarto project, and what is missing, as lines to paste."""
-    from ...quarto.setup import check_project
+    from ...quarto.check import check_project
 
     folder = project_root(folder / "-") if folder.is_dir() else folder
     try:

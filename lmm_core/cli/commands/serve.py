@@ -53,7 +53,7 @@ def serve(port: int, host: str, model: str, questions: Path | None) -> None:
 
 
 async def _serve(project: Project, host: str, port: int, model: str, token: str, questions: Path | None) -> None:
-    from ...quarto.setup import packaged_extension
+    from ...quarto.extension import packaged_extension
     from ...serving.answers import Answers, ServedModels
     from ...serving.app import make_app
     from ...serving.guard import Names

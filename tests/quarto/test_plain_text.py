@@ -4,8 +4,9 @@ from time import perf_counter
 
 import pytest
 
-from lmm_core.quarto.ask_box_data import plain_text
-from lmm_core.quarto.site_words import page_words, readable_math
+from lmm_core.quarto.ask_box.formulas import readable_math
+from lmm_core.quarto.ask_box.page_html import page_words
+from lmm_core.quarto.ask_box.plain_text import plain_text
 
 PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"
 data-cites="gelman2007">Gelman and Hill (<a href="#ref" role="doc-biblioref">2007</a>)</span> and others <span
