@@ -10,81 +10,17 @@ anywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, repeat
 from typing import NamedTuple
 
-from ..markdown.blocks import blank, newline_of, trim_blank_lines
+from ..markdown.blocks import blank, newline_of
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import DIV_OPEN, Regions
+from .separators import CODE, GRID, PROSE, ROWS, WORDS, Level, find_separators
+from .units import ANYWHERE, BLOCK, CLOSE, NO_FRAME, PART, WORD, ChunkLimits, Surroundings, Unit
 
 DEEPEST = 6  # how deep lists, quotes and divs in each other are looked into
-
-# What cutting after a unit costs; 1 is the cost of a chunk with nothing in it.
-BLOCK, GOOD, PART, CLOSE, LINE, WORD, ANYWHERE = 0.0, 0.02, 0.03, 0.1, 0.4, 0.5, 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkLimits:
-    """size: what a chunk should have, max_size: what it may have, in the unit that
-    `count` counts a text in; additive: a text has about as much as its parts together, so
-    that not everything has to be counted twice."""
-
-    size: int
-    max_size: int
-    count: Callable[[str], int]
-    additive: bool = False
-
-    def of(self, text: str) -> int:
-        """The size of a text, without the blank lines around it."""
-        kept = text.rstrip(" \t\r\n")
-        return self.count(trim_blank_lines(kept) if kept[:1].isspace() else kept)
-
-    def full(self, unit: Unit) -> int:
-        """The size of a unit with the blank lines after it, which are no tokens."""
-        return unit.end - unit.start if self.count is len else unit.size
-
-    def fits(self, text: str) -> bool:
-        """Whether a text can be a chunk."""
-        return self.of(text) <= self.max_size
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a piece of something longer repeats: the header of its table or the opening
-    line of its code or div before it, the closing line after it."""
-
-    before: str = ""
-    after: str = ""
-
-
-NO_FRAME = Surroundings()
-
-
-@dataclass(slots=True)
-class Unit:
-    """A part of a text that stays whole: `text[start:end]`. `frame`: what a chunk has to
-    repeat that begins or ends with it; `cost`: of cutting after it; `prose`: whether its
-    sentences may be repeated in the next chunk; `size`: of the text, without the blank
-    lines around it."""
-
-    start: int
-    end: int
-    frame: Surroundings = NO_FRAME
-    cost: float = BLOCK
-    prose: bool = True
-    size: int = 0
-
-
-class _Level(NamedTuple):
-    """Where a text can be cut: after matches of `pattern`, at a cost; `at_blank` is the
-    cost where the match holds a blank line. `sentences`: matches have to be checked."""
-
-    pattern: re.Pattern[str]
-    cost: float
-    at_blank: float
-    sentences: bool = False
 
 
 class SourceLine(NamedTuple):
@@ -97,34 +33,7 @@ class SourceLine(NamedTuple):
 
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_LINE_ENDS = re.compile(r"\n(?:[ \t]*\r?\n)*")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
-_BLANKS = re.compile(r"[ \t\r\n]+")
-_SENTENCE = re.compile(  # one set of characters first: so it is searched for much faster
-    r"[.!?…。！？\n](?:"
-    r"(?<=[.!?…])(?<![.!?…].)(?P<more>[.!?…]*+)[\"'”’»)\]*_`]*+"
-    r"(?:[ \t]*+\r?\n(?=[ ]{0,3}>)|[ \t\r\n]++(?=[^\Wa-z_]|[^\w\s.,;:!?)\]}…]))"
-    r"|(?<=[。！？])[。！？]*+[”’」』）]*+[ \t\r\n]*+"
-    r"|(?<=\n)(?:[ \t]*+\r?\n)+)"
-)
-_ABBREVIATION = re.compile(
-    r"\W*(?:(?:[^\W\d_]\.)*[^\W\d_]|Dr|Mr|Mrs|Ms|Prof|St|vs|cf|ca|approx|resp|Figs?|Eqs?|Sec|Ch|Nos?|Vol|pp|eds?"
-    r"|bzw|vgl|Abb|Nr|Kap|Bd|Hrsg|sog)"
-)
-# In these, a full stop ends no sentence; what is longer is no such thing.
-# (Each part begins with a character, so that they are searched for much faster.)
-_VERBATIM = re.compile(r"`(?<!``)(`*)(?!`)[^`][\s\S]{0,300}?(?<!`)`\1(?!`)|\$[^$\n]{1,300}\$|\]\([^()\n]{1,300}\)")
-_GRID_RULE = re.compile(r"\n[ ]*\+[-=:+ \t]*\+[ \t]*\r?(?:\n(?:[ \t]*\r?\n)*|\Z)")
-
-_SENTENCES = _Level(_SENTENCE, CLOSE, GOOD, True)
-_LINES = _Level(_LINE_ENDS, LINE, GOOD)
-_WORDS = _Level(_BLANKS, WORD, WORD)
-PROSE = (_SENTENCES, _LINES, _WORDS)
-CODE = (_Level(_LINE_ENDS, 2 * CLOSE, GOOD), _WORDS)
-ROWS = (_Level(_LINE_ENDS, PART, GOOD), _WORDS)
-GRID = (_Level(_GRID_RULE, PART, PART), _LINES, _WORDS)
-WORDS = (_WORDS,)
-
 _ITEM = re.compile(
     r"[ ]{0,3}(?:[-*+]|(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)]|\((?:@\w*|#|\w{1,4})\)|[A-Z][.)](?=[ ]{2}|\t))[ \t]+(?=\S)"
 )
@@ -140,30 +49,6 @@ _NOT_PROSE_HERE, _NOT_PROSE_BELOW = re.compile(_NOT_PROSE, re.M), re.compile("\n
 _RULE = re.compile(r"[ ]*-+(?:[ ]+-+)+[ \t\r]*")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _CONTINUES = re.compile(r"[a-zß-ÿ]|\$\$|\\begin\{|\\\[")
-
-
-def sentence_ends(text: str) -> list[int]:
-    """Where a text can be cut between sentences or paragraphs."""
-    return [found.end() for found in _matches(_SENTENCES, text)]
-
-
-def _matches(level: _Level, text: str) -> Iterable[re.Match[str]]:
-    if not level.sentences:
-        return level.pattern.finditer(text)
-    masked = text
-    if "`" in text or "$" in text or "](" in text:
-        masked = _VERBATIM.sub(lambda found: "x" * len(found[0]), text)
-    return [found for found in level.pattern.finditer(masked) if not _is_abbreviation(masked, found)]
-
-
-def _is_abbreviation(text: str, found: re.Match[str]) -> bool:
-    """Whether a full stop ends an abbreviation, or a number at the start of a line."""
-    if found["more"] != "" or text[found.start()] != ".":
-        return False
-    before = text[max(0, found.start() - 20) : found.start()]
-    word = before.split()[-1] if before[-1:].strip() else ""
-    numbering = word.isdigit() and not before[: -len(word)].rpartition("\n")[2].strip()
-    return numbering or _ABBREVIATION.fullmatch(word) is not None
 
 
 class Seams:
@@ -341,7 +226,7 @@ class Seams:
         head: int,
         tail: int,
         frame: Surroundings,
-        levels: tuple[_Level, ...] | None,
+        levels: tuple[Level, ...] | None,
         depth: int = 0,
         repeats: bool = True,
     ) -> list[Unit]:
@@ -389,7 +274,7 @@ class Seams:
     # Lines, sentences, words
 
     def _leaf(
-        self, start: int, end: int, frame: Surroundings, levels: Sequence[_Level], prose: bool = True
+        self, start: int, end: int, frame: Surroundings, levels: Sequence[Level], prose: bool = True
     ) -> list[Unit]:
         """The units of what holds no other blocks: cut at the first level, and where that
         is not enough at the others."""
@@ -401,11 +286,11 @@ class Seams:
             units[-1].cost = cost
         return units
 
-    def _cuts(self, start: int, end: int, level: _Level) -> Iterator[tuple[int, int, float]]:
+    def _cuts(self, start: int, end: int, level: Level) -> Iterator[tuple[int, int, float]]:
         text = self.text[start:end]
         done = len(text) - len(text.lstrip(" \t\r\n"))  # what is blank is no part by itself
         at, stop = 0, len(text.rstrip(" \t\r\n"))
-        for found in _matches(level, text):
+        for found in find_separators(level, text):
             if done < found.end() < stop:
                 yield start + at, start + found.end(), level.at_blank if found[0].count("\n") > 1 else level.cost
                 at = found.end()

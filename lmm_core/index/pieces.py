@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from .cut_points import GOOD, NO_FRAME, ChunkLimits, Seams, Surroundings, Unit, sentence_ends
+from .cut_points import Seams
+from .separators import sentence_ends
+from .units import GOOD, NO_FRAME, ChunkLimits, Surroundings, Unit
 
 # Of the size: so much more is no harm, and so little is no chunk where that can be helped.
 TOLERANCE = 8

@@ -36,9 +36,9 @@ from ..markdown.tree import TextNode, blocks_to_tree, sections, titles_path
 from ..models.tokens import estimate_tokens
 from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, unfold_parts
-from .cut_points import NO_FRAME, ChunkLimits
 from .merge import Run, div_type, first_line, pool_blocks, runs
 from .pieces import Piece, cut_text, shown
+from .units import NO_FRAME, ChunkLimits
 
 Count = Callable[[str], int]
 Splitter = Callable[[Sequence[Block], SplitOpts, Count], list[Block]]

@@ -19,7 +19,7 @@ from ..retrieve.queries import Expander, KeywordQueries, ModelQueries
 from ..retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from ..retrieve.retriever import Retriever
 from ..retrieve.tools import Tools
-from ..scan.chat import REPLY_TOKENS
+from ..scan.exchange.requests import REPLY_TOKENS
 from ..settings.project import Project
 from ..store.folder_lock import is_awaited
 from ..store.threads import in_store

@@ -11,7 +11,8 @@ from lmm_core.markdown.blocks import trim_blank_lines
 from lmm_core.markdown.metadata.body import DELETED
 from lmm_core.markdown.spelling import edit_block, keeps_structure
 from lmm_core.models.chat import Asker
-from lmm_core.scan.chat import CHAT_KEY, clear_messages, pending_messages, read_chat, scan_messages
+from lmm_core.scan.chat import scan_messages
+from lmm_core.scan.exchange.record import CHAT_KEY, clear_messages, pending_messages, read_chat
 from tests.strategies import annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 

@@ -15,8 +15,9 @@ from lmm_core.markdown.spelling import convert
 from lmm_core.models.chat import Asker
 from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.overview import overview
-from lmm_core.scan.chat import clear_messages
-from lmm_core.scan.edit import accept_edits, reject_edits, scan_edits
+from lmm_core.scan.edit import scan_edits
+from lmm_core.scan.exchange.decisions import accept_edits, reject_edits
+from lmm_core.scan.exchange.record import clear_messages
 from lmm_core.scan.knit import find_dangling
 from tests.strategies import DIV, LONG, NATIVE, PROSE, CountingAnnotator, annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, accepted, block, chats, edited, metadata, rejected

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from ..markdown.blocks import ErrorBlock, trim_blank_lines
-from ..markdown.tree import HeadingNode, Node, TextNode, traverse
-from .knit import strip_metadata
+from ...markdown.blocks import ErrorBlock, trim_blank_lines
+from ...markdown.tree import HeadingNode, Node, TextNode, traverse
+from ..knit import strip_metadata
 
 Count = Callable[[str], int]
 

@@ -1,0 +1,4 @@
+"""The exchange with a model through metadata blocks: questions, requests for edits, and what comes of them.
+
+May import `files`, `markdown`, `models` and the other modules of `scan`.
+"""

@@ -1,0 +1,102 @@
+"""Requests to the model about parts of a document, and what runs over it have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ...errors import ModelError
+from ...logging import LoggerBase
+from ...markdown.tree import Node, titles_path
+from ...models.chat import Asker, ChatMessage, Request, Show
+from ...models.prompts import CHAT, SYSTEM, Prompt, language_of
+from .context import PromptText, show_text
+
+REPLY_TOKENS = 4_000  # left for the answer, of what a request may have
+
+
+class Screen(Protocol):
+    """Where answers are shown as they come, one at a time."""
+
+    def begin(self, question: str) -> Show | None:
+        """Take it for an answer; None where it is taken already."""
+        ...
+
+    def end(self) -> None:
+        """Leave it to another answer."""
+        ...
+
+
+@dataclass(frozen=True)
+class Talk:
+    """How the model is talked to. asker: the model; system: the writer's system message,
+    "" for ours; tokens: that a request may have."""
+
+    asker: Asker
+    system: str = ""
+    tokens: int = 100_000
+
+    def request(
+        self, prompt: Prompt, node: Node, shown: PromptText, question: str, chat: Sequence[ChatMessage] = ()
+    ) -> Request:  # fmt: skip
+        """The request about a part of the document."""
+        values = {
+            "system": self.system or SYSTEM,
+            "language": language_of(str(node.fetch("lang", ""))),
+            "titles": " > ".join(titles_path(node)) or "(no title)",
+            "text": shown.text,
+            "question": question,
+        }
+        return prompt.request(values, chat=chat)
+
+    def show(self, node: Node, spoken: Sequence[str]) -> PromptText:
+        """The text of a part, as much as fits beside what is spoken."""
+        from ...models.tokens import count_tokens
+
+        spent = REPLY_TOKENS + count_tokens(CHAT.system + self.system + "\n".join([*titles_path(node), *spoken]))
+        return show_text(node, max(self.tokens - spent, self.tokens // 4), count_tokens)
+
+
+@dataclass
+class Asking:
+    """What the runs that talk to a model have in common: how it is talked to, where answers
+    are shown, what failed (with its line), and the requests that were answered."""
+
+    talk: Talk
+    logger: LoggerBase
+    screen: Screen | None = None
+    failed: list[tuple[int, ModelError]] = field(default_factory=list, init=False)
+    answered: list[Request] = field(default_factory=list, init=False)
+
+    async def ask(self) -> None:
+        """Ask for everything that is open."""
+        raise NotImplementedError
+
+    async def ask_and_close(self) -> None:
+        """`ask`, for a run that has the model for itself."""
+        try:
+            await self.ask()
+        finally:
+            await self.talk.asker.close()
+
+
+async def say(asker: Asker, request: Request, question: str, screen: Screen | None) -> str:
+    """What the model answers, as it is; shown on the way, under the question, where the
+    screen is free. Raises ModelError."""
+    show = screen.begin(question) if screen else None
+    try:
+        return await asker.ask(request, str, show)
+    finally:
+        if screen and show:
+            screen.end()
+
+
+def report_failures(failed: list[tuple[int, ModelError]], what: str, done: str, logger: LoggerBase) -> None:
+    """Report what the model could not do; what stops it is told once."""
+    for line, error in sorted(failed, key=lambda failure: failure[0]):
+        if not error.stop:
+            logger.error(f"{what} not {done}: {error}", line)
+    if stopped := [error for _, error in failed if error.stop]:
+        count = len(stopped)
+        logger.error(f"{count} {what}{'' if count == 1 else 's'} not {done}: {stopped[0]}")
