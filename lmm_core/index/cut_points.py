@@ -1,10 +1,9 @@
-"""Seams: where a text that is too long for one chunk can be cut, and what its pieces
-have to repeat so that each can be read alone.
+"""Cut points: where a text that is too long for one chunk can be cut.
 
-A text is cut into units, which are never cut again, by what it is: lists at items, block
-quotes and footnotes at paragraphs, tables at rows, code at lines, divs at what is in
-them, prose at sentences. A unit that is still too long is cut at words, and at last
-anywhere.
+A text is cut into units by what it is: lists at items, block quotes and footnotes at paragraphs,
+tables at rows, code at lines, divs at their blocks, prose at sentences. A unit that is still too
+long is cut between words, or at last within a word. Each unit carries the lines that a chunk has to
+repeat to be read alone.
 """
 
 from __future__ import annotations
@@ -17,15 +16,18 @@ from typing import NamedTuple
 from ..markdown.blocks import blank, newline_of
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import DIV_OPEN, Regions
-from .separators import CODE, GRID, PROSE, ROWS, WORDS, Level, find_separators
+from .separators import CODE, GRID, PROSE, ROWS, WORDS, Separator, find_separators
 from .units import ANYWHERE, BLOCK, CLOSE, NO_FRAME, PART, WORD, ChunkLimits, Surroundings, Unit
 
 DEEPEST = 6  # how deep lists, quotes and divs in each other are looked into
 
 
 class SourceLine(NamedTuple):
-    """A line of the text, and how many characters of it belong to what it stands in (the
-    marks of a quote, the indentation of an item)."""
+    """A line of the text: `text[start:end]`.
+
+    The first `lead` characters belong to its container: the marks of a quote, the indentation of an
+    item.
+    """
 
     start: int
     lead: int
@@ -52,7 +54,7 @@ _CONTINUES = re.compile(r"[a-zß-ÿ]|\$\$|\\begin\{|\\\[")
 
 
 class Seams:
-    """Cuts one text into units that fit."""
+    """Cuts a text into units that keep within the limits."""
 
     def __init__(self, text: str, limits: ChunkLimits) -> None:
         self.text = text
@@ -60,7 +62,7 @@ class Seams:
         self._last = (NO_FRAME, 0)
 
     def units(self, starts: Sequence[int]) -> list[Unit]:
-        """The units of the text, of whose blocks the starts are given."""
+        """Return the units of the text, whose blocks begin at `starts`."""
         found: list[Unit] = []
         for start, end in zip(starts, [*starts[1:], len(self.text)], strict=True):
             whole = self._fit(start, end, NO_FRAME)
@@ -70,16 +72,16 @@ class Seams:
                 last.cost, last.prose = CLOSE, False
             else:
                 last.cost = self._block_cost(last, end)
-            found += whole or [unit for one in units for unit in self._ensured(one)]
+            found += whole or [unit for one in units for unit in self._within_limit(one)]
         return found
 
     def _block_cost(self, unit: Unit, end: int) -> float:
-        """A text that introduces the next one, or is continued by it, should not be cut
-        off from it."""
+        """Return the cost of a cut after a block: more if it introduces the next one, or is continued by it."""
         before = self.text[max(unit.start, end - 50) : end].rstrip().rstrip("*_")
         return CLOSE if before.endswith((":", ",")) or _CONTINUES.match(self.text, end) else BLOCK
 
-    def _ensured(self, unit: Unit) -> list[Unit]:
+    def _within_limit(self, unit: Unit) -> list[Unit]:
+        """Return the unit, or its parts if it is too long together with its frame."""
         frame = unit.frame
         if frame is NO_FRAME and unit.size <= self.limits.max_size:
             return [unit]
@@ -91,11 +93,11 @@ class Seams:
         return cut
 
     def cut(self, start: int, end: int) -> list[Unit]:
-        """A part that is too long whatever it is: cut between words, or anywhere."""
+        """Cut a part of any kind between words, and long words anywhere."""
         return self._leaf(start, end, NO_FRAME, WORDS)
 
     def _fit(self, start: int, end: int, frame: Surroundings, kind: bool | None = None) -> list[Unit]:
-        """A part as one unit, or nothing where it is too long for that."""
+        """Return a part as one unit, or an empty list if it is too long."""
         text = self.text[start:end]
         size = self.limits.of(text)
         full = end - start if frame.after and self.limits.count is len else size
@@ -106,7 +108,7 @@ class Seams:
         return [Unit(start, end, frame, BLOCK, kind, size)]
 
     def _room(self, frame: Surroundings) -> int:
-        """How long a unit may be within a frame; one more goes for a line end."""
+        """Return the size that a unit may have within a frame, less one for a line end."""
         return self.limits.max_size - self._length(frame)
 
     def _length(self, frame: Surroundings) -> int:
@@ -126,7 +128,7 @@ class Seams:
         return "".join([self.text[start + lead : end] for start, lead, end in lines])
 
     def _inside(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
-        """The units of some lines, by the blocks that stand in them."""
+        """Return the units of some lines, cut at the blocks that they form."""
         if depth > DEEPEST:
             return self._leaf(lines[0].start, lines[-1].end, frame, PROSE)
         units: list[Unit] = []
@@ -137,7 +139,7 @@ class Seams:
         return units
 
     def _part(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
-        """The units of one block: itself, where it fits."""
+        """Return the units of one block: the block itself if it fits."""
         whole = self._fit(lines[0].start, lines[-1].end, frame)
         if whole:
             return whole
@@ -159,8 +161,8 @@ class Seams:
             width = self._width(_FOOTNOTE, lines[0])
             return self._inside(self._dedent(lines, width, 4), frame, depth + 1)
         if head := _table_head(view):
-            level = GRID if view.lstrip().startswith("+") else ROWS
-            return self._framed(lines, head, 0, frame, level)
+            separator = GRID if view.lstrip().startswith("+") else ROWS
+            return self._framed(lines, head, 0, frame, separator)
         return self._by_region(lines, view, frame, depth)
 
     def _width(self, pattern: re.Pattern[str], line: SourceLine) -> int:
@@ -168,8 +170,7 @@ class Seams:
         return found.end() - found.start() if found else 0
 
     def _dedent(self, lines: list[SourceLine], first: int, width: int) -> list[SourceLine]:
-        """The lines inside an item: without its mark on the first, without indentation
-        on the others."""
+        """Return the lines inside an item: the first without its mark, the others without indentation."""
         inner = [lines[0]._replace(lead=lines[0].lead + first)]
         for line in lines[1:]:
             at = line.start + line.lead
@@ -178,7 +179,7 @@ class Seams:
         return inner
 
     def _items(self, lines: list[SourceLine], view: str, width: int, frame: Surroundings, depth: int) -> list[Unit]:
-        """A list: its items, or what is in them."""
+        """Return the units of a list: its items, or the parts of items that are too long."""
         starts = [at for at in _free_lines(view) if self._is_item(lines[at], width)]
         units: list[Unit] = []
         for start, end in zip([0, *starts[1:]], [*starts[1:], len(lines)], strict=True):
@@ -195,7 +196,7 @@ class Seams:
         return found is not None and len(text) - len(text.lstrip(" \t")) < width
 
     def _by_region(self, lines: list[SourceLine], view: str, frame: Surroundings, depth: int) -> list[Unit]:
-        """Code, divs, HTML, formulas, and the prose between them."""
+        """Return the units of code, divs, HTML and formulas, and of the prose between them."""
         regions = list(_regions(view))
         if len(regions) == 1:
             return self._region(lines, view, regions[0][0], frame, depth)
@@ -226,13 +227,15 @@ class Seams:
         head: int,
         tail: int,
         frame: Surroundings,
-        levels: tuple[Level, ...] | None,
+        separators: tuple[Separator, ...] | None,
         depth: int = 0,
         repeats: bool = True,
     ) -> list[Unit]:
-        """The units of what stands between `head` opening lines and `tail` closing ones,
-        which all pieces but the first and the last repeat. levels: where that is cut;
-        None: by the blocks in it."""
+        """Return the units of the lines between `head` opening and `tail` closing ones.
+
+        All pieces but the first and the last repeat these. The lines are cut at `separators`, or at
+        their blocks if that is None.
+        """
         last = len(lines) - 1
         while last and blank(self._view([lines[last]])):
             last -= 1
@@ -243,10 +246,10 @@ class Seams:
         opening = self.text[start : lines[head - 1].end]
         closing = self.text[lines[last].start : lines[last].end] if tail else ""
         inner = self._frame(frame, opening, closing) if repeats else frame
-        if levels is None:
+        if separators is None:
             units = self._inside(body, inner, depth + 1)
         else:
-            units = self._leaf(body[0].start, body[-1].end, inner, levels, False)
+            units = self._leaf(body[0].start, body[-1].end, inner, separators, False)
         if not inner.before.endswith(opening) or inner is frame:  # not repeated, or not whole
             after = frame.after if inner is frame else inner.after
             units.insert(0, Unit(start, lines[head - 1].end, Surroundings("", after), WORD, False))
@@ -261,8 +264,11 @@ class Seams:
         return units
 
     def _frame(self, outer: Surroundings, opening: str, closing: str) -> Surroundings:
-        """A frame within another. Of one that would take most of a chunk, what can be
-        left out is: what stands behind the marks of a fence, the frames around it."""
+        """Return a frame within another one.
+
+        If it took most of a chunk, the shortest form is returned that fits: the fence without its
+        attributes, then without the outer frame, then the outer frame alone.
+        """
         newline = newline_of(opening)
         closing += newline if closing and not closing.endswith("\n") else ""
         frames = [Surroundings(outer.before + opening, closing + outer.after)]
@@ -274,30 +280,34 @@ class Seams:
     # Lines, sentences, words
 
     def _leaf(
-        self, start: int, end: int, frame: Surroundings, levels: Sequence[Level], prose: bool = True
+        self, start: int, end: int, frame: Surroundings, separators: Sequence[Separator], prose: bool = True
     ) -> list[Unit]:
-        """The units of what holds no other blocks: cut at the first level, and where that
-        is not enough at the others."""
-        if not levels:
+        """Return the units of a part that holds no other blocks, cut at the first separator, and at
+        the next ones where a unit is still too long."""
+        if not separators:
             return self._anywhere(start, end, frame, prose)
         units: list[Unit] = []
-        for one, other, cost in self._cuts(start, end, levels[0]):
-            units += self._fit(one, other, frame, prose) or self._leaf(one, other, frame, levels[1:], prose)
+        for one, other, cost in self._cuts(start, end, separators[0]):
+            units += self._fit(one, other, frame, prose) or self._leaf(one, other, frame, separators[1:], prose)
             units[-1].cost = cost
         return units
 
-    def _cuts(self, start: int, end: int, level: Level) -> Iterator[tuple[int, int, float]]:
+    def _cuts(self, start: int, end: int, separator: Separator) -> Iterator[tuple[int, int, float]]:
         text = self.text[start:end]
         done = len(text) - len(text.lstrip(" \t\r\n"))  # what is blank is no part by itself
         at, stop = 0, len(text.rstrip(" \t\r\n"))
-        for found in find_separators(level, text):
+        for found in find_separators(separator, text):
             if done < found.end() < stop:
-                yield start + at, start + found.end(), level.at_blank if found[0].count("\n") > 1 else level.cost
+                yield (
+                    start + at,
+                    start + found.end(),
+                    separator.at_blank if found[0].count("\n") > 1 else separator.cost,
+                )
                 at = found.end()
         yield start + at, end, BLOCK
 
     def _anywhere(self, start: int, end: int, frame: Surroundings, prose: bool) -> list[Unit]:
-        """One long word, cut where it has to be. Indentation that is too long is left out."""
+        """Return the units of one long word. Indentation that is too long is left out."""
         text = self.text[start:end]
         at = start + len(text) - len(text.lstrip(" \t\r\n"))
         stop = start + len(text.rstrip(" \t\r\n"))
@@ -310,7 +320,7 @@ class Seams:
         return units
 
     def _longest(self, at: int, end: int, room: int) -> int:
-        """How many characters fit; at least one."""
+        """Return how many characters from `at` on fit into `room`; at least one."""
         low, high = 1, min(end - at, 16 * room)
         while low < high:
             middle = (low + high + 1) // 2
@@ -322,7 +332,7 @@ class Seams:
 
 
 def _parts(lines: list[SourceLine], counts: list[int]) -> Iterator[list[SourceLine]]:
-    """The lines by the blocks that they are, of which the line ends have been counted."""
+    """Yield the lines of each block, given the number of line ends in each."""
     at = 0
     for count in counts[:-1]:
         if count:
@@ -333,7 +343,7 @@ def _parts(lines: list[SourceLine], counts: list[int]) -> Iterator[list[SourceLi
 
 
 def _free_lines(view: str) -> Iterator[int]:
-    """Numbers of the lines, from 0, that are not inside a region."""
+    """Yield the numbers (from 0) of the lines that are not inside a region."""
     at = 0
     for special, count in _regions(view, divs=False):
         yield from range(at, at + (1 if special else count))
@@ -341,8 +351,8 @@ def _free_lines(view: str) -> Iterator[int]:
 
 
 def _regions(view: str, divs: bool = True) -> Iterator[tuple[bool, int]]:
-    """A text in parts: whether one is a region that is closed (code, div, HTML,
-    formula), and how many lines it has."""
+    """Yield the parts of a text: True for a closed region (code, div, HTML, formula), else False,
+    and the number of lines."""
     regions = Regions(view)
     pos = count = 0
     while pos < len(view):
@@ -367,7 +377,7 @@ def _skip_blank(view: str, pos: int) -> int:
 
 
 def _table_head(view: str) -> int:
-    """How many lines the header of a table has, its rule included; 0: no table."""
+    """Return the number of lines of a table's header, its rule included; 0 if the text is no table."""
     lines = view[: 20 * 1000].split("\n", 20)[:20]
     if _is_pipe_rule(lines[0]) and "|" in lines[0]:
         return 1

@@ -9,9 +9,12 @@ from typing import NamedTuple
 from .units import CLOSE, GOOD, LINE, PART, WORD
 
 
-class Level(NamedTuple):
-    """Where a text can be cut: after matches of `pattern`, at a cost; `at_blank` is the
-    cost where the match holds a blank line. `sentences`: matches have to be checked."""
+class Separator(NamedTuple):
+    """A pattern after whose matches a text can be cut, with the cost of a cut.
+
+    `at_blank` is the cost where the match holds a blank line. Matches of `sentences` are checked
+    for abbreviations.
+    """
 
     pattern: re.Pattern[str]
     cost: float
@@ -37,32 +40,34 @@ _ABBREVIATION = re.compile(
 _VERBATIM = re.compile(r"`(?<!``)(`*)(?!`)[^`][\s\S]{0,300}?(?<!`)`\1(?!`)|\$[^$\n]{1,300}\$|\]\([^()\n]{1,300}\)")
 _GRID_RULE = re.compile(r"\n[ ]*\+[-=:+ \t]*\+[ \t]*\r?(?:\n(?:[ \t]*\r?\n)*|\Z)")
 
-_SENTENCES = Level(_SENTENCE, CLOSE, GOOD, True)
-_LINES = Level(_LINE_ENDS, LINE, GOOD)
-_WORDS = Level(_BLANKS, WORD, WORD)
+_SENTENCES = Separator(_SENTENCE, CLOSE, GOOD, True)
+_LINES = Separator(_LINE_ENDS, LINE, GOOD)
+_WORDS = Separator(_BLANKS, WORD, WORD)
 PROSE = (_SENTENCES, _LINES, _WORDS)
-CODE = (Level(_LINE_ENDS, 2 * CLOSE, GOOD), _WORDS)
-ROWS = (Level(_LINE_ENDS, PART, GOOD), _WORDS)
-GRID = (Level(_GRID_RULE, PART, PART), _LINES, _WORDS)
+CODE = (Separator(_LINE_ENDS, 2 * CLOSE, GOOD), _WORDS)
+ROWS = (Separator(_LINE_ENDS, PART, GOOD), _WORDS)
+GRID = (Separator(_GRID_RULE, PART, PART), _LINES, _WORDS)
 WORDS = (_WORDS,)
 
 
 def sentence_ends(text: str) -> list[int]:
-    """Where a text can be cut between sentences or paragraphs."""
+    """Return the positions in a markdown text at which a sentence or a paragraph ends."""
     return [found.end() for found in find_separators(_SENTENCES, text)]
 
 
-def find_separators(level: Level, text: str) -> Iterable[re.Match[str]]:
-    if not level.sentences:
-        return level.pattern.finditer(text)
+def find_separators(separator: Separator, text: str) -> Iterable[re.Match[str]]:
+    """Return the matches of a separator in a text; full stops in code, formulas, link targets and
+    abbreviations are no matches."""
+    if not separator.sentences:
+        return separator.pattern.finditer(text)
     masked = text
     if "`" in text or "$" in text or "](" in text:
         masked = _VERBATIM.sub(lambda found: "x" * len(found[0]), text)
-    return [found for found in level.pattern.finditer(masked) if not _is_abbreviation(masked, found)]
+    return [found for found in separator.pattern.finditer(masked) if not _is_abbreviation(masked, found)]
 
 
 def _is_abbreviation(text: str, found: re.Match[str]) -> bool:
-    """Whether a full stop ends an abbreviation, or a number at the start of a line."""
+    """Return True if a full stop ends an abbreviation, or a number at the start of a line."""
     if found["more"] != "" or text[found.start()] != ".":
         return False
     before = text[max(0, found.start() - 20) : found.start()]

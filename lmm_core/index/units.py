@@ -13,9 +13,12 @@ BLOCK, GOOD, PART, CLOSE, LINE, WORD, ANYWHERE = 0.0, 0.02, 0.03, 0.1, 0.4, 0.5,
 
 @dataclass(frozen=True, slots=True)
 class ChunkLimits:
-    """size: what a chunk should have, max_size: what it may have, in the unit that
-    `count` counts a text in; additive: a text has about as much as its parts together, so
-    that not everything has to be counted twice."""
+    """The sizes of chunks, in the unit in which `count` measures a text.
+
+    `size` is the size that is aimed at, `max_size` the one that no chunk exceeds. `additive` says
+    that the size of a text is about the sum of the sizes of its parts, so that it need not be
+    counted again.
+    """
 
     size: int
     max_size: int
@@ -23,23 +26,26 @@ class ChunkLimits:
     additive: bool = False
 
     def of(self, text: str) -> int:
-        """The size of a text, without the blank lines around it."""
+        """Return the size of a text without the blank lines around it."""
         kept = text.rstrip(" \t\r\n")
         return self.count(trim_blank_lines(kept) if kept[:1].isspace() else kept)
 
     def full(self, unit: Unit) -> int:
-        """The size of a unit with the blank lines after it, which are no tokens."""
+        """Return the size of a unit with the blank lines after it, which hold no tokens."""
         return unit.end - unit.start if self.count is len else unit.size
 
     def fits(self, text: str) -> bool:
-        """Whether a text can be a chunk."""
+        """Return True if a text can be a chunk."""
         return self.of(text) <= self.max_size
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a piece of something longer repeats: the header of its table or the opening
-    line of its code or div before it, the closing line after it."""
+    """Lines that each piece of something longer repeats.
+
+    `before` is the header of a table, or the opening line of code or of a div; `after` is the
+    closing line.
+    """
 
     before: str = ""
     after: str = ""
@@ -50,10 +56,12 @@ NO_FRAME = Surroundings()
 
 @dataclass(slots=True)
 class Unit:
-    """A part of a text that stays whole: `text[start:end]`. `frame`: what a chunk has to
-    repeat that begins or ends with it; `cost`: of cutting after it; `prose`: whether its
-    sentences may be repeated in the next chunk; `size`: of the text, without the blank
-    lines around it."""
+    """A part of a text that stays whole: `text[start:end]`.
+
+    `frame` holds the lines to repeat in a chunk that begins or ends with the unit. `cost` is the
+    cost of a cut after it. `prose` says that its sentences may be repeated in the next chunk.
+    `size` is the size of the text without the blank lines around it.
+    """
 
     start: int
     end: int

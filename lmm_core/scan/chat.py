@@ -1,7 +1,7 @@
 """The chat pass: questions in metadata blocks, answered in the block.
 
-`?` starts a chat, `+` continues it; `~chat` records both sides. What is recorded is
-not asked again.
+`?` starts a chat, `+` continues it; `~chat` records both sides. What is recorded is not asked
+again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from ..models.prompts import CHAT
 from .exchange.context import PromptText
 from .exchange.matching import can_take, find_blocks
 from .exchange.record import CHAT_KEY, QUESTION, Entry, pending_messages
-from .exchange.requests import Asking, Talk, report_failures, say
+from .exchange.requests import ModelRun, Talk, report_failures, say
 from .header import report_broken
 
 
 @dataclass
 class Chat:
-    """A chat in a block: what is recorded and what is still to be said. The first
-    `by_hand` of the `pending` were typed into `~chat` itself, and belong there."""
+    """A chat in a block: the entries recorded so far, and the texts still to be said.
+
+    The first `by_hand` of the `pending` texts were typed into `~chat` itself, and belong there.
+    """
 
     block: MetadataBlock
     node: Node
@@ -39,12 +41,12 @@ class Chat:
 
     @property
     def value(self) -> list[dict[str, str]]:
-        """What `~chat` has to hold."""
+        """The value of `~chat`."""
         waiting = [{"user": text} for text in self.pending[: self.by_hand]]
         return [{str(speaker): text} for speaker, text in self.recorded] + waiting
 
     def hear(self, answer: str, notes: Sequence[Entry]) -> None:
-        """Record what the model said to the first of what was to be said."""
+        """Record the answer to the first pending text."""
         self.recorded += [("user", self.pending.pop(0)), ("model", answer), *notes]
         self.by_hand = max(0, self.by_hand - 1)
         self.answered = True
@@ -58,8 +60,11 @@ class Chat:
 def scan_messages(
     blocks: Sequence[Block], asker: Asker, system: str = "", tokens: int = 100_000, logger: LoggerBase | None = None
 ) -> list[Block]:
-    """The document with its questions and messages answered. What the model cannot
-    answer is reported, and is asked again in the next run."""
+    """Return the document with its questions and messages answered.
+
+    `system` is the writer's system message, `tokens` the most that a request may have. What the
+    model cannot answer is reported, and asked again in the next run.
+    """
     chats = ChatRun(Talk(asker, system, tokens), logger or ConsoleLogger())
     chats.start(blocks)
     if chats.open:
@@ -68,16 +73,19 @@ def scan_messages(
 
 
 @dataclass
-class ChatRun(Asking):
-    """One run over a document: `start` finds the chats that are `open`, `ask` holds
-    them, `apply` writes what was said into the document (or into what an editor has
-    made of it meanwhile). What then finds no block is `unmerged`."""
+class ChatRun(ModelRun):
+    """One run over a document.
+
+    `start` finds the chats that are `open`, `ask` holds them, and `apply` writes the answers into
+    the document, or into what an editor has made of it meanwhile. Chats whose block is gone by then
+    are `unmerged`.
+    """
 
     open: list[Chat] = field(default_factory=list, init=False)
     unmerged: list[Chat] = field(default_factory=list, init=False)
 
     def start(self, blocks: Sequence[Block]) -> None:
-        """Find what has to be asked."""
+        """Find the chats that have something to ask."""
         if report_broken(blocks, self.logger):
             return
         unfolded = unfold_edits(blocks)
@@ -96,36 +104,35 @@ class ChatRun(Asking):
         self.open.append(Chat(block, node, recorded, by_hand + new, len(by_hand)))
 
     async def ask(self) -> None:
-        """Hold all chats, at the same time. What has been answered stays where the run
-        is stopped."""
+        """Hold all chats concurrently. If the run is stopped, the answers so far stay."""
         await asyncio.gather(*(self._hold(chat) for chat in self.open))
         report_failures(self.failed, "question", "answered", self.logger)
 
     async def _hold(self, chat: Chat) -> None:
         while chat.pending:
             spoken = [text for _, text in chat.recorded] + chat.pending[:1]
-            shown = self.talk.show(chat.node, spoken)
-            request = self._request(chat, shown)
+            excerpt = self.talk.excerpt(chat.node, spoken)
+            request = self._request(chat, excerpt)
             try:
-                if shown.left_out and blank(shown.text):
+                if excerpt.left_out and blank(excerpt.text):
                     raise ModelError("nothing of the text fits into what the model can take (context_tokens)")
                 answer = await say(self.talk.asker, request, chat.pending[0], self.screen)
             except ModelError as error:
                 self.failed.append((chat.block.line, error))
                 return
-            chat.hear(answer, _note(shown))
+            chat.hear(answer, _note(excerpt))
             self.answered.append(request)
 
-    def _request(self, chat: Chat, shown: PromptText) -> Request:
-        """The whole chat so far: the first question beside the text, the rest after it."""
+    def _request(self, chat: Chat, excerpt: PromptText) -> Request:
+        """Return the request for the whole chat so far: the first question beside the text, the rest after it."""
         spoken: list[Entry] = [entry for entry in chat.recorded if entry[0] != "note"] + [("user", chat.pending[0])]
         messages = [ChatMessage("user" if speaker == "user" else "assistant", text) for speaker, text in spoken]
         first = messages.pop(0).content if messages[0].role == "user" else "(the chat goes on)"
-        return self.talk.request(CHAT, chat.node, shown, first, messages)
+        return self.talk.request(CHAT, chat.node, excerpt, first, messages)
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """The document with the answers in its blocks. Raises MarkdownError where the
-        new blocks cannot be put into it."""
+        """Return the document with the answers in its blocks. Raise MarkdownError if the new blocks
+        do not fit into it."""
         found = find_blocks(blocks, self.open, CHAT_KEY)
         chats = {id(found[id(chat)]): chat for chat in self.open if chat.answered and id(chat) in found}
         self.unmerged = [chat for chat in self.open if chat.answered and id(chat) not in found]
@@ -142,9 +149,9 @@ class ChatRun(Asking):
             return block
 
 
-def _note(shown: PromptText) -> list[Entry]:
-    """Says that the model has not seen all."""
-    if not shown.left_out:
+def _note(excerpt: PromptText) -> list[Entry]:
+    """Return a note that names the sections that the model has not seen, if there are any."""
+    if not excerpt.left_out:
         return []
-    names = ", ".join(shown.left_out[:5]) + (", …" if len(shown.left_out) > 5 else "")
+    names = ", ".join(excerpt.left_out[:5]) + (", …" if len(excerpt.left_out) > 5 else "")
     return [("note", f"the text was too long for the model, which has seen it without (parts of): {names}")]

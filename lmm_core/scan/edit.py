@@ -1,4 +1,4 @@
-"""The edit pass: a new version of a text, beside the old one, until the writer decides."""
+"""The edit pass: a new version of a text beside the old one, until the writer decides."""
 
 from __future__ import annotations
 
@@ -31,15 +31,18 @@ from .exchange.context import PromptText
 from .exchange.decisions import EDIT_FLOW, trailing_space
 from .exchange.matching import can_take, find_blocks
 from .exchange.record import EDIT as EDIT_MESSAGES
-from .exchange.requests import Asking, Talk, report_failures, say
+from .exchange.requests import ModelRun, Talk, report_failures, say
 from .header import report_broken
 from .system_keys import first_newline
 
 
 @dataclass
-class Wanted:
-    """A new version that is asked for. `asked` are all requests of the block, `new` those
-    that have not been answered; `proposed` is the version that the new ones refine."""
+class EditRequest:
+    """A request for a new version of a text.
+
+    `asked` are all requests in the block, `new` those without an answer; `proposed` is the version
+    that the new ones refine.
+    """
 
     block: MetadataBlock
     node: Node
@@ -51,15 +54,18 @@ class Wanted:
 
     @property
     def markdown(self) -> str:
-        """What was asked for and what came of it, as a text to read."""
+        """The requests and the new version, as a text to read."""
         return "\n\n".join(["**user:** " + "\n".join(self.asked), self.reply or ""])
 
 
 def scan_edits(
     blocks: Sequence[Block], asker: Asker, system: str = "", tokens: int = 100_000, logger: LoggerBase | None = None
 ) -> list[Block]:
-    """The document with new versions proposed where they are asked for (`=`, `edit`).
-    What the model cannot do is reported, and is asked again in the next run."""
+    """Return the document with new versions proposed where they are asked for (`=`, `edit`).
+
+    `system` is the writer's system message, `tokens` the most that a request may have. What the
+    model cannot do is reported, and asked again in the next run.
+    """
     edits = EditRun(Talk(asker, system, tokens), logger or ConsoleLogger())
     edits.start(blocks)
     if edits.open:
@@ -68,15 +74,14 @@ def scan_edits(
 
 
 @dataclass
-class EditRun(Asking):
+class EditRun(ModelRun):
     """One run over a document, in the steps of `ChatRun`."""
 
-    open: list[Wanted] = field(default_factory=list, init=False)
-    unmerged: list[Wanted] = field(default_factory=list, init=False)
+    open: list[EditRequest] = field(default_factory=list, init=False)
+    unmerged: list[EditRequest] = field(default_factory=list, init=False)
 
     def start(self, blocks: Sequence[Block]) -> None:
-        """Find what is asked for; a request inside a part that is itself to be edited
-        waits until that is decided."""
+        """Find the requests. One inside a part that is itself to be edited waits until that is decided."""
         if report_broken(blocks, self.logger):
             return
         unfolded = unfold_edits(blocks)
@@ -91,7 +96,7 @@ class EditRun(Asking):
                     break
 
     def _add(self, block: MetadataBlock, node: Node, regions: dict[int, Edit]) -> bool:
-        """Whether an edit is asked for in the block."""
+        """Add the request in a block, if there is one. Return True if it was added."""
         asked, new = requests_in(block)
         if not new or not can_take(block, EDIT_KEY, "edit not made", self.logger):
             return False
@@ -105,24 +110,24 @@ class EditRun(Asking):
             )  # fmt: skip
             return False
         text = "" if edit and edit.old is None else text_of(node)
-        self.open.append(Wanted(block, node, asked, new, edit.new if edit else None, text))
+        self.open.append(EditRequest(block, node, asked, new, edit.new if edit else None, text))
         return True
 
     async def ask(self) -> None:
-        """Ask for all new versions, at the same time."""
+        """Ask for all new versions concurrently."""
         await asyncio.gather(*(self._ask(wanted) for wanted in self.open))
         report_failures(self.failed, "edit", "made", self.logger)
 
-    async def _ask(self, wanted: Wanted) -> None:
+    async def _ask(self, wanted: EditRequest) -> None:
         line = wanted.block.line
-        shown = self.talk.show(wanted.node, wanted.asked) if wanted.text else PromptText("")
-        if shown.left_out:
+        excerpt = self.talk.excerpt(wanted.node, wanted.asked) if wanted.text else PromptText("")
+        if excerpt.left_out:
             self.logger.error(
                 "edit not made: the text is too long for the model; ask for its sections one by one", line
             )
             return
         first, *rest = self._spoken(wanted)
-        request = self.talk.request(EDIT, wanted.node, shown, first.content, rest)
+        request = self.talk.request(EDIT, wanted.node, excerpt, first.content, rest)
         try:
             reply = await say(self.talk.asker, request, "\n".join(wanted.new), self.screen)
         except ModelError as error:
@@ -134,8 +139,8 @@ class EditRun(Asking):
             wanted.reply = reply
             self.answered.append(request)
 
-    def _spoken(self, wanted: Wanted) -> list[ChatMessage]:
-        """The requests so far; the proposed version stands between the old and the new."""
+    def _spoken(self, wanted: EditRequest) -> list[ChatMessage]:
+        """Return the requests so far; the proposed version stands between the old ones and the new."""
         before = wanted.asked[: len(wanted.asked) - len(wanted.new)]
         new = "\n".join(wanted.new)
         if wanted.proposed is None:
@@ -147,8 +152,11 @@ class EditRun(Asking):
         ]
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """The document with the proposed versions in it; one whose text has changed
-        meanwhile is `unmerged`. Raises MarkdownError where they cannot be put into it."""
+        """Return the document with the proposed versions in it.
+
+        Requests whose text has changed meanwhile are `unmerged`. Raise MarkdownError if the new
+        blocks do not fit into the document.
+        """
         self.unmerged = []
         made = list(blocks)
         found = find_blocks(blocks, self.open, EDIT_KEY)
@@ -158,8 +166,8 @@ class EditRun(Asking):
                 self.unmerged.append(wanted)
         return settle_safely(blocks, made)
 
-    def _put(self, made: list[Block], at: int, wanted: Wanted) -> bool:
-        """Put a proposed version under the block at `at`; False where it does not fit."""
+    def _put(self, made: list[Block], at: int, wanted: EditRequest) -> bool:
+        """Put a proposed version under the block at `at`. Return False if it does not fit there."""
         block, reply = made[at], wanted.reply
         assert isinstance(block, MetadataBlock) and reply is not None
         start, end = extent(made, at)
@@ -171,7 +179,7 @@ class EditRun(Asking):
         if edit:
             region, changes = _refine(made[start], edit, reply, newline, dict(block.content[EDIT_KEY]))
             end = start + 1
-        elif _shown_text(made[start:end]) == wanted.text:
+        elif _text_without_metadata(made[start:end]) == wanted.text:
             region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
         else:
             return False
@@ -190,16 +198,18 @@ class EditRun(Asking):
 def _refine(
     region: Block, edit: Edit, reply: str, newline: str, known: dict[str, Any]
 ) -> tuple[TextBlock, dict[str, Any]]:  # fmt: skip
-    """The region with another new version, and what `~~edit` has to say of it: another
-    name, should the version hold the old one."""
+    """Return the region with another new version, and the value of `~~edit` for it.
+
+    The edit gets a new name if the version contains the old one.
+    """
     after = trailing_space(region.source)
     ident = edit.ident if edit.ident not in reply else new_ident(region.source, reply)
     return write_edit(Edit(ident, edit.old, reply), newline, after), {**known, "id": ident}
 
 
 def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextBlock, dict[str, Any]]:
-    """The region that holds the old source and a new version, and what `~~edit` has to
-    say of it: the name, the old text's hash, and the white space around it."""
+    """Return the region that holds the old source and a new version, and the value of `~~edit` for
+    it: the name, the hash of the old text, and the white space around it."""
     kept = source.rstrip(" \t\r\n")
     lead = kept[: len(kept) - len(kept.lstrip(" \t\r\n"))]
     lead = lead[: lead.rfind("\n") + 1]
@@ -211,13 +221,13 @@ def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextB
 
 
 def requests_in(block: MetadataBlock) -> tuple[list[str], list[str]]:
-    """The requests for edits in a block, and those of them that have not been answered."""
+    """Return the requests for edits in a block, and those of them without an answer."""
     asked = [message.text for message in block.messages if message.key in EDIT_MESSAGES and message.text.strip()]
     return asked, asked[count_done(block, asked) :]
 
 
 def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
-    """How many of a block's requests have been answered, from the first on."""
+    """Return how many of a block's requests have been answered, from the first on."""
     known = block.content.get(EDIT_KEY)
     done = known.get("asked") if isinstance(known, dict) else None
     done = [str(value) for value in done] if isinstance(done, list) else []
@@ -229,8 +239,10 @@ def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
 
 
 def extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
-    """What the metadata block at `at` annotates: start and end of the blocks, those of
-    metadata that follow it directly left out. Blocks inside are metadata, too."""
+    """Return the start and the end of the blocks that the metadata block at `at` annotates.
+
+    Metadata blocks that directly follow it are left out; those further inside are not.
+    """
     start = at + 1
     while start < len(blocks) and isinstance(blocks[start], MetadataBlock):
         start += 1
@@ -254,8 +266,8 @@ def _ends(block: Block, level: int) -> bool:
 
 
 def text_of(node: Node) -> str:
-    """A part's text, as `apply` compares it: what stands in it but metadata."""
-    return _shown_text(_blocks_of(node))
+    """Return the text of a part without metadata, as `apply` compares it."""
+    return _text_without_metadata(_blocks_of(node))
 
 
 def _blocks_of(node: Node) -> list[Block]:
@@ -267,6 +279,6 @@ def _blocks_of(node: Node) -> list[Block]:
     return found
 
 
-def _shown_text(blocks: Sequence[Block]) -> str:
+def _text_without_metadata(blocks: Sequence[Block]) -> str:
     kept = [block for block in blocks if not isinstance(block, MetadataBlock)]
     return "\n\n".join(filter(None, (trim_blank_lines(block.source.lstrip("\ufeff")) for block in kept)))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from lmm_core.markdown import TextBlock, blocks_to_tree, parse_markdown_text
 from lmm_core.markdown.tree import traverse
-from lmm_core.scan.exchange.context import show_text
+from lmm_core.scan.exchange.context import fit_text
 from tests.strategies import markdown
 
 NOTES = """---
@@ -41,7 +41,7 @@ def count(text):
 
 
 def shown(text, budget=1000):
-    return show_text(blocks_to_tree(parse_markdown_text(text)), budget, count)
+    return fit_text(blocks_to_tree(parse_markdown_text(text)), budget, count)
 
 
 def test_the_whole_text_without_metadata():
@@ -75,7 +75,7 @@ def test_what_stands_before_the_first_heading_has_a_name():
 def test_a_paragraph_by_itself():
     tree = blocks_to_tree(parse_markdown_text(NOTES))
     text = next(node for node in traverse(tree) if getattr(node, "content", "") == "One b.")
-    assert show_text(text, 100, count).text == "One b."
+    assert fit_text(text, 100, count).text == "One b."
 
 
 @given(markdown(), st.integers(0, 60))
@@ -84,8 +84,8 @@ def test_no_block_is_ever_cut(text, budget):
     tree = blocks_to_tree(blocks)
     if tree is None:
         return
-    found = show_text(tree, budget, count)
-    whole = show_text(tree, 10**6, count)
+    found = fit_text(tree, budget, count)
+    whole = fit_text(tree, 10**6, count)
     if found.left_out:
         assert count(found.text) <= max(budget, count(found.text))
     else:

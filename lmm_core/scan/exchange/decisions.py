@@ -1,4 +1,4 @@
-"""Deciding on edits: the new version or the old text takes the place of both."""
+"""Decisions on edits: the new version or the old text takes the place of both."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ EDIT_FLOW = frozenset({EDIT_KEY})
 
 @dataclass
 class Decision:
-    """What came of deciding: the document, how many edits were decided, and metadata of
-    the writer's in a text that has been replaced, which found no place in the new one."""
+    """The result of deciding: the document, the number of edits decided, and the writer's metadata
+    in replaced texts that found no place in the new ones."""
 
     blocks: list[Block]
     count: int = 0
@@ -40,14 +40,16 @@ class Decision:
 
 
 def accept_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
-    """The document with the new versions in place of the old texts: of all edits, or of
-    the one at a line (from 1). Metadata inside the old text goes along to the same
-    headings and paragraphs of the new one."""
+    """Return the document with new versions in place of old texts: of all edits, or of the one at
+    `line` (from 1).
+
+    Metadata inside an old text moves to the same headings and paragraphs of the new one.
+    """
     return _decide(blocks, line, True, logger or ConsoleLogger())
 
 
 def reject_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
-    """The document with the old texts, byte for byte; as `accept_edits`."""
+    """Return the document with the old texts, byte for byte; see `accept_edits`."""
     return _decide(blocks, line, False, logger or ConsoleLogger())
 
 
@@ -64,43 +66,42 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         elif owner is None:
             logger.error(f"edit {edit.ident}: no block above says ~~edit with this name; decide it by hand", block.line)
             made.append(block)
-        elif accept and (problem := _harmful(edit.new)):
+        elif accept and (problem := _problem_in(edit.new)):
             logger.error(f"edit {edit.ident} not accepted: in the new text, {problem}", block.line)
             made.append(block)
         else:
             decision.count += 1
             text = _decided(made, owner, edit, accept, decision, logger)
-            made.append(_ended(text, made[owner], block, at == len(blocks) - 1, edit.old is None))
+            made.append(_with_trailing_space(text, made[owner], block, at == len(blocks) - 1, edit.old is None))
             made[owner] = _decided_block(made[owner], text is None and at == len(blocks) - 1)
     if line is not None and not decision.count:
         logger.error(f"no edit waits at line {line}")
-    made = _apart(settle(blocks, [block for block in made if block.source]), blocks)
+    made = _set_apart(settle(blocks, [block for block in made if block.source]), blocks)
     decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
     return decision
 
 
-def _apart(made: list[Block], before: Sequence[Block]) -> list[Block]:
-    """The blocks with a blank line after each text that is new: what follows it was no
-    part of it."""
+def _set_apart(made: list[Block], before: Sequence[Block]) -> list[Block]:
+    """Return the blocks with a blank line after each new text, so that what follows does not become part of it."""
     old = {id(block) for block in before}
     for at in range(1, len(made)):
         previous = made[at - 1]
-        if isinstance(previous, TextBlock) and id(previous) not in old and not _stands_apart(previous.source, made[at]):
+        if isinstance(previous, TextBlock) and id(previous) not in old and not _is_separate(previous.source, made[at]):
             made[at] = prefix_block(made[at], newline_of(previous.source))
     return made
 
 
-def _stands_apart(source: str, following: Block) -> bool:
-    """Whether a block that follows a text directly is a block of its own."""
+def _is_separate(source: str, following: Block) -> bool:
+    """Return True if a block that directly follows a text is a block of its own."""
     if ends_blank(source):
         return True
     found = parse_markdown_text(source + following.source)
     return serialize_blocks(found[-1:]) == following.source
 
 
-def _harmful(text: str) -> str:
-    """What in a text is not closed, and would take what follows it along, or is a marker
-    of an edit; "" for nothing."""
+def _problem_in(text: str) -> str:
+    """Return why a text cannot stand alone: it leaves something open that would swallow what
+    follows, or holds a marker of an edit; "" if it can."""
     problems: list[Problem] = []
     markers = broken_edits(parse_markdown_text(text, problems))
     return next((problem.message for problem in [*problems, *markers]
@@ -108,7 +109,7 @@ def _harmful(text: str) -> str:
 
 
 def _owner(made: Sequence[Block], edit: Edit) -> int | None:
-    """The place of the metadata block that an edit belongs to, above it."""
+    """Return the position of the metadata block above that an edit belongs to, or None."""
     at = len(made) - 1
     while at >= 0 and isinstance(made[at], MetadataBlock):
         block = made[at]
@@ -128,8 +129,7 @@ def _is_at(region: Block, made: Sequence[Block], owner: int | None, line: int | 
 def _decided(
     made: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
 ) -> str | None:
-    """The text that comes in place of the edit, without the white space after it; None
-    for nothing."""
+    """Return the text that takes the place of the edit, without the white space after it; None for no text."""
     block = made[owner]
     known = _known(block)
     if accept:
@@ -141,9 +141,11 @@ def _decided(
     return None if edit.old is None else str(known.get("before") or "") + edit.old
 
 
-def _ended(text: str | None, owner: Block, region: Block, last: bool, added: bool) -> TextBlock:
-    """A text with the white space that was there before the edit; where something was
-    written under the edit since, with what keeps it apart."""
+def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bool, added: bool) -> TextBlock:
+    """Return a text with the white space that followed it before the edit.
+
+    If something was written under the edit since, a blank line separates the two.
+    """
     if text is None:
         return TextBlock("")
     newline = newline_of(owner.source)
@@ -155,8 +157,10 @@ def _ended(text: str | None, owner: Block, region: Block, last: bool, added: boo
 
 
 def _decided_block(block: Block, ends: bool) -> Block:
-    """The block above an edit, which says from now on that it was made; where it `ends`
-    the document again, as it did."""
+    """Return the block above an edit, which from now on records that the edit was made.
+
+    If it `ends` the document again, it gets its white space back.
+    """
     assert isinstance(block, MetadataBlock)
     known = _known(block)
     made = edit_block(block, {EDIT_KEY: {"asked": known.get("asked") or []}}, EDIT_FLOW) or block
@@ -165,19 +169,19 @@ def _decided_block(block: Block, ends: bool) -> Block:
 
 
 def trailing_space(source: str) -> str:
-    """The white space at the end of a source."""
+    """Return the white space at the end of a source."""
     return source[len(source.rstrip(" \t\r\n")) :]
 
 
 def _known(block: Block) -> dict[str, Any]:
-    """What `~~edit` says in a block."""
+    """Return the value of `~~edit` in a block."""
     found = block.content.get(EDIT_KEY) if isinstance(block, MetadataBlock) else None
     return found if isinstance(found, dict) else {}
 
 
 def carry_metadata(old: str, new: str, newline: str) -> tuple[str, list[str]]:
-    """The new text with the metadata blocks of the old one before the same headings
-    and paragraphs; and those that hold keys of the writer's and found none."""
+    """Return the new text with the metadata blocks of the old one before the same headings and
+    paragraphs, and the sources of those with keys of the writer's that found no place."""
     new = new.strip("\r\n")
     rest = parse_markdown_text(new)
     carried: list[Block] = []
@@ -189,7 +193,7 @@ def carry_metadata(old: str, new: str, newline: str) -> tuple[str, list[str]]:
         if isinstance(block, MetadataBlock):
             waiting.append(block)
             continue
-        found = next((n for n in range(at, len(rest)) if _alike(rest[n], block)), None) if waiting else None
+        found = next((n for n in range(at, len(rest)) if _is_same_block(rest[n], block)), None) if waiting else None
         if found is not None:
             places += [(found, one) for one in waiting]
             at = found
@@ -203,7 +207,7 @@ def carry_metadata(old: str, new: str, newline: str) -> tuple[str, list[str]]:
     return serialize_blocks(settle(rest, carried)), homeless
 
 
-def _alike(one: Block, other: Block) -> bool:
+def _is_same_block(one: Block, other: Block) -> bool:
     if isinstance(one, HeadingBlock) and isinstance(other, HeadingBlock):
         return (one.level, one.title) == (other.level, other.title)
     return type(one) is type(other) and trim_blank_lines(one.source) == trim_blank_lines(other.source)

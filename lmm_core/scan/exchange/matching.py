@@ -1,8 +1,9 @@
-"""Matching: the block of a question found again in a document that has changed meanwhile."""
+"""Matching: finding the block of a question again in a document that has changed meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Protocol
 
 from ...errors import MarkdownError
@@ -15,8 +16,7 @@ from ...markdown.tree import Node, blocks_to_tree, traverse
 
 
 def can_take(block: MetadataBlock, key: str, what: str, logger: LoggerBase) -> bool:
-    """Whether a key can be written into a block; where it cannot, asking would be in vain,
-    and that is reported."""
+    """Return True if a key can be written into a block. If it cannot, report it, since asking would be in vain."""
     try:
         edit_block(block, {key: []})
     except MarkdownError as error:
@@ -26,7 +26,7 @@ def can_take(block: MetadataBlock, key: str, what: str, logger: LoggerBase) -> b
 
 
 class ChatQuestion(Protocol):
-    """What is asked in a block, about a part of the document."""
+    """A question in a block, about a part of the document."""
 
     @property
     def block(self) -> MetadataBlock: ...
@@ -36,17 +36,20 @@ class ChatQuestion(Protocol):
 
 
 def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str) -> dict[int, MetadataBlock]:
-    """The blocks of all that is `asked` (by its `id`) in a document that may have changed.
-    A block has the same source, or the same messages (and perhaps more after them) and
-    the same value under `key`; one before the same text is better than another, and
-    none is that of two."""
+    """Return the block of each question, by the question's `id`, in a document that may have
+    changed.
+
+    A block matches if it has the same source, or the same messages (with or without more after
+    them) and the same value under `key`. One before the same text is preferred, and no block is
+    that of two questions.
+    """
     free = _annotating(blocks)
     texts = {id(one): _text_at(one.node) for one in asked}
     found: dict[int, MetadataBlock] = {}
-    for alike, same_text in ((_same_source, True), (_goes_on, True), (_same_source, False), (_goes_on, False)):
+    for same_text, is_same in product((True, False), (_has_same_source, _continues)):
         for one in asked:
             hits = (at for at, (block, text) in enumerate(free)
-                    if (not same_text or text == texts[id(one)]) and alike(block, one.block, key))  # fmt: skip
+                    if (not same_text or text == texts[id(one)]) and is_same(block, one.block, key))  # fmt: skip
             at = None if id(one) in found else next(hits, None)
             if at is not None:
                 found[id(one)] = free.pop(at)[0]
@@ -54,7 +57,7 @@ def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str
 
 
 def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
-    """All metadata blocks but those inside edits, each with the text that it stands before."""
+    """Return all metadata blocks but those inside edits, each with the text that it precedes."""
     unfolded = unfold_edits(blocks)
     return [
         (block, _text_at(node))
@@ -65,17 +68,17 @@ def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
 
 
 def _text_at(node: Node) -> str:
-    """The heading or text of a node; "" for the document and for nothing."""
+    """Return the heading or text of a node; "" for the document, or if the node has none."""
     block = node_block(node)
     return trim_blank_lines(block.source) if block is not None else ""
 
 
-def _same_source(block: MetadataBlock, asked: MetadataBlock, _key: str) -> bool:
+def _has_same_source(block: MetadataBlock, asked: MetadataBlock, _key: str) -> bool:
     same_kind = isinstance(block, HeaderBlock) == isinstance(asked, HeaderBlock)
     return same_kind and trim_blank_lines(block.source) == trim_blank_lines(asked.source)
 
 
-def _goes_on(block: MetadataBlock, asked: MetadataBlock, key: str) -> bool:
+def _continues(block: MetadataBlock, asked: MetadataBlock, key: str) -> bool:
     texts = [message.text for message in asked.messages]
     found = [message.text for message in block.messages[: len(texts)]]
     value = asked.content.get(key)

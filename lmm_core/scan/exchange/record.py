@@ -1,4 +1,4 @@
-"""The record of a chat in its block: what has been said, and what is still to be asked."""
+"""The record of a chat in its block: the entries so far, and the messages still to be answered."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ Entry = tuple[Speaker, str]
 
 
 def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list[str]]:
-    """The chat that goes on in a block, and what has to be said in it: what was typed into
-    `~chat` itself and has no answer, and what the messages say. A question that is not
-    the recorded one starts anew; of several the last counts. Messages that are
-    recorded, in their order, are not said again."""
+    """Return the chat that a block continues: its recorded entries, the texts typed into `~chat`
+    itself that have no answer, and the messages that are not recorded.
+
+    A question that is not the recorded one starts a new chat; of several questions the last one
+    counts.
+    """
     typed = [(m.key in QUESTION, m.text) for m in block.messages if m.key in QUESTION | MESSAGE and m.text.strip()]
     recorded = read_chat(block.content.get(CHAT_KEY))
     starts = [at for at, (starts, _) in enumerate(typed) if starts]
     texts = [text for _, text in typed[starts[-1] if starts else 0 :]]
     said = [text for speaker, text in recorded if speaker == "user"]
-    if starts and (not said or _plain(said[0]) != _plain(texts[0])):
+    if starts and (not said or _one_line(said[0]) != _one_line(texts[0])):
         return [], [], texts
     return recorded, _take_unanswered(recorded), _not_said(texts, said)
 
 
 def _take_unanswered(recorded: list[Entry]) -> list[str]:
-    """What the user said last, by hand, without an answer; it leaves the record."""
+    """Remove from the record what the user typed last and nobody answered, and return it."""
     texts: list[str] = []
     while recorded and recorded[-1][0] == "user":
         texts.insert(0, recorded.pop()[1])
@@ -46,23 +48,25 @@ def _take_unanswered(recorded: list[Entry]) -> list[str]:
 
 
 def _not_said(texts: list[str], said: list[str]) -> list[str]:
-    rest = [_plain(text) for text in said]
+    rest = [_one_line(text) for text in said]
     new = []
     for text in texts:
-        if _plain(text) in rest:
-            rest = rest[rest.index(_plain(text)) + 1 :]
+        if _one_line(text) in rest:
+            rest = rest[rest.index(_one_line(text)) + 1 :]
         else:
             new.append(text)
     return new
 
 
-def _plain(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
 def read_chat(value: Any) -> list[Entry]:
-    """A recorded chat: `- user: …`, `- model: …`; in an older spelling, texts by turns,
-    the user's first."""
+    """Return the entries of a recorded chat: `- user: …`, `- model: …`.
+
+    An older spelling is read as well: texts by turns, the user's first.
+    """
     entries: list[Entry] = []
     for item in value if isinstance(value, list) else [] if value is None else [value]:
         if isinstance(item, dict):
@@ -81,9 +85,11 @@ def _entry(speaker: str, text: Any) -> Entry:
 
 
 def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerBase | None = None) -> list[Block]:
-    """The document without chats: questions, messages and what was answered; with
-    `edits`, also without requests for edits (but those that wait for a decision).
-    Blocks in which nothing is left go."""
+    """Return the document without chats: questions, messages and answers.
+
+    With `edits`, requests for edits go as well, but for those that wait for a decision. Blocks with
+    nothing left in them are removed.
+    """
     logger = logger or ConsoleLogger()
     if report_broken(blocks, logger):
         return list(blocks)

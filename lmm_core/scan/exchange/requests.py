@@ -1,4 +1,4 @@
-"""Requests to the model about parts of a document, and what runs over it have in common."""
+"""Requests to the model about parts of a document, and what the runs that make them have in common."""
 
 from __future__ import annotations
 
@@ -11,57 +11,63 @@ from ...logging import LoggerBase
 from ...markdown.tree import Node, titles_path
 from ...models.chat import Asker, ChatMessage, Request, Show
 from ...models.prompts import CHAT, SYSTEM, Prompt, language_of
-from .context import PromptText, show_text
+from .context import PromptText, fit_text
 
 REPLY_TOKENS = 4_000  # left for the answer, of what a request may have
 
 
 class Screen(Protocol):
-    """Where answers are shown as they come, one at a time."""
+    """A place where answers are shown as they come, one at a time."""
 
     def begin(self, question: str) -> Show | None:
-        """Take it for an answer; None where it is taken already."""
+        """Take the place for an answer; None if another answer has it."""
         ...
 
     def end(self) -> None:
-        """Leave it to another answer."""
+        """Leave the place to another answer."""
         ...
 
 
 @dataclass(frozen=True)
 class Talk:
-    """How the model is talked to. asker: the model; system: the writer's system message,
-    "" for ours; tokens: that a request may have."""
+    """The way in which the model is asked.
+
+    `system` is the writer's system message, "" for the default one. `tokens` is the most that a
+    request may have.
+    """
 
     asker: Asker
     system: str = ""
     tokens: int = 100_000
 
     def request(
-        self, prompt: Prompt, node: Node, shown: PromptText, question: str, chat: Sequence[ChatMessage] = ()
+        self, prompt: Prompt, node: Node, excerpt: PromptText, question: str, chat: Sequence[ChatMessage] = ()
     ) -> Request:  # fmt: skip
-        """The request about a part of the document."""
+        """Return the request about a part of the document."""
         values = {
             "system": self.system or SYSTEM,
             "language": language_of(str(node.fetch("lang", ""))),
             "titles": " > ".join(titles_path(node)) or "(no title)",
-            "text": shown.text,
+            "text": excerpt.text,
             "question": question,
         }
         return prompt.request(values, chat=chat)
 
-    def show(self, node: Node, spoken: Sequence[str]) -> PromptText:
-        """The text of a part, as much as fits beside what is spoken."""
+    def excerpt(self, node: Node, spoken: Sequence[str]) -> PromptText:
+        """Return as much of a part's text as fits beside the spoken texts."""
         from ...models.tokens import count_tokens
 
         spent = REPLY_TOKENS + count_tokens(CHAT.system + self.system + "\n".join([*titles_path(node), *spoken]))
-        return show_text(node, max(self.tokens - spent, self.tokens // 4), count_tokens)
+        return fit_text(node, max(self.tokens - spent, self.tokens // 4), count_tokens)
 
 
 @dataclass
-class Asking:
-    """What the runs that talk to a model have in common: how it is talked to, where answers
-    are shown, what failed (with its line), and the requests that were answered."""
+class ModelRun:
+    """The common part of the runs that ask a model.
+
+    `screen` shows the answers, `failed` holds failures with their lines, `answered` the requests
+    that were answered.
+    """
 
     talk: Talk
     logger: LoggerBase
@@ -74,7 +80,7 @@ class Asking:
         raise NotImplementedError
 
     async def ask_and_close(self) -> None:
-        """`ask`, for a run that has the model for itself."""
+        """Do the same in a run that has the model for itself."""
         try:
             await self.ask()
         finally:
@@ -82,8 +88,10 @@ class Asking:
 
 
 async def say(asker: Asker, request: Request, question: str, screen: Screen | None) -> str:
-    """What the model answers, as it is; shown on the way, under the question, where the
-    screen is free. Raises ModelError."""
+    """Return the model's answer unchanged. Raise ModelError.
+
+    It is shown as it comes, under the question, if the screen is free.
+    """
     show = screen.begin(question) if screen else None
     try:
         return await asker.ask(request, str, show)
@@ -93,7 +101,7 @@ async def say(asker: Asker, request: Request, question: str, screen: Screen | No
 
 
 def report_failures(failed: list[tuple[int, ModelError]], what: str, done: str, logger: LoggerBase) -> None:
-    """Report what the model could not do; what stops it is told once."""
+    """Report what the model could not do; an error that stops everything is reported once."""
     for line, error in sorted(failed, key=lambda failure: failure[0]):
         if not error.stop:
             logger.error(f"{what} not {done}: {error}", line)
