@@ -29,7 +29,9 @@ from .split import ChunkBlock, Document
 
 SUMMARY = "summary"
 _WORD = re.compile(r"\w")
-_MARKS = re.compile(r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S)  # of divs, and comments: nothing to be found by
+_MARKS = re.compile(
+    r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
+)  # marks of divs, and comments, hold no words to search for
 _NOT_INHERITED = frozenset({"title", "docid", "chat", "knit", "skip", "frozen", "lmm", "model", "txthash", "split"})
 
 
@@ -120,7 +122,9 @@ def blocks_to_chunks(
             annotations = annotations_of(node, place.titles, model)
             made.append(_chunk(content, annotations, payload, encoding_model, counts))
             if encoding_model is EncodingModel.SPARSE and not annotations:
-                logger.warning("a text without annotations: the encoding `sparse` finds it by nothing", _line(node))
+                logger.warning(
+                    "this text has no annotations, so that the encoding `sparse` cannot find it", _line(node)
+                )
     return made
 
 
@@ -182,11 +186,11 @@ def _properties(node: Node) -> dict[str, Any]:
             if name != SUMMARY or part is node or isinstance(node, TextNode):
                 found[name] = properties[find_key(properties, name) or key]
         if part.get("knit") is True:
-            found.setdefault("type", None)  # in the notes, and of no type that is said around it
+            found.setdefault("type", None)  # in the notes, so it has none of the types around it
     types = types_of(found.pop("type", None))
     if types:
         found["type"] = types[0] if len(types) == 1 else types
-    found.pop(SUMMARY, None)  # a chunk of its own
+    found.pop(SUMMARY, None)  # it is a chunk of its own
     return {key: value for key, value in found.items() if value is not None}
 
 

@@ -23,7 +23,7 @@ from .encoding import Encoder, compare_identity
 from .refresh import INDEXES, Changes, write_changes
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
-MANY = 500  # candidates where a type is asked for
+MANY = 500  # candidates of a search that prefers a type
 GROUP = "document"
 
 
@@ -112,9 +112,9 @@ async def aqueries(
     """
     known = await in_store(store.metadata, name)
     if known is None:
-        raise StoreError(f"there is no collection {name!r}: lmm index FILES makes it")
+        raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
     compare_identity(name, known, encoder.identity())
-    # reciprocal ranks add up to less than 2; BM25 scores of a text stay far below 1,000
+    # far above all scores: reciprocal ranks add up to less than 2, and BM25 scores stay below 1,000
     boost = ("type", kind, 1000.0) if kind else None
     searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, words)
     found = await asyncio.gather(*(in_store(store.search, name, search) for search in searches))

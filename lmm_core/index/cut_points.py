@@ -19,7 +19,7 @@ from ..markdown.regions import DIV_OPEN, Regions
 from .separators import CODE, GRID, PROSE, ROWS, WORDS, Separator, find_separators
 from .units import ANYWHERE, BLOCK, CLOSE, NO_FRAME, PART, WORD, ChunkLimits, Surroundings, Unit
 
-DEEPEST = 6  # how deep lists, quotes and divs in each other are looked into
+DEEPEST = 6  # how many levels of lists, quotes and divs in each other are cut by their blocks
 
 
 class SourceLine(NamedTuple):
@@ -46,7 +46,7 @@ _FENCE_MARKS = re.compile(r"[^`~\n]*(?:`{3,}|~{3,})")
 _HTML_CONTAINER = re.compile(r"[ ]{0,3}<(?!/|!|\?|pre\b|script\b|style\b|textarea\b|table\b)[A-Za-z]", re.I)
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
 _NOT_PROSE = r"(?=[ \t>`~:$\\<|+-])[ \t>]*(?:`{3}|~{3}|:{3}|\$\$|\\begin\{|<[A-Za-z!/]|[|+]|-{3,}[ -]*$|[ ]{4}|\t)"
-# (One set of characters first: so most lines are passed over much faster.)
+# (The set of characters at the start makes the search skip most lines quickly.)
 _NOT_PROSE_HERE, _NOT_PROSE_BELOW = re.compile(_NOT_PROSE, re.M), re.compile("\n" + _NOT_PROSE, re.M)
 _RULE = re.compile(r"[ ]*-+(?:[ ]+-+)+[ \t\r]*")
 _HEADING = re.compile(r"#{1,6}[ \t]")
@@ -68,7 +68,7 @@ class Seams:
             whole = self._fit(start, end, NO_FRAME)
             units = whole or self._inside(self._lines(start, end), NO_FRAME, 0)
             last = units[-1]
-            if _HEADING.match(self.text, start):  # which belongs to what comes after it
+            if _HEADING.match(self.text, start):  # a heading belongs to the text after it
                 last.cost, last.prose = CLOSE, False
             else:
                 last.cost = self._block_cost(last, end)
@@ -114,11 +114,11 @@ class Seams:
     def _length(self, frame: Surroundings) -> int:
         if not frame.before and not frame.after:
             return 0
-        if frame is not self._last[0]:  # asked for each line of code that is cut
+        if frame is not self._last[0]:  # cached, since it is needed for each line of code that is cut
             self._last = frame, self.limits.count(frame.before) + self.limits.count(frame.after) + 2
         return self._last[1]
 
-    # Blocks, and what is in them
+    # Blocks and their contents
 
     def _lines(self, start: int, end: int) -> list[SourceLine]:
         at = list(accumulate(map(len, _LINE.findall(self.text, start, end)), initial=start))
@@ -144,7 +144,7 @@ class Seams:
         if whole:
             return whole
         first = next((at for at, line in enumerate(lines) if not blank(self._view([line]))), None)
-        if first is None:  # nothing but the marks of quotes or items
+        if first is None:  # only marks of quotes or items
             return self._leaf(lines[0].start, lines[-1].end, frame, PROSE)
         units = self._by_kind(lines[first:], frame, depth)
         units[0].start = lines[0].start
@@ -294,7 +294,7 @@ class Seams:
 
     def _cuts(self, start: int, end: int, separator: Separator) -> Iterator[tuple[int, int, float]]:
         text = self.text[start:end]
-        done = len(text) - len(text.lstrip(" \t\r\n"))  # what is blank is no part by itself
+        done = len(text) - len(text.lstrip(" \t\r\n"))  # white space alone makes no part
         at, stop = 0, len(text.rstrip(" \t\r\n"))
         for found in find_separators(separator, text):
             if done < found.end() < stop:

@@ -16,7 +16,7 @@ from ..errors import ModelError, StoreError
 from ..models.embedders.embedder import Embedder, SparseEncoder
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
-CHUNKER = 1  # raised where the same text gives other chunks: what is stored is made again
+CHUNKER = 1  # increased when the same text gives other chunks, so that collections are made anew
 DENSE, SPARSE = "dense", "sparse"
 
 
@@ -92,8 +92,8 @@ class ChunkTexts:
     sparse: str = ""
 
 
-# What is encoded densely, and what sparsely: the flow table of LM markdown for education,
-# and two encodings of ours.
+# The texts encoded densely and sparsely: the flow table of LM markdown for education,
+# and two more encodings.
 _FLOW: dict[EncodingModel, tuple[str, str]] = {
     EncodingModel.NONE: ("", ""),
     EncodingModel.CONTENT: ("content", ""),
@@ -134,11 +134,11 @@ class Encoder:
     def __post_init__(self) -> None:
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is None:
             raise StoreError(
-                f"{self.model}: needs an embedding model, and none is there: name one ([embeddings] dense_model), get "
-                "one (lmm models get), or take the encoding bm25"
+                f"{self.model} needs an embedding model, and none is available. Name one ([embeddings] dense_model), "
+                "run `lmm models get` to get one, or use the encoding bm25."
             )
         if self.model in _WITH_SPARSE and self.sparse is None:
-            raise StoreError(f"{self.model}: needs a sparse encoder")
+            raise StoreError(f"{self.model} needs a sparse encoder.")
 
     @property
     def has_words(self) -> bool:
@@ -207,7 +207,7 @@ class Encoder:
             for vectors, text in zip(made, texts, strict=True):
                 vectors[SPARSE] = self.sparse.encode_query(text)
         if not all(made):
-            raise StoreError("a collection without vectors (encoding none) cannot be searched by text")
+            raise StoreError("A collection without vectors (encoding none) cannot be searched by text.")
         return [Search(vectors, limit, prefetch, where, boost) for vectors in made]
 
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
@@ -228,6 +228,6 @@ def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, A
     ]
     if other:
         raise StoreError(
-            f"the collection {name!r} was made otherwise ({'; '.join(other)}): use what it was made with, another "
-            "collection ([database] collection_name), or make it anew (lmm index --rebuild)"
+            f"The collection {name!r} was made otherwise ({'; '.join(other)}). Use what it was made with, name another "
+            "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
         )

@@ -30,7 +30,7 @@ _EQUATION = re.compile(
     rf"|\\begin\{{(?P<name>[A-Za-z]+\*?)\}}.*?\\end\{{(?P=name)\}}{_LABEL})\s*",
     re.S,
 )
-# Environments of LaTeX that hold no formula, but text.
+# LaTeX environments that hold text rather than a formula.
 _PROSE_ENVIRONMENT = re.compile(r"\\begin\{(?:quote|quotation|itemize|enumerate|description|center|verbatim|tabular)")
 
 
@@ -99,7 +99,7 @@ def div_type(block: TextBlock, rules: KnitRules) -> str | None:
     if isinstance(block, Excerpt):
         return block.kind
     if not block.source.lstrip(BOM + " \t\r\n").startswith((":", "<")):
-        return None  # as most texts
+        return None  # the quick answer for most texts
     attributes = _first_attributes(block.content)
     kind = div_kind(attributes, rules)
     return kind if kind and _is_one_div(block.content) else None
@@ -156,7 +156,7 @@ def _equation_groups(texts: list[TextBlock], short: int) -> list[list[TextBlock]
     start), and with the next equation if only a short text lies between."""
     formulas = [is_equation(text) for text in texts]
     groups: list[list[TextBlock]] = []
-    head = next((at for at, formula in enumerate(formulas) if not formula), 0)  # equations at the start
+    head = next((at for at, formula in enumerate(formulas) if not formula), 0)  # the first text that is no equation
     for at, text in enumerate(texts):
         bridge = 0 < at < len(texts) - 1 and formulas[at - 1] and formulas[at + 1] and len(text.content) < short
         if groups and (formulas[at] or bridge or at == head):

@@ -11,9 +11,9 @@ from .cut_points import Seams
 from .separators import sentence_ends
 from .units import GOOD, NO_FRAME, ChunkLimits, Surroundings, Unit
 
-# Of the size: so much more is no harm, and so little is no chunk where that can be helped.
+# An eighth of the size more is accepted.
 TOLERANCE = 8
-SMALLEST = 16  # of the size: smaller units are joined before the best packing is looked for
+SMALLEST = 16  # units of less than a sixteenth of the size are joined before the search
 
 
 class Piece(NamedTuple):

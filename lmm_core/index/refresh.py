@@ -24,7 +24,7 @@ from .encoding import Encoder
 
 BATCH = 256
 FILES = ".files"
-BEGUN = "begun"  # stands where the fingerprint will be: no file has it
+BEGUN = "begun"  # in place of a fingerprint; no file has it
 INDEXES: dict[str, Any] = {
     "docid": "keyword",
     "source": "keyword",
@@ -42,8 +42,8 @@ def check_collections(name: str, companion: str) -> None:
         checked_name(one)
     if found := clash(names):
         raise StoreError(
-            f"{found[0]} ({names[found[0]]!r}) and {found[1]} ({names[found[1]]!r}) would be one: give them names that "
-            "differ by more than case (collection_name and companion_collection in [database] of config.toml)"
+            f"{found[0]} ({names[found[0]]!r}) and {found[1]} ({names[found[1]]!r}) would be one. Give them names that "
+            "differ by more than case (collection_name and companion_collection in [database] of config.toml)."
         )
 
 
@@ -136,7 +136,7 @@ async def write_changes(
     return points
 
 
-# What is remembered of files
+# Records of files
 
 
 @dataclass(frozen=True, slots=True)

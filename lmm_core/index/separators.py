@@ -24,7 +24,7 @@ class Separator(NamedTuple):
 
 _LINE_ENDS = re.compile(r"\n(?:[ \t]*\r?\n)*")
 _BLANKS = re.compile(r"[ \t\r\n]+")
-_SENTENCE = re.compile(  # one set of characters first: so it is searched for much faster
+_SENTENCE = re.compile(  # the set of characters at the start makes the search much faster
     r"[.!?…。！？\n](?:"
     r"(?<=[.!?…])(?<![.!?…].)(?P<more>[.!?…]*+)[\"'”’»)\]*_`]*+"
     r"(?:[ \t]*+\r?\n(?=[ ]{0,3}>)|[ \t\r\n]++(?=[^\Wa-z_]|[^\w\s.,;:!?)\]}…]))"
@@ -35,8 +35,8 @@ _ABBREVIATION = re.compile(
     r"\W*(?:(?:[^\W\d_]\.)*[^\W\d_]|Dr|Mr|Mrs|Ms|Prof|St|vs|cf|ca|approx|resp|Figs?|Eqs?|Sec|Ch|Nos?|Vol|pp|eds?"
     r"|bzw|vgl|Abb|Nr|Kap|Bd|Hrsg|sog)"
 )
-# In these, a full stop ends no sentence; what is longer is no such thing.
-# (Each part begins with a character, so that they are searched for much faster.)
+# Code, formulas and link targets, in which a full stop ends no sentence. Longer matches are none of these.
+# (Each alternative begins with a plain character, which makes the search much faster.)
 _VERBATIM = re.compile(r"`(?<!``)(`*)(?!`)[^`][\s\S]{0,300}?(?<!`)`\1(?!`)|\$[^$\n]{1,300}\$|\]\([^()\n]{1,300}\)")
 _GRID_RULE = re.compile(r"\n[ ]*\+[-=:+ \t]*\+[ \t]*\r?(?:\n(?:[ \t]*\r?\n)*|\Z)")
 

@@ -141,7 +141,7 @@ def transform(
     chunks = strategy.chunks(merged, opts, _counter(opts, count))
     for block in chunks:
         if isinstance(block, ErrorBlock):
-            logger.warning("a metadata block that cannot be read is no text: it is in no chunk", block.line)
+            logger.warning("this metadata block cannot be read, and is in no chunk", block.line)
     return Split(chunks, documents)
 
 
@@ -233,7 +233,7 @@ class BlocksText:
             for start, text in zip(self.starts, texts, strict=True)
             for at, count in (text.gaps if isinstance(text, Excerpt) else ())
         ]
-        self._last = (-1, 0, 0)  # a block, a position in it, and its line
+        self._last = (-1, 0, 0)  # the last answer: a block, a position in it, and its line
 
     def line(self, pos: int) -> int:
         """Return the line in the file of the character at `pos`."""
@@ -262,7 +262,8 @@ class BlocksText:
         return ChunkBlock(source, first, last, len(repeated), closing)
 
 
-_LEAD_CHARACTERS = frozenset({"", BOM, " ", "\t", "\r", "\n"})  # what sources begin with that may not be bare
+# A source that begins with none of these has nothing before its text.
+_LEAD_CHARACTERS = frozenset({"", BOM, " ", "\t", "\r", "\n"})
 
 
 def _without_lead(block: Block) -> str:
@@ -279,7 +280,7 @@ def _follows(one: Block, other: Block) -> bool:
     return first_line(one) + one.source.count("\n") == other.line
 
 
-# Metadata of a text that is more than one chunk
+# Metadata of a text that makes several chunks
 
 
 def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBlock]) -> Iterator[Block]:
@@ -301,7 +302,7 @@ def _public_part(block: MetadataBlock) -> MetadataBlock | None:
         return block
     try:
         return edit_block(block, dict.fromkeys(drop, DELETED))
-    except MarkdownError:  # a mapping in braces: it cannot be edited
+    except MarkdownError:  # a mapping in braces cannot be edited
         content = {key: value for key, value in block.content.items() if key not in drop}
         return replace(block, content=content, messages=[]) if content else None
 

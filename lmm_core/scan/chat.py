@@ -115,7 +115,7 @@ class ChatRun(ModelRun):
             request = self._request(chat, excerpt)
             try:
                 if excerpt.left_out and blank(excerpt.text):
-                    raise ModelError("nothing of the text fits into what the model can take (context_tokens)")
+                    raise ModelError("no part of the text fits into what the model can take (context_tokens)")
                 answer = await say(self.talk.asker, request, chat.pending[0], self.screen)
             except ModelError as error:
                 self.failed.append((chat.block.line, error))

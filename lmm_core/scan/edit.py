@@ -103,11 +103,13 @@ class EditRun(ModelRun):
         edit = next((regions[id(part)] for part in _blocks_of(node) if id(part) in regions), None)
         waits = open_edit(block)
         if (edit.ident if edit else None) != waits:
-            self.logger.error(
-                f"edit {waits or (edit.ident if edit else '')} has to be decided first (lmm accept, lmm reject)"
-                if edit else f"the text of edit {waits} is no longer under its block; take ~~edit out of it",
-                block.line,
-            )  # fmt: skip
+            name = waits or (edit.ident if edit else "")
+            problem = (
+                f"edit {name} has to be decided first: run `lmm accept` or `lmm reject`"
+                if edit
+                else f"the text of edit {name} is no longer under its block; remove ~~edit from the block"
+            )
+            self.logger.error(problem, block.line)
             return False
         text = "" if edit and edit.old is None else text_of(node)
         self.open.append(EditRequest(block, node, asked, new, edit.new if edit else None, text))
@@ -183,7 +185,7 @@ class EditRun(ModelRun):
             region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
         else:
             return False
-        if start == end:  # at the end of the document: the block's own white space will be another
+        if start == end:  # at the end of the document the block's own white space will change
             changes["before"] = trailing_space(block.source)
         changes["asked"] = [digest(text) for text in wanted.asked]
         try:

@@ -93,7 +93,9 @@ def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
 def report_kept(classes: Sequence[str], logger: LoggerBase, line: int = 0) -> None:
     """Report classes named with a `-` in a place other than the configuration, where that has no effect."""
     for name in classes:
-        logger.warning(f"div-types: {name} has no effect here: only div_types in config.toml takes a class out", line)
+        logger.warning(
+            f"div-types: {name} has no effect here; only div_types in config.toml can take a class out", line
+        )
 
 
 def is_list_header(blocks: Sequence[Block]) -> bool:

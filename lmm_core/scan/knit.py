@@ -118,7 +118,7 @@ def _own_header(tree: HeadingNode) -> Block:
     try:
         edited = edit_block(header, dict.fromkeys(drop, DELETED))
     except MarkdownError:
-        return header  # a mapping in braces: metadata all the same, and never shown
+        return header  # a mapping in braces cannot be edited, but as metadata it is never shown
     return edited if edited is not None else TextBlock("")
 
 
@@ -145,7 +145,7 @@ def _report_more(one: Cut, first: int, logger: LoggerBase) -> None:
     if one.rest:
         logger.error(f"{NOT_CLOSED}: what follows is left out of the notes with it", first + one.line)
     elif one.table:
-        logger.warning("a table with a RAG-only part in a cell is left out of the notes whole", first + one.line)
+        logger.warning("a table with a RAG-only part in a cell is left out of the notes as a whole", first + one.line)
 
 
 # Divs inside texts
@@ -172,7 +172,7 @@ def find_open(blocks: Sequence[Block], rules: KnitRules) -> int | None:
     return None
 
 
-# References to what is left out
+# References to parts left out
 
 _BRACES = re.compile(r"\{([^{}\n]*)\}")
 _LABEL = re.compile(r"(?:^|[ \t])#(\S+)")
@@ -236,10 +236,13 @@ def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[i
 
 def lost_message(label: str) -> str:
     """Return the message about a reference to a part left out."""
-    return f"a reference to `{label}`, which is left out of the notes: they show its words without a link, else […]"
+    return (
+        f"a reference to `{label}`, which is left out of the notes; "
+        "its words are shown without a link, or […] if it has none"
+    )
 
 
-# A footnote or link definition: its line, the lines that go on with it, and (of a
+# A footnote or link definition: its line, the lines that continue it, and (of a
 # footnote) indented paragraphs.
 _DEFINITION = re.compile(
     r"^[ ]{0,3}\[(?P<label>\^?[^\]\n]+)\]:[^\n]*"

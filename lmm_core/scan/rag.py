@@ -120,7 +120,7 @@ class RagRun:
     _waiting: int = field(default=0, init=False)
     _kept: int = field(default=0, init=False)
 
-    # First: what needs nobody
+    # Step 1: everything that needs no annotator
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Take a document and do everything that needs no annotator.
@@ -137,7 +137,7 @@ class RagRun:
         self._prepare(tree)
         self._closed = closed_parts(tree)
         self._finder = NeedsFinder(tree, SectionTexts(tree, self.rules), self.opts, self.annotator, self.refresh)
-        waiting: set[int] = set()  # sections that show a summary that is still to be made
+        waiting: set[int] = set()  # sections that show a summary which is still to be made
         for node in sections(tree, post=True):
             wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
             if wanted or id(node) in waiting:
@@ -189,7 +189,7 @@ class RagRun:
         if not self._is_proposed(node):
             write_keys(node, changes, self._spellings[id(node)], self._newline, self.logger)
 
-    # Second: what the annotator is asked for
+    # Step 2: asking the annotator
 
     async def ask_and_close(self) -> None:
         """Call `ask`, then close the annotator, in a run that has it for itself."""
@@ -250,7 +250,7 @@ class RagRun:
         self._made.add(id(node))
         return _pick(annotation, needs.wanted)
 
-    # Third: what is said of the whole
+    # Step 3: the report and the names of annotators
 
     def finish(self) -> list[Block]:
         """Return the document after the run."""
@@ -278,10 +278,11 @@ class RagRun:
         if stopped:
             self.logger.error(f"{_sections(len(stopped) + self._waiting)} not annotated: {stopped[0]}")
         elif self._waiting:
-            self.logger.info(f"{_sections(self._waiting)} above wait for what failed; run again")
+            self.logger.info(f"{_sections(self._waiting)} above wait for those that failed; run again")
         if self._kept:
             self.logger.info(
-                f"{_sections(self._kept)} changed since a model annotated them; kept until a model is there"
+                f"{_sections(self._kept)} changed since a model annotated them; "
+                "their annotations are kept until a model is there"
             )
 
     def _sign(self, tree: HeadingNode) -> None:
@@ -310,7 +311,7 @@ class RagRun:
         if node.properties.get(MAKER, DELETED) != own:
             self._write(node, {MAKER: own})
 
-    # Beforehand
+    # The plan of a run
 
     def planned(self) -> list[Planned]:
         """Return the requests that a run would make; call `start` before."""

@@ -17,7 +17,7 @@ from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.rag_only import RAG_ONLY, KnitRules, close_parts, types_of
 from ..markdown.spelling import make_block
 
-NESTED = 24  # parts in parts are set is_separate so far
+NESTED = 24  # how many levels of parts in parts are set apart
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]
     rest = _excerpt(block.source, cuts, first)
     inherited = _inherited(around)
     if not blank(rest.source) or (around and found[0][0]):
-        yield rest  # also where it is empty: what annotates the text is not the part's
+        yield rest  # even if empty: the metadata before the text is not that of the part
     elif around:
         yield found.pop(0)[1]
     for metadata, text in found:

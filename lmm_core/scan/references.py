@@ -67,7 +67,8 @@ def _labels(found: re.Match[str]) -> list[str]:
 
 def _readable(found: re.Match[str], gone: Set[str]) -> str:
     if found["link"]:
-        return "]" if found["words"] is None else found["words"]  # of words with brackets in them
+        # without words: they hold brackets, and stand before the match
+        return "]" if found["words"] is None else found["words"]
     if found["group"] is None:
         return LEFT_OUT
     items = [(item, [braced or key for braced, key in _CITED.findall(item)]) for item in found["group"].split(";")]

@@ -100,7 +100,7 @@ def test_what_stands_over_a_failure_waits_and_the_rest_is_written():
     line = TREE.split("\n").index("### A11") + 1
     assert said(logger) == [
         ("error", line, "section not annotated: too tired"),
-        ("info", 0, "3 sections above wait for what failed; run again"),
+        ("info", 0, "3 sections above wait for those that failed; run again"),
     ]
 
 

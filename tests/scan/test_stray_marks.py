@@ -50,7 +50,7 @@ def test_colons_that_are_no_div(case):
 )
 def test_a_block_that_is_about_nothing(between):
     assert told(f"# A\n\n{BLOCK}\n{between}\n\n## Q\n\nText.\n") == [
-        (3, "this metadata is about what follows it alone")
+        (3, "this metadata is about the line after it alone")
     ]
 
 

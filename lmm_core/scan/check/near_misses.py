@@ -47,7 +47,7 @@ from .stray_marks import ReadParts, explain_misplaced, find_stray_marks, read_pa
 LMM = "lmm"
 _SWITCHES = ("knit", "skip", "frozen")
 _TEXTS = ("type", "questions", "summary")
-# Classes that are others' and no slip, whatever types a project has: those of Pandoc, Quarto,
+# Known classes, which are no slips whatever types a project has: those of Pandoc, Quarto,
 # bookdown, reveal.js, Bootstrap and the Carpentries' lessons.
 _OTHERS = frozenset(
     """notes column columns card cards cell cells code fragment fragments footer header hidden hidden-content
@@ -124,7 +124,7 @@ class _NearMissFinder:
         self.read = read
         self.types = types - rules.allowed
         self.allowed = rules.allowed
-        self.told: set[str] = set()  # types that are no classes, each told once
+        self.told: set[str] = set()  # types used as classes, each reported once
 
     # Blocks
 
@@ -166,7 +166,7 @@ class _NearMissFinder:
             return _unknown(key, "knit")
         if isinstance(value, Mapping) and _is_nearly_lmm(key) and not OPTIONS.isdisjoint(options_in({LMM: value})):
             return _unknown(key, LMM)
-        # R Markdown has a key of that name, too: a function's
+        # R Markdown has a key of that name as well, whose value is a function
         is_slip = isinstance(value, int | float) or (isinstance(value, str) and value.isalpha() and len(value) < 8)
         return _no_switch(value) if key == "knit" and not isinstance(value, bool) and is_slip else ""
 
@@ -176,7 +176,7 @@ class _NearMissFinder:
         words = [word for word in types_of(value) if word in self.types or self._type(word)]
         return (
             f"{key}: {words[0]} in the header leaves nothing out: write knit: false there to leave the whole page "
-            "out of the notes, or knit: true if it is to be shown"
+            "out of the notes, or knit: true to show it"
             if words
             else ""
         )

@@ -38,7 +38,7 @@ _UNDERLINED = re.compile(r"[^\n]+\n(?:=+|-+)[ \t]*(?:\n|\Z)")
 # Reads the divs and metadata blocks in a text, as `parts_by_line` does.
 ReadParts = Callable[[str], list[tuple[int, Part, str]]]
 ABOUT_NOTHING = (
-    "this metadata is about what follows it alone, which nobody sees, and not about the part after that: "
+    "this metadata is about the line after it alone, which nobody sees, and not about the part after that: "
     "put it directly before the part"
 )
 UNDERLINED = "an underlined heading starts no section, so that its text is not left out: write it as `## Heading`"
@@ -155,5 +155,5 @@ def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Proble
             yield Problem(
                 number,
                 f"{found[0]} leaves nothing out: only a div does. Put the part in one (`::: {found[0]}`), "
-                "or a block with `type:` before it",
+                "or put a block with `type:` before it",
             )

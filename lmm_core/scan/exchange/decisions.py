@@ -64,7 +64,7 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         if edit is None or not _is_at(block, made, owner, line):
             made.append(block)
         elif owner is None:
-            logger.error(f"edit {edit.ident}: no block above says ~~edit with this name; decide it by hand", block.line)
+            logger.error(f"edit {edit.ident}: no block above names it under ~~edit; decide it by hand", block.line)
             made.append(block)
         elif accept and (problem := _problem_in(edit.new)):
             logger.error(f"edit {edit.ident} not accepted: in the new text, {problem}", block.line)
@@ -137,7 +137,9 @@ def _decided(
         decision.homeless += homeless
         return text
     if edit.old is not None and digest(edit.old) != known.get("old"):
-        logger.info(f"edit {edit.ident}: the old text was changed by hand since; it is taken as it is", block.line)
+        logger.info(
+            f"edit {edit.ident}: the old text has been changed by hand since, and is used as it is now", block.line
+        )
     return None if edit.old is None else str(known.get("before") or "") + edit.old
 
 

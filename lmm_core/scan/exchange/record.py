@@ -102,7 +102,7 @@ def _cleared(block: Block, edits: bool, logger: LoggerBase) -> Block | None:
         return block
     keys = {message.key for message in block.messages if message.key not in EDIT} | {CHAT_KEY}
     if edits and open_edit(block):
-        logger.warning("an edit waits here: lmm accept or lmm reject first", block.line)
+        logger.warning("an edit waits here; run `lmm accept` or `lmm reject` first", block.line)
     elif edits:
         keys |= {message.key for message in block.messages} | {EDIT_KEY}
     keys = {key for key in keys if key in block.content or any(message.key == key for message in block.messages)}

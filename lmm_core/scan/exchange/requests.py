@@ -13,7 +13,7 @@ from ...models.chat import Asker, ChatMessage, Request, Show
 from ...models.prompts import CHAT, SYSTEM, Prompt, language_of
 from .context import PromptText, fit_text
 
-REPLY_TOKENS = 4_000  # left for the answer, of what a request may have
+REPLY_TOKENS = 4_000  # of the tokens of a request, those kept free for the answer
 
 
 class Screen(Protocol):
