@@ -43,7 +43,7 @@ async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder
 
 
 def initialize_collection(store: VectorStore, name: str, encoder: Encoder) -> bool:
-    """See `ainitialize_collection`."""
+    """Make a collection for an encoder and return True if it is new; see `ainitialize_collection`."""
     return run(ainitialize_collection(store, name, encoder))
 
 
@@ -55,7 +55,7 @@ async def aupload(store: VectorStore, name: str, encoder: Encoder, chunks: Seque
 
 
 def upload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chunk]) -> list[Point]:
-    """See `aupload`."""
+    """Encode chunks, write them and return the points; see `aupload`."""
     return run(aupload(store, name, encoder, chunks))
 
 
@@ -131,7 +131,7 @@ def _unboosted(point: ScoredPoint, kind: str) -> ScoredPoint:
 def query(
     store: VectorStore, name: str, encoder: Encoder, text: str, limit: int = 6, where: Where | None = None
 ) -> list[ScoredPoint]:
-    """See `aquery`."""
+    """Return the chunks that fit a text best, the best first; see `aquery`."""
     return run(aquery(store, name, encoder, text, limit, where))
 
 
@@ -167,7 +167,7 @@ def query_grouped(
     limit: int = 4,
     where: Where | None = None,
 ) -> list[ScoredPoint]:
-    """See `aquery_grouped`."""
+    """Return the documents that hold the best chunks; see `aquery_grouped`."""
     return run(aquery_grouped(store, name, companion, encoder, text, limit, where))
 
 

@@ -36,8 +36,8 @@ def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int
     `starts` are the positions of its blocks; as many blocks as possible stay whole. `overlap`, in
     the unit of the limits, is how much of a piece the next one may repeat.
     """
-    seams = Seams(text, limits)
-    search = _PieceSearch(text, _merge_small(seams.units(starts), limits), limits, overlap)
+    cutter = Seams(text, limits)
+    search = _PieceSearch(text, _merge_small(cutter.units(starts), limits), limits, overlap)
     return _without_blank(text, list(search.pieces()))
 
 

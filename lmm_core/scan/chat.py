@@ -88,10 +88,10 @@ class ChatRun(ModelRun):
         """Find the chats that have something to ask."""
         if report_broken(blocks, self.logger):
             return
-        unfolded = unfold_edits(blocks)
-        for node in traverse(blocks_to_tree(unfolded.blocks)):
+        originals = unfold_edits(blocks)
+        for node in traverse(blocks_to_tree(originals.blocks)):
             for block in node.metadata:
-                if id(block) not in unfolded.regions:
+                if id(block) not in originals.regions:
                     self._add(block, node)
 
     def _add(self, block: MetadataBlock, node: Node) -> None:

@@ -84,12 +84,12 @@ class EditRun(ModelRun):
         """Find the requests. One inside a part that is itself to be edited waits until that is decided."""
         if report_broken(blocks, self.logger):
             return
-        unfolded = unfold_edits(blocks)
+        originals = unfold_edits(blocks)
         proposed = {id(block): edit for block in blocks if (edit := read_edit(block))}
-        regions = {id(block): proposed[id(region)] for block in unfolded.blocks
-                   if (region := unfolded.regions.get(id(block)))}  # fmt: skip
+        regions = {id(block): proposed[id(region)] for block in originals.blocks
+                   if (region := originals.regions.get(id(block)))}  # fmt: skip
         inside: set[int] = set()
-        for node in traverse(blocks_to_tree(unfolded.blocks)):
+        for node in traverse(blocks_to_tree(originals.blocks)):
             for block in (block for block in node.metadata if id(block) not in regions):
                 if id(node) not in inside and self._add(block, node, regions):
                     inside.update(id(part) for part in traverse(node))
@@ -174,17 +174,15 @@ class EditRun(ModelRun):
         assert isinstance(block, MetadataBlock) and reply is not None
         start, end = extent(made, at)
         edit = read_edit(made[start]) if start < end else None
-        if (edit.new if edit else None) != wanted.proposed:
+        if not _is_unchanged(made[start:end], edit, wanted):
             return False
         newline = first_newline(made)
         reply = reply.replace("\r\n", "\n").replace("\n", newline)
         if edit:
             region, changes = _refine(made[start], edit, reply, newline, dict(block.content[EDIT_KEY]))
             end = start + 1
-        elif _text_without_metadata(made[start:end]) == wanted.text:
-            region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
         else:
-            return False
+            region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
         if start == end:  # at the end of the document the block's own white space will change
             changes["before"] = trailing_space(block.source)
         changes["asked"] = [digest(text) for text in wanted.asked]
@@ -195,6 +193,13 @@ class EditRun(ModelRun):
             return False
         made[start:end] = [region]
         return True
+
+
+def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, wanted: EditRequest) -> bool:
+    """Return True if the blocks, or the version that an edit proposes, are still those of the request."""
+    if edit is not None:
+        return edit.new == wanted.proposed
+    return wanted.proposed is None and _text_without_metadata(blocks) == wanted.text
 
 
 def _refine(

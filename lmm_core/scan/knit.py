@@ -199,13 +199,7 @@ def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[in
         block = node_block(node)
         if block is None or isinstance(block, ErrorBlock):
             continue
-        rest = (
-            ""
-            if is_out
-            else without(block.source, cut_with_boxes(block.source, leaves_out(rules)), lines=True)
-            if isinstance(block, TextBlock)
-            else block.source
-        )
+        rest = "" if is_out else _rest(block, rules)
         there |= _labels(block, rest)
         gone |= _labels(block, block.source)
         lead = len(block.source) - len(block.source.lstrip(" \t\r\n\ufeff"))
@@ -213,6 +207,13 @@ def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[in
     labels = frozenset(gone - there)
     found = [lost for line, text in stays for lost in _dangling_in(text, line, labels)] if labels else []
     return found, labels
+
+
+def _rest(block: Block, rules: KnitRules) -> str:
+    """Return the part of a block's source that stays, with empty lines for what goes."""
+    if not isinstance(block, TextBlock):
+        return block.source
+    return without(block.source, cut_with_boxes(block.source, leaves_out(rules)), lines=True)
 
 
 def _labels(block: Block, text: str) -> set[str]:

@@ -111,7 +111,7 @@ class RagRun:
     open: list[HeadingNode] = field(default_factory=list, init=False)
     _blocks: list[Block] = field(default_factory=list, init=False)
     _tree: HeadingNode | None = field(default=None, init=False)
-    _unfolded: Unfolded = field(default_factory=lambda: Unfolded([], {}), init=False)
+    _originals: Unfolded = field(default_factory=lambda: Unfolded([], {}), init=False)
     _newline: str = field(default="\n", init=False)
     _spellings: dict[int, Spelling] = field(default_factory=dict, init=False)
     _closed: set[int] = field(default_factory=set, init=False)
@@ -129,9 +129,9 @@ class RagRun:
         is: the header pass reports it. The old texts of edits that are not decided are used.
         """
         self._blocks = list(blocks)
-        self._unfolded = unfold_edits(blocks)
+        self._originals = unfold_edits(blocks)
         left_alone = is_list_header(blocks) or broken_edits(blocks)
-        self._tree = tree = None if left_alone else blocks_to_tree(self._unfolded.blocks)
+        self._tree = tree = None if left_alone else blocks_to_tree(self._originals.blocks)
         if tree is None:
             return
         self._prepare(tree)
@@ -164,12 +164,12 @@ class RagRun:
 
     def _without_messages(self, block: MetadataBlock) -> MetadataBlock | None:
         """Return a block as `without_messages` does, but leave the blocks of undecided edits as they are."""
-        waits = id(block) in self._unfolded.regions or open_edit(block) is not None
+        waits = id(block) in self._originals.regions or open_edit(block) is not None
         return block if waits else without_messages(block)
 
     def _is_proposed(self, node: Node) -> bool:
         """Return True if a node's metadata stands (or would stand) in an edit that is not decided."""
-        inside = self._unfolded.regions
+        inside = self._originals.regions
         if node.metadata:
             return id(node.metadata[-1]) in inside
         return id(node_block(node)) in inside
@@ -261,7 +261,7 @@ class RagRun:
         self._sign(tree)
         for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
             self._write(node, values)
-        made = self._unfolded.fold(tree_to_blocks(tree))
+        made = self._originals.fold(tree_to_blocks(tree))
         if not self.verbatim:
             return settle(self._blocks, made)
         try:

@@ -250,5 +250,5 @@ def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> De
     text = serialize_blocks(decision.blocks)
     if text != file.text:
         save_markdown(path, text, file)
-    keep_unmerged(path, decision.homeless, located, "metadata of yours that found no place in the new text")
+    keep_unmerged(path, decision.unplaced, located, "metadata of yours that found no place in the new text")
     return decision

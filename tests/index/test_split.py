@@ -1,4 +1,4 @@
-"""The split pass: texts merged, put together to documents, cut into chunks."""
+"""The split pass: texts merged, gathered to documents, and cut into chunks."""
 
 import re
 from itertools import pairwise
@@ -41,41 +41,41 @@ small = st.builds(
 
 
 def split_text(text, opts=None, strategy=DEFAULT_STRATEGY, count=None):
-    """The blocks that come out."""
+    """Return the blocks of a split text."""
     return scan_split(parse_markdown_text(text), opts, strategy, count, ListLogger())
 
 
 def chunks(text, *args, **options):
-    """The chunks alone; `options` are those of SplitOpts."""
+    """Return the chunks alone; `options` are those of SplitOpts."""
     opts = args[0] if args else SplitOpts(**options)
     return [block for block in split_text(text, opts) if isinstance(block, ChunkBlock)]
 
 
 def contents(text, **options):
-    """The texts of the chunks."""
+    """Return the texts of the chunks."""
     return [chunk.content for chunk in chunks(text, **options)]
 
 
 def document_of(documents, chunk):
-    """The document that a chunk is from: the last one to start of those around it."""
+    """Return the document that a chunk is from: the last one to start of those around it."""
     around = [one for one in documents if one.line <= chunk.line <= one.line_end]
     return max(reversed(around), key=lambda one: one.line)
 
 
 def merged(text, short=120):
-    """The texts after the first step."""
+    """Return the texts after the first step."""
     blocks = merge_blocks(parse_markdown_text(text), SplitOpts(short=short))
     return [block.content for block in blocks if isinstance(block, TextBlock)]
 
 
 def documents(text, size=0):
-    """Text, first and last line of each document."""
+    """Return text, first and last line of each document."""
     opts = SplitOpts(documents=size)
     return [(d.text, d.line, d.line_end) for d in split_documents(merge_blocks(parse_markdown_text(text), opts), opts)]
 
 
 def squeeze(text):
-    """What is neither blank, nor a line end, nor a byte-order mark."""
+    """Return a text without white space and byte-order marks."""
     return re.sub(r"[ \t\r\n\ufeff]", "", text)
 
 
@@ -96,7 +96,7 @@ def test_options_of_another_type_are_made_right():
     assert SplitOpts(size="500").size == 500
 
 
-# Pooling
+# Merging
 
 
 @pytest.mark.parametrize(
@@ -461,21 +461,21 @@ def test_titles_of_documents():
 
 
 def own_texts(text):
-    """What has to be in chunks."""
-    return [b.content for b in unfolded(text) if isinstance(b, TextBlock) and not isinstance(b, ErrorBlock)]
+    """Return the texts that have to be in chunks."""
+    return [b.content for b in set_apart(text) if isinstance(b, TextBlock) and not isinstance(b, ErrorBlock)]
 
 
-def unfolded(text):
-    """The blocks of a text, RAG-only parts of texts set apart."""
+def set_apart(text):
+    """Return the blocks of a text, with RAG-only parts of texts set apart."""
     return unfold_parts(unfold_edits(parse_markdown_text(text)).blocks, KnitRules())
 
 
 def check(text, opts):
-    """What holds for every text."""
+    """Check what holds for every text."""
     found = chunks(text, opts)
     assert squeeze("".join(chunk.own for chunk in found)) == squeeze("".join(own_texts(text)))
     lines = text.split("\n")
-    is_set_apart = any(isinstance(block, Excerpt) for block in unfolded(text))
+    is_set_apart = any(isinstance(block, Excerpt) for block in set_apart(text))
     for chunk in found:
         count = len if opts.unit == "characters" else estimate_tokens
         assert count(chunk.content) <= opts.max_size

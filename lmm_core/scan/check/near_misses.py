@@ -124,12 +124,12 @@ class _NearMissFinder:
         self.read = read
         self.types = types - rules.allowed
         self.allowed = rules.allowed
-        self.told: set[str] = set()  # types used as classes, each reported once
+        self.reported: set[str] = set()  # types used as classes, each reported once
 
     # Blocks
 
     def block(self, content: Mapping[str, Any], source: str, line: int, is_kept: bool) -> Iterator[Problem]:
-        """Keys of a block whose part is not said to be shown."""
+        """Yield near misses among the keys of a block; `is_kept` says that the block keeps its part in the notes."""
         for key, value in content.items() if not is_kept else ():
             at = line + _line_of(key, source)
             if key == "knit" and not isinstance(value, bool):
@@ -216,9 +216,9 @@ class _NearMissFinder:
             if name in self.allowed:
                 continue
             if name in self.types:
-                if name in self.told:
+                if name in self.reported:
                     continue
-                self.told.add(name)
+                self.reported.add(name)
                 yield (
                     f"{name!r} is a type here, but a div of this class is not left out: "
                     f"write ::: {{.{RAG_ONLY} type={name}}}, or name the class in [knit] div_types"

@@ -36,7 +36,7 @@ class Decision:
 
     blocks: list[Block]
     count: int = 0
-    homeless: list[str] = field(default_factory=list)
+    unplaced: list[str] = field(default_factory=list)
 
 
 def accept_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
@@ -63,22 +63,27 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         owner = _owner(made, edit) if edit else None
         if edit is None or not _is_at(block, made, owner, line):
             made.append(block)
-        elif owner is None:
-            logger.error(f"edit {edit.ident}: no block above names it under ~~edit; decide it by hand", block.line)
-            made.append(block)
-        elif accept and (problem := _problem_in(edit.new)):
-            logger.error(f"edit {edit.ident} not accepted: in the new text, {problem}", block.line)
+        elif owner is None or (accept and _problem_in(edit.new)):
+            logger.error(_refusal(edit, owner), block.line)
             made.append(block)
         else:
             decision.count += 1
+            is_last = at == len(blocks) - 1
             text = _decided(made, owner, edit, accept, decision, logger)
-            made.append(_with_trailing_space(text, made[owner], block, at == len(blocks) - 1, edit.old is None))
-            made[owner] = _decided_block(made[owner], text is None and at == len(blocks) - 1)
+            made.append(_with_trailing_space(text, made[owner], block, is_last, edit.old is None))
+            made[owner] = _decided_block(made[owner], text is None and is_last)
     if line is not None and not decision.count:
         logger.error(f"no edit waits at line {line}")
     made = _set_apart(settle(blocks, [block for block in made if block.source]), blocks)
     decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
     return decision
+
+
+def _refusal(edit: Edit, owner: int | None) -> str:
+    """Return why an edit cannot be decided."""
+    if owner is None:
+        return f"edit {edit.ident}: no block above names it under ~~edit; decide it by hand"
+    return f"edit {edit.ident} not accepted: in the new text, {_problem_in(edit.new)}"
 
 
 def _set_apart(made: list[Block], before: Sequence[Block]) -> list[Block]:
@@ -133,8 +138,8 @@ def _decided(
     block = made[owner]
     known = _known(block)
     if accept:
-        text, homeless = carry_metadata(edit.old or "", edit.new, newline_of(block.source))
-        decision.homeless += homeless
+        text, unplaced = carry_metadata(edit.old or "", edit.new)
+        decision.unplaced += unplaced
         return text
     if edit.old is not None and digest(edit.old) != known.get("old"):
         logger.info(
@@ -181,32 +186,39 @@ def _known(block: Block) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def carry_metadata(old: str, new: str, newline: str) -> tuple[str, list[str]]:
+def carry_metadata(old: str, new: str) -> tuple[str, list[str]]:
     """Return the new text with the metadata blocks of the old one before the same headings and
     paragraphs, and the sources of those with keys of the writer's that found no place."""
     new = new.strip("\r\n")
     rest = parse_markdown_text(new)
+    places, unplaced = _find_places(parse_markdown_text(old), rest)
     carried: list[Block] = []
-    homeless: list[str] = []
-    waiting: list[MetadataBlock] = []
+    for at, block in enumerate(rest):
+        carried += [one for place, one in places if place == at]
+        carried.append(block)
+    return serialize_blocks(settle(rest, carried)), unplaced
+
+
+def _find_places(old: Sequence[Block], new: Sequence[Block]) -> tuple[list[tuple[int, MetadataBlock]], list[str]]:
+    """Return the old metadata blocks, each with the position of the new block that it annotates, and
+    the sources of those with keys of the writer's that annotate none."""
     places: list[tuple[int, MetadataBlock]] = []
+    unplaced: list[str] = []
+    waiting: list[MetadataBlock] = []
     at = 0
-    for block in parse_markdown_text(old):
+    for block in old:
         if isinstance(block, MetadataBlock):
             waiting.append(block)
             continue
-        found = next((n for n in range(at, len(rest)) if _is_same_block(rest[n], block)), None) if waiting else None
+        found = next((n for n in range(at, len(new)) if _is_same_block(new[n], block)), None) if waiting else None
         if found is not None:
             places += [(found, one) for one in waiting]
             at = found
         else:
-            homeless += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
+            unplaced += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
         waiting = []
-    homeless += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
-    for n, block in enumerate(rest):
-        carried += [one for where, one in places if where == n]
-        carried.append(block)
-    return serialize_blocks(settle(rest, carried)), homeless
+    unplaced += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
+    return places, unplaced
 
 
 def _is_same_block(one: Block, other: Block) -> bool:

@@ -58,12 +58,12 @@ def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str
 
 def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
     """Return all metadata blocks but those inside edits, each with the text that it precedes."""
-    unfolded = unfold_edits(blocks)
+    originals = unfold_edits(blocks)
     return [
         (block, _text_at(node))
-        for node in traverse(blocks_to_tree(unfolded.blocks))
+        for node in traverse(blocks_to_tree(originals.blocks))
         for block in node.metadata
-        if id(block) not in unfolded.regions
+        if id(block) not in originals.regions
     ]
 
 
