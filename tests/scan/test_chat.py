@@ -10,9 +10,10 @@ from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_bloc
 from lmm_core.markdown.blocks import trim_blank_lines
 from lmm_core.markdown.metadata.body import DELETED
 from lmm_core.markdown.spelling import edit_block, keeps_structure
-from lmm_core.models.chat import Asker
-from lmm_core.scan.chat import scan_messages
+from lmm_core.models.chat import Asker, run
+from lmm_core.scan.chat import ChatRun, scan_messages
 from lmm_core.scan.exchange.record import CHAT_KEY, clear_messages, pending_messages, read_chat
+from lmm_core.scan.exchange.requests import Talk
 from tests.strategies import annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 
@@ -207,6 +208,16 @@ def test_all_lines_of_a_block_but_the_chat_stay():
     text = document("# remark\n?: Q\n\nquestions:   'odd'   # really\n~~hash: {a: [b, c]}")
     after = chatted(text)
     assert after == text.replace("~~hash", "~chat:\n  - user: Q\n  - model: Yes.\n~~hash")
+
+
+@pytest.mark.parametrize("chat", ["- user: What?\n- model: By hand.", "- model: No."])
+def test_an_answer_does_not_replace_a_chat_that_has_changed_meanwhile(chat):
+    chats = ChatRun(Talk(Asker(Sayer("Yes."))), ListLogger())
+    chats.start(parse_markdown_text(document("?: What?")))
+    run(chats.ask())
+    changed = document(f"?: What?\n~chat:\n{chat}")
+    assert serialize_blocks(chats.apply(parse_markdown_text(changed))) == changed
+    assert [chat.markdown for chat in chats.unmerged] == ["**user:** What?\n\n**model:** Yes."]
 
 
 def test_three_blocks_alike_get_each_its_own_answer():
