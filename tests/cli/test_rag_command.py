@@ -286,7 +286,10 @@ def test_without_the_key_nothing_of_the_model_is_lost(model, monkeypatch):
     before = {title: blocks_of(title) for title in ("One", "Two", "Three")}
     monkeypatch.delenv("OPENAI_API_KEY")
     done = lmm("lmm rag notes.md")
-    assert "2 sections changed since a model annotated them; their annotations are kept until a model is there" in done.stderr
+    assert (
+        "2 sections changed since a model annotated them; their annotations are kept until a model is there"
+        in done.stderr
+    )
     assert {title: blocks_of(title) for title in before} == before
     assert header()["~~annotator"] == "openai/gpt-4o-mini"
     assert value("Five", "~~annotator") == "extractive/default"
