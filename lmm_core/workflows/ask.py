@@ -18,7 +18,7 @@ from ..retrieve.queries import Expander, KeywordQueries, ModelQueries
 from ..retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from ..retrieve.retriever import Retriever
 from ..retrieve.tools import Tools
-from ..scan.chat import REPLY_TOKENS
+from ..scan.exchange.requests import REPLY_TOKENS
 from ..settings.project import Project
 from ..settings.quarto_inputs import find_inputs
 from ..store.folder_lock import is_awaited

@@ -37,7 +37,7 @@ from ..markdown.blocks import BOM, Problem
 from ..markdown.files import ROOT_MARKS, MarkdownFile, load_markdown, project_root, save_markdown
 from ..models.chat import ChatMessage, Request
 from ..models.prompts import LLMD, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
-from ..scan.chat import REPLY_TOKENS, Screen, say
+from ..scan.exchange.requests import REPLY_TOKENS, Screen, say
 from ..settings.project import load_project
 from .models import Models
 from .talk import keep_unmerged

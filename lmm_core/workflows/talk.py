@@ -14,8 +14,11 @@ from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, MetadataBlock, serialize_blocks
 from ..markdown.files import MarkdownFile, load_markdown, save_markdown
 from ..markdown.parse import parse_markdown_text
-from ..scan.chat import ChatRun, Screen, Talk, clear_messages, pending_messages
-from ..scan.edit import Decision, EditRun, accept_edits, reject_edits, requests_in
+from ..scan.chat import ChatRun
+from ..scan.edit import EditRun, requests_in
+from ..scan.exchange.decisions import Decision, accept_edits, reject_edits
+from ..scan.exchange.record import clear_messages, pending_messages
+from ..scan.exchange.requests import Screen, Talk
 from ..scan.header import report_broken
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project
@@ -247,5 +250,5 @@ def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> De
     text = serialize_blocks(decision.blocks)
     if text != file.text:
         save_markdown(path, text, file)
-    keep_unmerged(path, decision.homeless, located, "metadata of yours that found no place in the new text")
+    keep_unmerged(path, decision.unplaced, located, "metadata of yours that found no place in the new text")
     return decision

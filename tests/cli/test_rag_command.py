@@ -286,7 +286,10 @@ def test_without_the_key_nothing_of_the_model_is_lost(model, monkeypatch):
     before = {title: blocks_of(title) for title in ("One", "Two", "Three")}
     monkeypatch.delenv("OPENAI_API_KEY")
     done = lmm("lmm rag notes.md")
-    assert "2 sections changed since a model annotated them; kept until a model is there" in done.stderr
+    assert (
+        "2 sections changed since a model annotated them; their annotations are kept until a model is there"
+        in done.stderr
+    )
     assert {title: blocks_of(title) for title in before} == before
     assert header()["~~annotator"] == "openai/gpt-4o-mini"
     assert value("Five", "~~annotator") == "extractive/default"
@@ -307,7 +310,7 @@ def test_without_a_header_each_section_says_who_annotated_it(model, monkeypatch)
     before = blocks_of("One")
     change("\nOne. The mean", "\nOne. A mean")
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert "kept until a model is there" in lmm("lmm rag notes.md").stderr
+    assert "are kept until a model is there" in lmm("lmm rag notes.md").stderr
     assert blocks_of("One") == before
 
 
@@ -353,7 +356,7 @@ def test_a_section_that_fails_does_not_stop_the_others(status, model):
     done = lmm("lmm rag notes.md", status=1)
     said = "cannot reach" if status == "drop" else f"error {status}"
     assert f"notes.md:{line_of('## Three')}: section not annotated: openai/gpt-4o-mini: {said}" in done.stderr
-    assert "2 sections above wait for what failed; run again" in done.stderr
+    assert "2 sections above wait for those that failed; run again" in done.stderr
     assert "1 of 1 files annotated" in done.stderr
     assert sorted(asked(model)) == ["Four", "Three", "Two"]
     assert value("Two", "~questions")

@@ -512,7 +512,7 @@ def test_a_text_without_annotations_is_told_of_where_nothing_else_is_encoded():
     write("config.toml", '[embeddings]\nencoding = "sparse"\nannotations = ["questions"]\n')
     write("notes.md", document("alpha"))
     _, told = lmm("index notes.md")
-    assert "notes.md:7: warning: a text without annotations" in told
+    assert "notes.md:7: warning: this text has no annotations" in told
     assert "1 chunk written" in told
 
 

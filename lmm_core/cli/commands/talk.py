@@ -12,7 +12,7 @@ import click
 from ...logging import LoggerBase, say
 from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile, find_markdown
-from ...scan.chat import clear_messages
+from ...scan.exchange.record import clear_messages
 from ...workflows.models import Models
 from ...workflows.talk import ConversationWork, decide
 from ..shared import (
