@@ -29,7 +29,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Ask": {"ask": "ask", "toc": "teach", "cards": "teach", "bench": "bench", "mcp": "tools", "serve": "serve"},
     "Work on a project": {"llmd": "llmd"},
     "Publish": {"knit": "publish", "convert": "publish", "leak-check": "quarto", "quarto": "quarto"},
-    "Set up": {"doctor": "setup", "models": "models", "config": "setup", "trust": "trust", "cache": "setup"},
+    "Set up": {"doctor": "machine", "models": "models", "config": "machine", "trust": "trust", "cache": "machine"},
 }
 MODULES = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 

@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.cli.shared import diff_lines
+from lmm_core.cli.reports import diff_lines
 from lmm_core.errors import ModelError
 from lmm_core.llmd import parse_llmd
-from lmm_core.workflows.llmd import make_request, root_of
+from lmm_core.workflows.llmd.document import make_request, root_of
 from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer
 from tests.talk import lmm

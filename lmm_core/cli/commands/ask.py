@@ -18,7 +18,7 @@ from ...index.chunks import SUMMARY
 from ...logging import printable, say
 from ...settings.project import Project
 from ...workflows.models import Models
-from ..shared import Told, json_option, leave, print_json, warn, with_shared_library
+from ..reports import Told, json_option, leave, print_json, warn, with_shared_library
 from .find import relative, searched_project
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ...index.encoding import EncodingModel
 from ...logging import counted, say
 from ...settings.project import Project
 from ...workflows.models import Models
-from ..shared import (
+from ..reports import (
     Bar,
     Told,
     check_written,

@@ -20,7 +20,7 @@ from ...markdown.files import MarkdownFile
 from ...settings.project import Project
 from ...workflows.models import Models
 from ...workflows.passes import work_on
-from ..shared import (
+from ..reports import (
     Bar,
     Told,
     check_written,

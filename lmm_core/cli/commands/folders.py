@@ -13,7 +13,7 @@ import click
 
 from ...logging import Report, counted, one_line, say
 from ...workflows.models import Models
-from ..shared import Bar, Told, json_option, leave, print_json, project_at, told, warn
+from ..reports import Bar, Told, json_option, leave, print_json, project_at, told, warn
 
 if TYPE_CHECKING:
     from ...crawl.indexer import Indexed

@@ -16,11 +16,11 @@ from ...errors import MarkdownError
 from ...files.outputs import MARKDOWN
 from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
 from ...workflows.models import Models
-from ..shared import Told, asking_options, check_written, cost, leave, print_diff, run, tell, warn
+from ..reports import Told, asking_options, check_written, cost, leave, print_diff, run, tell, warn
 from .talk import TerminalScreen
 
 if TYPE_CHECKING:
-    from ...workflows.llmd import Proposal
+    from ...workflows.llmd.document import Proposal
 
 _document = click.argument("document", type=click.Path(dir_okay=False, path_type=Path))
 _allow = click.option(
@@ -53,7 +53,7 @@ def llmd() -> None:
 @click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context ('src/**/*.py').")
 def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
     """Make a document about some files."""
-    from ...workflows.llmd import new_document
+    from ...workflows.llmd.document import new_document
 
     logger = _Told()
     found = _matching(code, files)
@@ -92,7 +92,7 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
 
     What the answer proposes to change is shown as a diff; nothing is changed but the
     document, in which the answer stands."""
-    from ...workflows.llmd import chat, open_document, propose
+    from ...workflows.llmd.document import chat, open_document, propose
 
     logger, models, began = _Told(quiet), Models(model, jobs, warn), time.monotonic()
 
@@ -123,7 +123,7 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
     """Make the changes that the last answer proposes.
 
     In files and document, all or none; they are shown as a diff before."""
-    from ...workflows.llmd import is_applied, open_document, propose
+    from ...workflows.llmd.document import is_applied, open_document, propose
 
     logger = _Told()
 
@@ -180,7 +180,7 @@ def check(document: Path) -> None:
     """Look for what is wrong in the document.
 
     Exit status 1: it is not well-formed, or its code context is not what the files hold."""
-    from ...workflows.llmd import check, open_document
+    from ...workflows.llmd.document import check, open_document
 
     logger = _Told()
 
@@ -199,7 +199,7 @@ def check(document: Path) -> None:
 @_document
 def sync(document: Path) -> None:
     """Refresh the code context from disk."""
-    from ...workflows.llmd import open_document, save_synced, sync
+    from ...workflows.llmd.document import open_document, save_synced, sync
 
     logger = _Told()
 
@@ -225,7 +225,7 @@ def undo(document: Path) -> None:
     end since, which stays. Where something else has changed since, that is shown and nothing is
     done."""
     from ...llmd.journal import Journal
-    from ...workflows.llmd import applied_last, undo
+    from ...workflows.llmd.document import applied_last, undo
 
     logger = _Told()
 

@@ -8,7 +8,7 @@ import click
 
 from ...errors import ModelError
 from ...logging import say
-from ..shared import json_option, print_json
+from ..reports import json_option, print_json
 
 
 @click.group()

@@ -13,7 +13,7 @@ from ...markdown.blocks import Spelling
 from ...scan.check.near_misses import kept_by_none, types_in
 from ...workflows.passes import convert_work, knit_work, rules_of
 from ...workflows.typos import read_blocks
-from ..shared import (
+from ..reports import (
     Told,
     check_text,
     check_written,

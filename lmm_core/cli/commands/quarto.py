@@ -15,7 +15,7 @@ from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
 from ...markdown.files import project_root
 from ...settings.project import Project, load_project
-from ..shared import Told, checked, find, json_option, leave, print_json
+from ..reports import Told, checked, find, json_option, leave, print_json
 
 if TYPE_CHECKING:
     from ...quarto.leaks import Findings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ..shared import Told
+from ..reports import Told
 
 
 def _project_dir() -> Path:

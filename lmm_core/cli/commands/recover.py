@@ -9,7 +9,7 @@ import click
 from ...files.recovery import Record, find_record, forget
 from ...logging import say
 from ...markdown.files import save_bytes
-from ..shared import Told, leave, tell
+from ..reports import Told, leave, tell
 
 
 @click.command()

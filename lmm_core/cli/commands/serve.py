@@ -14,7 +14,7 @@ from ...errors import LmmError
 from ...files.outputs import LINES_OF_JSON
 from ...logging import one_line, say
 from ...settings.project import TOKEN_VARIABLE, Project
-from ..shared import LOOPBACK, check_written, needing, warn
+from ..reports import LOOPBACK, check_written, needing, warn
 from .find import searched_project
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ...markdown.files import MarkdownFile, find_markdown
 from ...scan.chat import clear_messages
 from ...workflows.models import Models
 from ...workflows.talk import ConversationWork, decide
-from ..shared import (
+from ..reports import (
     Told,
     asking_options,
     find,

@@ -16,7 +16,7 @@ from ...logging import counted, put, say
 from ...models.sources import STAND_IN
 from ...settings.project import Project
 from ...workflows.models import Models
-from ..shared import (
+from ..reports import (
     Told,
     check_written,
     find,

@@ -11,7 +11,7 @@ import click
 
 from ...logging import say
 from ...workflows.models import Models
-from ..shared import LOOPBACK, checked, needing, warn
+from ..reports import LOOPBACK, checked, needing, warn
 from .find import searched_project
 
 

@@ -22,7 +22,7 @@ from ...models.trust import (
     trusted_pairs,
 )
 from ...settings.project import CONFIG_NAME
-from ..shared import json_option, print_json
+from ..reports import json_option, print_json
 
 Result = TypeVar("Result")
 

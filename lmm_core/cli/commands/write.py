@@ -20,7 +20,7 @@ from ...settings.project import load_project
 from ...workflows.models import Models
 from ...workflows.passes import RagWork
 from ...workflows.typos import with_types
-from ..shared import (
+from ..reports import (
     Bar,
     Told,
     asking_options,

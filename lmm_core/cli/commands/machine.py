@@ -12,7 +12,7 @@ from ...errors import ConfigError
 from ...logging import say
 from ...markdown.files import project_root
 from ...settings.project import CONFIG_NAME
-from ..shared import checked, json_option, print_json
+from ..reports import checked, json_option, print_json
 
 
 @click.command()

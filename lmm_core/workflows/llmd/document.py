@@ -12,9 +12,9 @@ from functools import partial
 from itertools import combinations, pairwise
 from pathlib import Path
 
-from ..errors import ChangedError, LlmdError, ModelError
-from ..files.gitignore import is_ignored
-from ..llmd import (
+from ...errors import ChangedError, LlmdError, ModelError
+from ...files.gitignore import is_ignored
+from ...llmd import (
     ChangePlan,
     Llmd,
     ParsedReply,
@@ -30,17 +30,17 @@ from ..llmd import (
     set_file,
     unanswered,
 )
-from ..llmd.files import Files, as_data, read_whole
-from ..llmd.journal import Applied, FileChange, Journal, change
-from ..logging import LoggerBase
-from ..markdown.blocks import BOM, Problem
-from ..markdown.files import ROOT_MARKS, MarkdownFile, load_markdown, project_root, save_markdown
-from ..models.chat import ChatMessage, Request
-from ..models.prompts import LLMD, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
-from ..scan.chat import REPLY_TOKENS, Screen, say
-from ..settings.project import load_project
-from .models import Models
-from .talk import keep_unmerged
+from ...llmd.files import Files, as_data, read_whole
+from ...llmd.journal import Applied, FileChange, Journal, change
+from ...logging import LoggerBase
+from ...markdown.blocks import BOM, Problem
+from ...markdown.files import ROOT_MARKS, MarkdownFile, load_markdown, project_root, save_markdown
+from ...models.chat import ChatMessage, Request
+from ...models.prompts import LLMD, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
+from ...scan.chat import REPLY_TOKENS, Screen, say
+from ...settings.project import load_project
+from ..models import Models
+from ..talk import keep_unmerged
 
 _ATTEMPTS = 5
 
@@ -116,8 +116,8 @@ def recover(root: Path, logger: LoggerBase) -> None:
 @contextlib.contextmanager
 def _locked(journal: Journal) -> Iterator[None]:
     """The journal for one process at a time. Raises LlmdError where another has it."""
-    from ..errors import StoreError
-    from ..store.folder_lock import FolderLock
+    from ...errors import StoreError
+    from ...store.folder_lock import FolderLock
 
     journal.prepare()
     lock = FolderLock(journal.folder)
@@ -201,7 +201,7 @@ def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, 
     """The request for the reply to an entry: the document and the conversation before it, with
     so many tokens at most. What is too long loses the oldest entries, which are returned.
     Raises ModelError where the rest is too long as well."""
-    from ..models.tokens import count_tokens
+    from ...models.tokens import count_tokens
 
     earlier = [one for one in llmd.entries[: llmd.entries.index(entry)] if one.human or one.assistant]
     sizes = [count_tokens(one.human + (one.assistant or "")) for one in earlier]
