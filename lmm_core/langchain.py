@@ -13,7 +13,8 @@ from .index.collection import aquery
 from .index.encoding import Encoder
 from .models.chat import run
 from .store.vector_store import ScoredPoint, VectorStore
-from .workflows.index import client_from_config, encoder_for, global_client_from_config, project_from
+from .workflows.encode import encoder_for, project_from
+from .workflows.index import client_from_config, global_client_from_config
 from .workflows.models import Models
 
 if TYPE_CHECKING:

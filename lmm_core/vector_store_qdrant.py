@@ -26,13 +26,8 @@ from .models.chat import run
 from .models.embedders.bm25 import Bm25Encoder
 from .settings.project import Project
 from .store.vector_store import Point, ScoredPoint, VectorStore, Where
-from .workflows.index import (
-    cached_embedder,
-    client_from_config,
-    encoder_for,
-    global_client_from_config,
-    project_from,
-)
+from .workflows.encode import cached_embedder, encoder_for, project_from
+from .workflows.index import client_from_config, global_client_from_config
 from .workflows.models import Models
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from ..settings.project import Project
 from ..settings.quarto_project import active_profiles, page_rules, page_settings
 from ..store.vector_store import ScoredPoint
 from ..study.outline import plain_title, reading_minutes
-from ..workflows.index import blocklist_encode
+from ..workflows.encode import blocklist_encode
 from ..workflows.passes import docid_of, project_of
 from .setup import ASK_FOLDER, AskBoxSettings, packaged_extension
 from .site_words import page_words, with_words

@@ -24,7 +24,8 @@ from ..settings.project import Project
 from ..store.folder_lock import is_awaited
 from ..store.threads import in_store
 from ..store.vector_store import VectorStore
-from .index import client_from_config, encoder_for
+from .encode import encoder_for
+from .index import client_from_config
 from .models import Models
 
 IDLE = 1.0  # seconds without use after which a shared library lets the index go

@@ -18,7 +18,7 @@ from ..markdown.parse import parse_markdown_text
 from ..models.roles import DEFAULT
 from ..settings.project import Project
 from ..store.places import RemoteSource
-from .index import make_encoder
+from .encode import make_encoder
 from .models import Models
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from lmm_core.cli import cli
 from lmm_core.cli.reports import diff_lines
 from lmm_core.errors import ModelError
 from lmm_core.llmd import parse_llmd
-from lmm_core.workflows.llmd.document import make_request, root_of
+from lmm_core.workflows.llmd.chat import make_request
+from lmm_core.workflows.llmd.document import root_of
 from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer
 from tests.talk import lmm
@@ -161,7 +162,7 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
         "gone.py: no such file",
     ):
         assert reason in said
-    assert "no file is like 'no/*.py'" in lmm("lmm llmd new other.md --code 'no/*.py'", 2).stderr
+    assert "no file matches 'no/*.py'" in lmm("lmm llmd new other.md --code 'no/*.py'", 2).stderr
     for folder in (".", "--code ."):
         assert "is a folder" in lmm(f"lmm llmd new other.md {folder}", 2).stderr
 
@@ -261,7 +262,7 @@ def test_a_reply_of_no_use(project, model, reply, why):
     model.reply = reply
     wish()
     before = text("PROJECT.md")
-    assert re.search(rf"PROJECT.md:\d+: entry 1 not answered: .*({why})", lmm("lmm llmd chat PROJECT.md", 1).stderr)
+    assert re.search(rf"PROJECT.md:\d+: entry 1 was not answered: .*({why})", lmm("lmm llmd chat PROJECT.md", 1).stderr)
     assert text("PROJECT.md") == before
 
 
@@ -299,7 +300,7 @@ def test_a_model_that_does_not_answer(project, model, fault):
     wish()
     before = tree()
     done = lmm("lmm llmd chat PROJECT.md", 1)
-    assert "entry 1 not answered: " in done.stderr and "Traceback" not in done.stderr
+    assert "entry 1 was not answered: " in done.stderr and "Traceback" not in done.stderr
     assert tree() == before
 
 
@@ -463,7 +464,7 @@ def test_two_paths_of_one_file(project):
     other = CHANGE.replace("src/", "link/").replace("negative line", "bad line")
     replied(f"{CHANGE}\n{other}\n{LOG}")
     before = tree()
-    assert "one file by two paths" in lmm("lmm llmd apply PROJECT.md -y --allow link", 1).stderr
+    assert "this file is named by two paths" in lmm("lmm llmd apply PROJECT.md -y --allow link", 1).stderr
     assert tree() == before
 
 
@@ -508,7 +509,7 @@ def test_nobody_reads_the_diff(project):
     command = [BIN / "lmm", "llmd", "apply", "PROJECT.md", "-y"]
     done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, text=True)
     os.close(written)
-    assert (done.returncode, done.stderr) == (1, "stopped: what is shown was not read to its end\n")
+    assert (done.returncode, done.stderr) == (1, "stopped, because the output was not read to its end\n")
     assert tree() == before
 
 
@@ -552,7 +553,10 @@ def test_undo_shows_what_has_changed_since(project):
     write("src/billing.py", text("src/billing.py") + "mine\n")
     before = tree()
     done = lmm("lmm llmd undo PROJECT.md", 1)
-    assert "+mine\n" in done.stdout and "nothing was undone: changed since, as shown: src/billing.py" in done.stderr
+    assert (
+        "+mine\n" in done.stdout
+        and "nothing was undone, because these files have changed since, as shown: src/billing.py" in done.stderr
+    )
     assert tree() == before
 
 
@@ -611,7 +615,7 @@ def test_check_says_what_is_not_as_it_should_be(project):
     said = lmm("lmm llmd check OTHER.md", 1).stderr
     lines = text("OTHER.md").split("\n")
     assert (
-        f"OTHER.md:{lines.index('### src/billing.py') + 1}: src/billing.py: the code context is not what the file holds"
+        f"OTHER.md:{lines.index('### src/billing.py') + 1}: src/billing.py: the code context differs from the file"
         in said
     )
     assert f"OTHER.md:{lines.index('### src/gone.py') + 1}: src/gone.py: there is no such file" in said
@@ -633,7 +637,7 @@ def test_sync(project):
     write("src/billing.py", "b")
     before = text("PROJECT.md")
     done = lmm("lmm llmd sync PROJECT.md")
-    assert "src/gone.py: there is no such file: taken out" in done.stderr
+    assert "src/gone.py: there is no such file; it was taken out" in done.stderr
     assert {path: file.content for path, file in document().files.items()} == {
         "src/new.py": "new\n```\n",
         "src/billing.py": "b\n",
