@@ -199,13 +199,12 @@ class Upload:
 
     async def _annotate(self, file: MarkdownFile) -> MarkdownFile:
         """Return a file as it is after annotating it; if that fails, it is reported, and the file is as before."""
-        work = RagWork(self.models)
         logger = in_file(self.logger, file.path)
         if is_notebook(file.path):
             logger.warning(NOT_ANNOTATED)
             return file
         try:
-            blocks = await work.finish(parse_markdown_text(file.text), file, logger)
+            blocks = await RagWork(self.models).finish(parse_markdown_text(file.text), file, logger)
             save_as(file, serialize_blocks(blocks), True)
             return load_markdown(file.path)
         except OSError as error:
@@ -224,14 +223,13 @@ class Upload:
         report_errors(blocks, located)
         report_refused(blocks, located)
         project = project_of(blocks, self._project_of(file), located)
-        assert self.encoder is not None and self.encoder.encoding is not None
         if project is None:
             return None
+        assert self.encoder is not None and self.encoder.encoding is not None
+        encoding, embedder = self.encoder.encoding, self.encoder.embedder
         docid, source = docid_of(file.path), source_of(file.path, self.project)
         try:
-            return blocklist_encode(
-                blocks, project, self.encoder.encoding, docid, source, self.encoder.embedder, located
-            )
+            return blocklist_encode(blocks, project, encoding, docid, source, embedder, located)
         except ConfigError as error:
             located.error(str(error), 1)
             return None

@@ -166,7 +166,7 @@ def test_a_readme_that_is_no_file_or_lies_elsewhere_describes_nothing(tmp_path):
 
 def test_a_folder_whose_name_no_index_can_have_needs_one():
     fill("文档", trees=page("oak"))
-    assert "say one (--name)" in lmm("md-index --root 文档", status=1)[1]
+    assert "give another one with --name" in lmm("md-index --root 文档", status=1)[1]
     lmm("md-index --root 文档 --name docs -q")
     assert found("oak")
 
