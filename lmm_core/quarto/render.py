@@ -24,23 +24,13 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, project_rules
 from ..markdown.spelling import convert
 from ..settings.project import Project, load_project
+from ..settings.quarto_inputs import find_inputs, only_inside, with_included
 from ..settings.quarto_project import folder_files, page_rules, read_project, read_yaml, with_named
 from ..workflows.models import Models
 from ..workflows.passes import RagWork, work_on
 from ..workflows.typos import read_blocks, typo_lines, with_types
 from .native_blocks import find_native, native_lines
-from .setup import (
-    ASK_FOLDER,
-    OPTIONS,
-    ask_options,
-    filter_problem,
-    find_inputs,
-    has_filter,
-    only_inside,
-    option_problem,
-    read_ask,
-    with_included,
-)
+from .setup import ASK_FOLDER, OPTIONS, ask_options, filter_problem, has_filter, option_problem, read_ask
 
 if TYPE_CHECKING:
     from ..index.refresh import Counts

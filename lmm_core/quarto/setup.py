@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from .. import __version__
 from ..errors import FolderError, MarkdownError, QuartoError
 from ..files.create import copy_files, create_file
 from ..files.marked import check_inside
-from ..files.walk import RENDERED, is_document, is_inside
-from ..logging import LoggerBase
+from ..files.walk import is_inside
 from ..markdown.blocks import Block, HeadingBlock, header_content
-from ..markdown.files import find_markdown, is_notebook, load_markdown
+from ..markdown.files import is_notebook, load_markdown
 from ..markdown.parse import parse_markdown_text
-from ..markdown.rag_only import project_rules, words_of
+from ..markdown.rag_only import words_of
 from ..markdown.spelling import convert
 from ..scan.header import find_errors
-from ..settings.project import Project
-from ..settings.quarto_project import PROJECT_FILES, project_file, read_project, read_yaml
+from ..settings.quarto_inputs import find_inputs, with_included
+from ..settings.quarto_project import PROJECT_FILES, as_list, mapping_in, project_file, read_project, read_yaml
 from ..study.outline import plain_title
 from .native_blocks import BY_HAND, native_lines
 
@@ -69,11 +67,6 @@ lmm:
   index: true       # the search index is refreshed after each render
   # ask: true       # a box on every page in which students search, and practise cards
 """
-_INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
-# What Quarto renders only where it is named (its source: projectHiddenIgnoreGlob).
-_IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
-_GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
-_WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _FIRST_PAGES = ("index.qmd", "index.md", "index.Rmd")
 _IGNORED = ("/.lmm/", "/.quarto/", "/_site/", "/_book/")
 
@@ -95,119 +88,6 @@ class AskBoxSettings:
 
     server: str = ""
     include: frozenset[str] = frozenset()
-
-
-# Reading
-
-
-def with_quarto_rules(project: Project) -> Project:
-    """The project with what `_quarto.yml` says under `lmm:` on what is left out. Raises
-    QuartoError."""
-    return replace(project, rules=project_rules(read_project(project.root), project.rules))
-
-
-def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """The documents that Quarto renders, notebooks included: a book's chapters, else those that
-    `project: render:` names, else all but README files, those whose names begin with `_`,
-    and the output. What leads out of the project is left out, a warning of the logger's. Raises
-    QuartoError."""
-    settings = read_project(folder)
-    book = settings.get("book")
-    named = [*_chapters(book)] if isinstance(book, dict) else []
-    if named:
-        paths = [folder / name for name in dict.fromkeys(named) if (folder / name).is_file()]
-        return only_inside(paths, folder, logger)
-    output = folder / str(_section(settings, "project").get("output-dir") or "_site")
-    found = [
-        path
-        for path in find_markdown([folder], logger, RENDERED)
-        if not path.is_relative_to(output) and not _IGNORED_NAMES.fullmatch(path.name)
-    ]
-    render = _section(settings, "project").get("render")
-    patterns = render if isinstance(render, list) else [render]
-    return _rendered(found, [one for one in patterns if isinstance(one, str)], folder)
-
-
-def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Those of some files that are in a project's folder, links followed; the others are warnings
-    of the logger's."""
-    for path in paths if logger else ():
-        if logger and not is_inside(path, folder):
-            shown = Path(os.path.relpath(path, folder))
-            logger.warning(f"{shown}: leads out of the project, to {path.resolve()}: left alone, and not indexed")
-    return [path for path in paths if is_inside(path, folder)]
-
-
-def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
-    """Those of some files that `render:` names, in its order, without those after `!`."""
-    names = {path.relative_to(folder).as_posix(): path for path in paths}
-    wanted = [_pattern(one) for one in patterns if not one.startswith("!")] or [re.compile("")]
-    gone = [_pattern(one[1:], everywhere=True) for one in patterns if one.startswith("!")]
-    found = [name for one in wanted for name in names if one.match(name)]
-    return [names[name] for name in dict.fromkeys(found) if not any(one.match(name) for one in gone)]
-
-
-def _pattern(glob: str, everywhere: bool = False) -> re.Pattern[str]:
-    """What a pattern names: a file, or a folder with all that is in it; with wildcards (or
-    `everywhere`) in every folder, unless it begins with `/`
-    (https://quarto.org/docs/reference/globs.html)."""
-
-    def piece(found: re.Match[str]) -> str:
-        if found[1]:
-            return f"(?:{'|'.join(map(re.escape, found[1].split(',')))})"
-        return _WILD.get(found[0]) or re.escape(found[0])
-
-    before = "(?:.*/)?" if (everywhere or re.search(r"[*?{]", glob)) and not glob.startswith("/") else ""
-    name = glob.removeprefix("./").strip("/")
-    return re.compile(rf"{before}{_GLOB.sub(piece, name)}(?:/|\Z)", re.S)
-
-
-def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
-    """Some files, and after them those that they include, directly or through others."""
-    found = list(paths)
-    seen = {path.resolve() for path in found}
-    for path in found:
-        for inner in included_in(path, folder):
-            if inner.is_file() and inner.resolve() not in seen:
-                seen.add(inner.resolve())
-                found.append(inner)
-    return found
-
-
-def included_in(path: Path, folder: Path) -> list[Path]:
-    """The files that a file includes; a name that begins with `/` is one in the project's
-    folder."""
-    try:
-        text = load_markdown(path).text
-    except (OSError, MarkdownError):
-        return []  # told where the file itself is read
-    return named_in(text, path, folder)
-
-
-def named_in(text: str, path: Path, folder: Path) -> list[Path]:
-    """The files that a text includes, which stands in the file `path`."""
-    names = [found[1] or found[2] or found[3] for found in _INCLUDE.finditer(text)]
-    return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
-
-
-def _chapters(book: Mapping[str, Any]) -> Iterator[str]:
-    """Files of a book, those in its parts included, in their order."""
-    waiting = [item for key in ("chapters", "appendices") for item in _items(book.get(key))]
-    while waiting:
-        item = waiting.pop(0)
-        if isinstance(item, dict):
-            waiting = [item.get("part"), item.get("file"), item.get("href"), *_items(item.get("chapters")), *waiting]
-        elif isinstance(item, str) and is_document(PurePosixPath(item).name, RENDERED):
-            yield item
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _section(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = settings.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 # The extension
@@ -269,7 +149,7 @@ def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
     problem = filter_problem(settings)
     if not problem:
         return ProjectFinding("filters", True, EXTENSION)
-    lines = ["filters:", *map(_as_line, [EXTENSION, *_items(settings.get("filters"))])]
+    lines = ["filters:", *map(_as_line, [EXTENSION, *as_list(settings.get("filters"))])]
     return ProjectFinding("filters", False, problem, "\n".join(lines))
 
 
@@ -284,12 +164,12 @@ def filter_problem(settings: Mapping[str, Any]) -> str:
 
 def has_filter(settings: Mapping[str, Any]) -> bool:
     """Return whether settings (of a project, a format, a header) name our filter."""
-    return EXTENSION in map(_name, _items(settings.get("filters")))
+    return EXTENSION in map(_name, as_list(settings.get("filters")))
 
 
 def _check_scripts(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
     """The scripts run by themselves: lines from older docs name files that are gone."""
-    project = _section(settings, "project")
+    project = mapping_in(settings, "project")
     for key in ("pre-render", "post-render"):
         named = project.get(key)
         for line in named if isinstance(named, list) else [named]:
@@ -310,7 +190,7 @@ def _name(entry: Any) -> str:
 
 
 def _formats(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in _section(settings, "format").values() if isinstance(one, dict)]
+    return [one for one in mapping_in(settings, "format").values() if isinstance(one, dict)]
 
 
 def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
@@ -361,7 +241,7 @@ def ask_options(value: Any) -> AskBoxSettings | None:
 
 def read_ask(folder: Path) -> AskBoxSettings | None:
     """What a project's `_quarto.yml` says of the ask box. Raises QuartoError."""
-    return ask_options(_section(read_project(folder), "lmm").get("ask"))
+    return ask_options(mapping_in(read_project(folder), "lmm").get("ask"))
 
 
 def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:

@@ -12,12 +12,14 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import QuartoError
 from ..markdown.metadata.body import parse_metadata
 from ..markdown.rag_only import KnitRules, header_rules, project_rules
+from .project import Project
 
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 _LOCAL_FILES = ("_quarto.yml.local", "_quarto.yaml.local")
@@ -49,6 +51,12 @@ def read_project(folder: Path) -> dict[str, Any]:
         found = merged(found, read_yaml(layer)) if layer else found
     of_pages = with_named(found, folder)  # what profiles name reaches the pages alone
     return of_pages | {key: found[key] for key in _OF_PROJECT if key in found}
+
+
+def with_quarto_rules(project: Project) -> Project:
+    """The project with what `_quarto.yml` says under `lmm:` on what is left out. Raises
+    QuartoError."""
+    return replace(project, rules=project_rules(read_project(project.root), project.rules))
 
 
 def active_profiles() -> list[str]:
@@ -141,6 +149,18 @@ def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitR
 def _quarto_folder(path: Path) -> Path | None:
     """Return the nearest folder around a document that is a Quarto project."""
     return next((folder for folder in path.absolute().parents if project_file(folder)), None)
+
+
+# Values
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = settings.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 # Files

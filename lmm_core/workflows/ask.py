@@ -12,7 +12,6 @@ from ..errors import LmmError, ModelError, QuartoError, RetrieveError, StoreErro
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.roles import parse_name
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
-from ..quarto.setup import find_inputs
 from ..retrieve.answer import Conversation
 from ..retrieve.library import Lender, Library
 from ..retrieve.queries import Expander, KeywordQueries, ModelQueries
@@ -21,6 +20,7 @@ from ..retrieve.retriever import Retriever
 from ..retrieve.tools import Tools
 from ..scan.chat import REPLY_TOKENS
 from ..settings.project import Project
+from ..settings.quarto_inputs import find_inputs
 from ..store.folder_lock import is_awaited
 from ..store.threads import in_store
 from ..store.vector_store import VectorStore

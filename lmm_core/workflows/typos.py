@@ -20,6 +20,7 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..scan.check.near_misses import find_near_misses, types_in
 from ..scan.header import find_errors
+from ..scan.left_out import find_pieces
 
 PUBLISHED_CODE = (
     "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
@@ -58,8 +59,6 @@ def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
     page before any filter runs."""
     if not any("{ojs" in block.source for block in blocks):
         return []
-    from ..quarto.leaks.sources import find_pieces
-
     pieces = [piece for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)) if piece.is_out]
     return [piece.line + piece.text.count("\n", 0, at.start()) for piece in pieces for at in _OJS.finditer(piece.text)]
 

@@ -16,7 +16,7 @@ from lmm_core.errors import ChangedError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.files import find_markdown, load_markdown, save_markdown
 from lmm_core.quarto.render import _pages, _site_pages, pre_render
-from lmm_core.quarto.setup import find_inputs, with_included
+from lmm_core.settings.quarto_inputs import find_inputs, with_included
 from lmm_core.workflows.talk import keep_unmerged, present_files
 from tests.commands import write
 

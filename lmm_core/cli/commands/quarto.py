@@ -78,7 +78,7 @@ def _as_text(leak: dict[str, object]) -> dict[str, object]:
 def _project(path: Path, keep: tuple[str, ...]) -> Project:
     """Return the project of a path, with the rules of its `_quarto.yml`. Raise UsageError."""
     from ...errors import QuartoError
-    from ...quarto.setup import with_quarto_rules
+    from ...settings.quarto_project import with_quarto_rules
 
     try:
         project: Project = with_quarto_rules(
@@ -101,7 +101,7 @@ def _ask(project: Project) -> AskBoxSettings | None:
 
 def _inputs(project: Project, output: Path) -> list[Path]:
     """Return the documents of a project and the files they include, except those in the output."""
-    from ...quarto.setup import find_inputs, with_included
+    from ...settings.quarto_inputs import find_inputs, with_included
 
     inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
     found = with_included(inputs, project.root)

@@ -20,13 +20,14 @@ from ...markdown.originals import unfold_edits
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, verdicts
 from ...markdown.tree import blocks_to_tree
+from ...scan.left_out import strings
 from ...settings.project import Project
 from ...settings.quarto_project import page_rules
 from ..setup import ASK_FOLDER, AskBoxSettings
 from .figures import shown_figures, unshown_figures
 from .found import Findings, Leak
 from .short_parts import ShortParts, beside_others, find_short_parts
-from .site_text import Text, find_files, read_texts, strings
+from .site_text import Text, find_files, read_texts
 from .sources import Secret, Sources, read_sources, stays_in
 from .words import Index, Needle, Stream, find_needles, strip_markup, words_of, words_of_markdown
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .site_text import Text, characters, strings
-from .sources import Secret, SourcePiece, Sources
+from ...scan.left_out import SourcePiece, strings
+from .site_text import Text, characters
+from .sources import Secret, Sources
 from .words import LONG, SHORT, Needle, joined_runs, words_of, words_of_markdown
 
 NEAR = 4  # words beside a part

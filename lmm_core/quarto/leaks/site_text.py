@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...logging import LoggerBase
+from ...scan.left_out import strings
 from .archives import ArchiveError, Budget, inner_name, unpack
 
 NO_TEXT = frozenset(
@@ -136,15 +137,6 @@ def unescape(source: str) -> str:
         return " " if found[4] in "nrtbf\n" else found[4]
 
     return _ESCAPE.sub(character, source) if "\\" in source else source
-
-
-def strings(value: Any) -> Iterator[str]:
-    """The texts in a value of lists and mappings, keys left out."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from strings(item)
 
 
 def _keys(value: Any) -> Iterator[str]:

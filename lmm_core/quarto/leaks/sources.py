@@ -9,45 +9,17 @@ from pathlib import Path
 
 from ...errors import MarkdownError
 from ...logging import ListLogger, LoggerBase, in_file
-from ...markdown.blocks import (
-    Block,
-    ErrorBlock,
-    HeaderBlock,
-    HeadingBlock,
-    MetadataBlock,
-    TextBlock,
-    count_lead,
-    header_content,
-)
-from ...markdown.divs import Part, cut, find_parts
-from ...markdown.edits import read_edit
+from ...markdown.blocks import Block, MetadataBlock, header_content
 from ...markdown.files import load_markdown
-from ...markdown.metadata.body import MESSAGE_KEYS
-from ...markdown.originals import unfold_edits
 from ...markdown.parse import parse_markdown_text
-from ...markdown.rag_only import KnitRules, close_parts, div_verdict, node_block, properties_verdict, verdicts
-from ...markdown.tree import blocks_to_tree
-from ...scan.knit import knit, slug
+from ...markdown.rag_only import KnitRules
+from ...scan.knit import knit
+from ...scan.left_out import SourcePiece, find_pieces, strings
 from ...settings.project import Project
+from ...settings.quarto_inputs import named_in
 from ...settings.quarto_project import page_rules
-from ..setup import named_in
-from .site_text import strings
 
-# Values that are said in every page's navigation, or are no prose.
-_NOT_LOOKED_FOR = frozenset({"title", "titles", "docid", "annotator", "hash", "txthash", "type"})
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
-
-
-@dataclass(frozen=True, slots=True)
-class SourcePiece:
-    """A piece of a document as it is rendered, in its place: `text` at `line`; whether it is left
-    out, and whether it is metadata, which has no place on a page."""
-
-    line: int
-    text: str
-    is_out: bool
-    is_metadata: bool = False
-    slug: str = ""  # of a heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,75 +104,3 @@ def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
             yield from strings(block.content)
         else:
             yield block.source
-
-
-def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePiece]:
-    """The pieces of a document in their order, metadata before them."""
-    for block in blocks:
-        if read_edit(block) is not None:
-            yield SourcePiece(block.line, block.source, True, True)  # the new text; the old one is what stays in
-        elif isinstance(block, MetadataBlock):
-            yield from (SourcePiece(block.line, text, True, True) for text in _values(block))
-    tree = blocks_to_tree(close_parts(unfold_edits(blocks).blocks, rules))
-    for node, is_out in verdicts(tree, rules) if tree is not None else ():
-        text = node_block(node)
-        if isinstance(text, ErrorBlock):
-            yield SourcePiece(text.line, text.source, True)
-        elif isinstance(text, HeadingBlock):
-            name = text.attributes.identifier or slug(text.title)
-            yield SourcePiece(text.line, text.source, is_out, slug=name)
-        elif isinstance(text, TextBlock):
-            yield from _in_text(text, rules, is_out)
-
-
-def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:
-    """The pieces of a text, without the metadata in it, whose values come by themselves."""
-    source, first = block.source, block.line - count_lead(block.source)
-
-    def goes(part: Part) -> bool | None:
-        if part.metadata is not None:
-            return properties_verdict(part.metadata, rules)
-        return div_verdict(part.attributes, rules)
-
-    def piece(start: int, end: int, out: bool) -> SourcePiece:
-        text = source[start:end]
-        line = first + source.count("\n", 0, start) + count_lead(text)
-        return SourcePiece(line, _bare(text), out)
-
-    at = 0
-    for start, end in [(0, len(source))] if is_out else cut(source, goes):
-        if start > at:
-            yield piece(at, start, False)
-        yield piece(start, end, True)
-        at = end
-    if at < len(source):
-        yield piece(at, len(source), False)
-    for part in find_parts(source):
-        line = first + source.count("\n", 0, part.start)
-        for text in _prose(part.metadata or {}):
-            yield SourcePiece(line, text, True, True)
-
-
-def _bare(text: str) -> str:
-    """A text without metadata blocks."""
-    kept, at = [], 0
-    for start, end in cut(text, lambda part: None):
-        kept.append(text[at:start])
-        at = end
-    return "".join([*kept, text[at:]])
-
-
-def _values(block: MetadataBlock) -> Iterator[str]:
-    """The texts of a block's values; of the header, of those that knitting takes out."""
-    keys = [key for key in block.content if key not in MESSAGE_KEYS]
-    if isinstance(block, HeaderBlock):
-        keys = [key for key in keys if str(key).startswith("~")]
-    yield from _prose({key: block.content[key] for key in keys})
-    yield from (message.text for message in block.messages)
-
-
-def _prose(metadata: dict[str, object]) -> Iterator[str]:
-    for key, value in metadata.items():
-        name = str(key)
-        if not name.startswith("~~") and name.strip("~=") not in _NOT_LOOKED_FOR:
-            yield from strings(value)
