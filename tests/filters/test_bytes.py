@@ -6,6 +6,7 @@ import pytest
 
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from tests.commands import run, text, write
+from tests.real_files import spread
 
 PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response.\n"
 ODD = {
@@ -74,11 +75,10 @@ def test_eol_decides_line_ends(eol, end, source_end, pandoc):
     assert set(re.findall(r"\r?\n", text("out.md"))) == {end}
 
 
-def test_corpora(corpora, pandoc):
+def test_real_files(real_place, pandoc):
     """Some real chapters through the real command line; all of them go through the
     passes in tests/markdown."""
-    files = sorted(corpora.rglob("*.md"))[::25] + sorted(corpora.rglob("*.Rmd"))[:2]
-    for file in files:
+    for file in spread(real_place, 4):
         source = text(file)
         write(file.name, source)
         done = run(f"pandoc -F lmm-rag '{file.name}' -t markdown -o '{file.name}'", pandoc)

@@ -8,6 +8,7 @@ import stat
 import pytest
 
 from tests.commands import run, text, write
+from tests.real_files import spread
 
 PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response.\n"
 NOTES = f"# A\n\n{PROSE}"
@@ -45,15 +46,15 @@ def test_knit_to_markdown(source, pandoc):
 
 
 @pytest.mark.slow
-def test_knit_of_plain_notes_is_pandocs_own_html(corpora, pandoc):
-    for file in sorted(corpora.rglob("*.md"))[::20]:
+def test_knit_of_plain_notes_is_pandocs_own_html(real_place, pandoc):
+    for file in spread(real_place, 4):
         ok(f"pandoc '{file}' -o plain.html", pandoc)
         ok(f"pandoc -F lmm-knit '{file}' -o knit.html", pandoc)
         assert text("knit.html") == text("plain.html"), file
 
 
-def test_knit_of_annotated_notes_is_pandocs_html_of_the_plain(corpora, pandoc):
-    for file in sorted(corpora.rglob("*.md"))[::40]:
+def test_knit_of_annotated_notes_is_pandocs_html_of_the_plain(real_place, pandoc):
+    for file in spread(real_place, 2):
         write("notes.md", text(file))
         ok("pandoc notes.md -o plain.html", pandoc)
         for spelling in ("div", "native"):
