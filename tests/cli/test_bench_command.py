@@ -62,7 +62,7 @@ def notes():
 
 @pytest.fixture
 def embedded(monkeypatch):
-    """The texts that sparse vectors are made of."""
+    """Return the texts that sparse vectors are made of."""
     texts, encode = [], Bm25Encoder.encode
     monkeypatch.setattr(Bm25Encoder, "encode", lambda self, given: texts.extend(given) or encode(self, given))
     return texts
@@ -83,7 +83,7 @@ def test_annotated_questions_are_asked_and_not_embedded(notes, embedded):
     assert not any(question in given for given in embedded for question in ASKED)
     assert any("Pears" in given for given in embedded)  # titles are
     assert (report["embedded"], report["with_questions"]) == (["titles"], False)
-    # the summary of Pears is the one text with a walrus; nothing says zebra
+    # only the summary of Pears has a walrus; nothing has a zebra
     assert ranks(result) == {
         "Who tames the walrus?": None,
         "Where does the zebra graze?": None,
@@ -266,7 +266,7 @@ def test_a_wrong_file_of_questions_is_wrong_usage(name, content, says, notes):
 
 
 class Page(HTMLParser):
-    """Elements and texts of a page."""
+    """The elements and texts of a page."""
 
     def __init__(self, source):
         super().__init__()

@@ -1,4 +1,4 @@
-"""`lmm llmd`: a project in one document, from the first entry to the undo; only the model is ours."""
+"""`lmm llmd`: a project in one document, from the first entry to the undo, with a model server of the tests."""
 
 import os
 import pty
@@ -69,21 +69,21 @@ def project():
 
 
 def change(before, after, path="PROJECT.md"):
-    """What a writer does in an editor."""
+    """Change a text in a file, as a writer does in an editor."""
     content = text(path)
     assert content.count(before) == 1, content
     write(path, content.replace(before, after))
 
 
 def wish(said=WISH):
-    """Write into the entry that waits at the end."""
+    """Write into the entry at the end."""
     content = text("PROJECT.md")
     assert content.endswith("**Human:** \n")
     write("PROJECT.md", content[:-1] + said + "\n")
 
 
 def replied(reply, said=WISH):
-    """A document with a reply, as if a model had given it."""
+    """Make a document with a reply, as if a model had given it."""
     wish(said)
     write("PROJECT.md", text("PROJECT.md") + f"\n**Assistant:**\n\n{reply}")
 
@@ -294,7 +294,7 @@ def test_any_reply_is_stored_and_changes_nothing_else(project, model, reply):
 
 @pytest.mark.parametrize("fault", [401, "drop", "break", "end", ""])
 def test_a_model_that_does_not_answer(project, model, fault):
-    """The document stays as it is, or holds what was said; the files stay in any case."""
+    """The document stays as it is or holds the reply; the files stay as they are in any case."""
     model.fault = lambda body, number: fault or None
     model.reply = REPLY if fault else "  \n"
     wish()
@@ -334,7 +334,7 @@ def test_what_finds_no_place_is_kept_beside(project, model, what):
 
 
 def test_two_entries_with_one_number(project, model):
-    """The reply goes to the one that was asked."""
+    """The reply goes to the entry that was asked."""
     wish("First.")
     write("PROJECT.md", text("PROJECT.md") + f"\n### Entry 1\n\n**Human:** {WISH}\n")
     assert "entry 1 comes after entry 1" in lmm("lmm llmd chat PROJECT.md").stderr
@@ -472,7 +472,7 @@ def test_two_paths_of_one_file(project):
     "reply", [LOG, CHANGE.replace("\ndef total(lines):\n    if", "\ndef total(lines):\n    # :\n    if") + LOG]
 )
 def test_a_reply_is_applied_once(project, reply):
-    """Though its text would be found again, and something else was done in between."""
+    """Its text would be found again, and something else was done in between."""
     replied(reply)
     lmm("lmm llmd apply PROJECT.md -y")
     write("src/billing.py", text("src/billing.py") + "\n")
@@ -491,7 +491,7 @@ def test_a_mission_where_there_was_none(project):
 
 
 def test_a_name_in_another_spelling(project):
-    """`ö` as two signs on disk, as one in the reply."""
+    """`ö` is two characters on disk, and one in the reply."""
     write("src/lo\u0308s.py", "a\n")
     change("### src/billing.py", "### src/lo\u0308s.py\n\n```\na\n```\n\n### src/billing.py")
     replied(f"src/l\u00f6s.py\n<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n\n{LOG}")
@@ -501,7 +501,7 @@ def test_a_name_in_another_spelling(project):
 
 
 def test_nobody_reads_the_diff(project):
-    """As with `| head`: what was not seen is not done."""
+    """As with `| head`: changes that were not seen are not made."""
     replied(f"{CHANGE}\n{LOG}")
     before = tree()
     read, written = os.pipe()
@@ -514,7 +514,7 @@ def test_nobody_reads_the_diff(project):
 
 
 def test_the_document_by_another_name(project):
-    """As on a disk where case makes no difference."""
+    """As on a disk that ignores case."""
     os.link("PROJECT.md", "other.md")
     replied("other.md\n<<<<<< SEARCH\nInvoices.\n=======\nx\n>>>>>> REPLACE\n")
     assert "the document itself" in lmm("lmm llmd apply PROJECT.md -y --allow '*'", 1).stderr
@@ -576,7 +576,7 @@ def test_another_run_has_the_journal(project):
 
 @pytest.mark.slow
 def test_killed_while_it_applies(project):
-    """By the command itself; the next one, whichever, brings all or none."""
+    """The command kills itself; the next one, whichever it is, makes all changes or none."""
     for number in range(60):
         write(f"many/{number}.txt", "old\n")
     blocks = [f"many/{number}.txt\n<<<<<< SEARCH\nold\n=======\nnew\n>>>>>> REPLACE\n" for number in range(60)]
@@ -660,7 +660,7 @@ def test_no_document(command):
 
 
 def on_terminal(command, typed=b""):
-    """What a command shows on a terminal."""
+    """Return what a command shows on a terminal."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(shlex.split(command), stdin=follower, stdout=follower, stderr=follower,
                                env=os.environ | {"TERM": "xterm"})  # fmt: skip
@@ -681,7 +681,7 @@ def on_terminal(command, typed=b""):
 
 
 def test_on_a_terminal(project, model, monkeypatch):
-    """The reply streams; diffs are coloured; what would hide something is shown."""
+    """The reply streams, diffs are coloured, and invisible characters are shown."""
     hidden = CHANGE.replace("ValueError", "Value\u202eError\x1b[2J")
     model.reply = f"On it.\n\n{hidden}\n{LOG}"
     wish()

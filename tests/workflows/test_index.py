@@ -45,7 +45,7 @@ def test_one_changed_paragraph_is_one_chunk(sample_book, monkeypatch):
     write(path, text(path).replace(paragraph, paragraph + " Indeed.", 1))
     written, moved, removed, unchanged, documents = counts(".")
     assert (written, removed, moved + unchanged, documents) == (1, 1, total - 1, 1)
-    assert moved < 5  # those of the same section: they name the text around them
+    assert moved < 5  # only chunks of the same section, which name the text around them
     after = stored()
     assert len(before.keys() & after.keys()) == total - 1
 

@@ -1,4 +1,4 @@
-"""The commands that look into documents and write metadata into them, and the one that recovers them."""
+"""The commands that write into documents: look for what is missing, annotate, run an own pass, recover a file."""
 
 from __future__ import annotations
 
