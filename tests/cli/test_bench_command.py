@@ -250,7 +250,7 @@ def test_students_questions_are_added(name, content, notes):
         ("s.csv", "", "s.csv:1: the first line"),
         ("s.csv", "question,section\n,Apples\n", "s.csv:2: a question is missing"),
         ("s.csv", "question,section\na\n\n,Apples\n", "s.csv:4: a question is missing"),
-        ("s.jsonl", '{"question": "a"}\n{', "s.jsonl:2: no JSON"),
+        ("s.jsonl", '{"question": "a"}\n{', "s.jsonl:2: is not JSON"),
         ("s.jsonl", "[]", "s.jsonl:1: should be"),
         ("s.jsonl", '{"question": 3}', "s.jsonl:1: a question is missing"),
         ("s.jsonl", '{"question": "a", "section": 3}', "s.jsonl:1: the section should be a text"),

@@ -158,7 +158,7 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
     for reason in (
         "x.key: ignored by git",
         "x.bin: a binary file",
-        "y.py: not in the project",
+        "y.py: is not in the project",
         "gone.py: no such file",
     ):
         assert reason in said
