@@ -375,7 +375,7 @@ def test_the_header_says_how_a_document_is_split():
         ("{size: many}", "`split`: size: "),
         ("{size: 5000}", "`split`: max_size should be at least 5000, not 2000"),
         ("{unit: words}", "`split`: unit: "),
-        ("small", "`split`: a mapping, not 'small'"),
+        ("small", "`split`: should be a mapping, not 'small'"),
     ],
 )
 @pytest.mark.parametrize("command", ["index", "chunks", "split"])
