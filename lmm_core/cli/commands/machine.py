@@ -14,7 +14,7 @@ from ...errors import ConfigError, ModelError, TrustError
 from ...logging import say
 from ...markdown.files import project_root
 from ...models.trust import TRUST_VARIABLE, Pair, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
-from ...settings.project import CONFIG_NAME
+from ...settings.names import CONFIG_NAME
 from ..arguments import config_checked, json_option
 from ..reports import print_json
 

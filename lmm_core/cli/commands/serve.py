@@ -14,7 +14,8 @@ import click
 from ...errors import LmmError
 from ...files.outputs import LINES_OF_JSON
 from ...logging import one_line, say
-from ...settings.project import TOKEN_VARIABLE, Project
+from ...settings.names import TOKEN_VARIABLE
+from ...settings.project import Project
 from ...workflows.models import Models
 from ..arguments import LOOPBACK, check_written, config_checked, needs_extra, searched_project
 from ..reports import warn

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.commands import pandocs, run, text, write
+from tests.filter_texts import ok
 from tests.indexing import LONG, document, found, stored
 
 NATIVE = f"---\ntitle: T\ndocid: mine\n---\n\n# A\n\nThe residual is explained, {LONG}\n\n---\ntype: exercise\n---\n\n## Practice\n\nCompute it, {LONG}\n"
@@ -15,12 +16,6 @@ DIVS = NATIVE.replace("---\ntype: exercise\n---", "::: lmm\n```yaml\ntype: exerc
 def any_pandoc():
     """One pandoc, where it does not matter which."""
     return pandocs()[0]
-
-
-def ok(command, pandoc, **options):
-    done = run(command, pandoc, **options)
-    assert done.returncode == 0, done.stderr.decode()
-    return done
 
 
 def test_the_output_is_pandocs_own(pandoc):
@@ -68,14 +63,14 @@ def test_before_knit_and_not_after(any_pandoc):
     assert len(stored()) == 2
     done = run("pandoc -F lmm-knit -F lmm-index notes.md -o out.html", any_pandoc)
     assert done.returncode != 0
-    assert b"put -F lmm-index before -F lmm-knit" in done.stderr
+    assert b"Put -F lmm-index before -F lmm-knit" in done.stderr
     assert len(stored()) == 2
 
 
 def test_standard_input_needs_a_docid(any_pandoc):
     done = run("pandoc -F lmm-index -t html", any_pandoc, stdin=document("alpha"))
     assert done.returncode != 0
-    assert b"give the document a `docid` in its header" in done.stderr
+    assert b"Give the document a `docid` in its header" in done.stderr
 
 
 @pytest.mark.parametrize("target", ["html", "markdown"])
@@ -103,7 +98,7 @@ def test_a_failure_does_not_keep_the_document_back(config, any_pandoc):
     plain = ok("pandoc notes.md -t html", any_pandoc)
     done = ok("pandoc -F lmm-index notes.md -t html", any_pandoc)
     assert done.stdout == plain.stdout
-    assert re.search(rb"lmm-index: .*not indexed: ", done.stderr)
+    assert re.search(rb"lmm-index: .*was not indexed: ", done.stderr)
     assert done.stderr.count(b"\n") == 1
 
 

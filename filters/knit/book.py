@@ -1,7 +1,7 @@
-"""Books in one file: Quarto joins the chapters for Word, PDF and EPUB.
+"""Knit a book in one file: Quarto joins the chapters for Word, PDF and EPUB.
 
 Each chapter's header then stands in a code block of class `quarto-title-block`, behind a
-mark that names the chapter's file. What the header says counts for its chapter.
+mark that names the chapter's file. The header's settings hold for its chapter.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ _MARK = "<!-- quarto-file-metadata:"
 
 
 def knit_book(elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None) -> list[pf.Element]:
-    """Return the elements of the notes, chapter by chapter: of one whose header says `knit: false`
-    Quarto's marks alone. header: what the document says of itself as a whole."""
+    """Return the elements of the notes, chapter by chapter.
+
+    A chapter whose header says `knit: false` keeps Quarto's marks alone. header: what the document
+    says of itself as a whole."""
     kept: list[pf.Element] = []
     for chapter in _chapters(elements):
         own = _header_of(chapter)
@@ -36,7 +38,7 @@ def knit_book(elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBl
 
 
 def _chapters(elements: Sequence[pf.Element]) -> Iterator[list[pf.Element]]:
-    """The elements from one mark to the next; all where there is none."""
+    """Yield the elements from one mark to the next, or all elements if there is no mark."""
     chapter: list[pf.Element] = []
     for element in elements:
         if _is_mark(element) and not (chapter and _is_mark(chapter[-1])):
@@ -47,6 +49,7 @@ def _chapters(elements: Sequence[pf.Element]) -> Iterator[list[pf.Element]]:
 
 
 def _header_of(chapter: Sequence[pf.Element]) -> HeaderBlock | None:
+    """Return the header of a chapter, or None if it has none."""
     for element in chapter:
         if isinstance(element, pf.CodeBlock) and TITLE_BLOCK in element.classes:
             first = parse_markdown_text(element.text + "\n")[0]
@@ -55,7 +58,7 @@ def _header_of(chapter: Sequence[pf.Element]) -> HeaderBlock | None:
 
 
 def _is_mark(element: pf.Element) -> bool:
-    """Tell whether an element is Quarto's mark of a chapter, or the page between two parts."""
+    """Return True for Quarto's mark of a chapter, and for the page between two parts."""
     if isinstance(element, pf.Div):
         return "quarto-book-part" in element.classes
     inside = list(element.content) if isinstance(element, pf.Para) else [element]

@@ -6,9 +6,9 @@ import pytest
 
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from tests.commands import run, text, write
+from tests.filter_texts import FOREIGN, NOTES, PROSE, ok
 from tests.real_files import spread
 
-PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response.\n"
 ODD = {
     "several final newlines": f"# A\n\n{PROSE}\n\n\n",
     "CRLF": f"# A\r\n\r\n{PROSE[:-1]}\r\nwrapped  \r\n\r\n| a | b |\r\n|---|---|\r\n| 1 | 2 |\r\n",
@@ -96,3 +96,16 @@ def test_sample_book(sample_book, pandoc, monkeypatch):
             assert run(f"pandoc -F lmm-rag {file.name} -o {file.name}", pandoc).returncode == 0
             assert without_metadata(text(file)) == without_metadata(source)
         assert "~summary" in text(file)
+
+
+def test_a_foreign_filter_after_ours_is_warned_of(pandoc):
+    write("notes.md", NOTES)
+    write("foreign.lua", FOREIGN)
+    done = ok("pandoc -F lmm-rag -L foreign.lua notes.md -t markdown", pandoc)
+    assert b"no effect on it: -F foreign.lua" in done.stderr
+
+
+def test_writer_options_without_effect_are_named(pandoc):
+    write("notes.md", NOTES)
+    done = ok("pandoc -F lmm-rag --wrap=none --toc -s notes.md -t markdown", pandoc)
+    assert b"--wrap, --toc" in done.stderr

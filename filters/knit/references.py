@@ -1,9 +1,9 @@
-"""References to what is left out among Pandoc's elements (see `lmm_core.scan.references`)."""
+"""Mend references to what is left out among Pandoc's elements (see `lmm_core.scan.references`)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
@@ -13,44 +13,31 @@ from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.scan.knit import find_gone
 from lmm_core.scan.references import LEFT_OUT, is_cross_reference
 
-from .pandoc_run import FilterError
+from ..errors import FilterError
+from ..pandoc.json_tree import find_elements, walk
 
 
 def identifiers(node: Any) -> set[str]:
-    """Return the identifiers of all elements, in the attributes that Pandoc writes."""
-    found: set[str] = set()
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, dict):
-            stack.extend(one.values())
-        elif isinstance(one, list):
-            if len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], list) and isinstance(one[2], list):
-                found.add(one[0])
-            stack.extend(one)
-    return found - {""}
+    """Return the identifiers of all elements, from the attributes that Pandoc writes."""
+    return {one[0] for one in walk(node) if _is_attributes(one)} - {""}
+
+
+def _is_attributes(one: Any) -> bool:
+    """Return True for attributes: an identifier, a list of classes and a list of pairs."""
+    if not isinstance(one, list) or len(one) != 3:
+        return False
+    return isinstance(one[0], str) and isinstance(one[1], list) and isinstance(one[2], list)
 
 
 def cited(node: Any) -> set[str]:
     """Return the labels that elements cite."""
-    return {citation["citationId"] for cite in _of_kind(node, "Cite") for citation in cite["c"][0]}
-
-
-def _of_kind(node: Any, kind: str) -> Iterator[dict[str, Any]]:
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, dict):
-            if one.get("t") == kind:
-                yield one
-            stack.extend(one.values())
-        elif isinstance(one, list):
-            stack.extend(one)
+    return {citation["citationId"] for cite in find_elements(node, "Cite") for citation in cite["c"][0]}
 
 
 def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
-    """Return those of some labels that are left out of other pages of the Quarto project.
-    Raises OSError, MarkdownError and FilterError."""
+    """Return the labels that are left out of other pages of the Quarto project.
+
+    Raise FilterError if the project cannot be read, OSError or MarkdownError if a page cannot."""
     labels = {label for label in labels if is_cross_reference(label)}
     folder = os.environ.get("QUARTO_PROJECT_DIR")
     if not labels or not folder:
@@ -74,18 +61,16 @@ def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
 
 
 def make_readable(node: Any, gone: Set[str]) -> None:
-    """Put words in the place of references to what is gone: those of a link, else `[…]`."""
-    stack = [node]
-    while stack:
-        one = stack.pop()
+    """Replace the references to labels that are gone, by the words of a link or by `[…]`.
+
+    Changes the tree that it is given."""
+    for one in walk(node):
         if isinstance(one, list):
             one[:] = [made for item in one for made in _readable(item, gone)]
-            stack.extend(one)
-        elif isinstance(one, dict):
-            stack.extend(one.values())
 
 
 def _readable(item: Any, gone: Set[str]) -> list[Any]:
+    """Return what replaces a value: the value itself, unless it refers to a label that is gone."""
     kind = item.get("t") if isinstance(item, dict) else None
     if kind == "Link" and item["c"][2][0].removeprefix("#") in gone and item["c"][2][0].startswith("#"):
         words: list[Any] = item["c"][1]
@@ -100,7 +85,7 @@ def _readable(item: Any, gone: Set[str]) -> list[Any]:
 
 
 def _words(citations: list[dict[str, Any]]) -> list[Any]:
-    """Return what stands for citations of what is gone, with the words before and after each."""
+    """Return the words that replace citations of labels that are gone, with those before and after each."""
     made: list[Any] = []
     for one in citations:
         before, after = one["citationPrefix"], one["citationSuffix"]

@@ -1,4 +1,4 @@
-"""The time limit of a filter that Quarto has started: Quarto itself would wait without end."""
+"""The time limit of a filter that Quarto has started, because Quarto would wait for it forever."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SECONDS = 300.0  # some hundred times what the largest page of a course takes
 
 
 def limit_time(name: str, seconds: float = SECONDS) -> None:
-    """End this process with status 1 after some seconds, whatever it does then.
+    """End this process with status 1 after a number of seconds, whatever it is doing then.
 
     name: of the filter, for the message."""
     timer = threading.Timer(seconds, _end, (name, seconds))
@@ -21,6 +21,8 @@ def limit_time(name: str, seconds: float = SECONDS) -> None:
 
 def _end(name: str, seconds: float) -> None:
     say(
-        f"{name}: not done after {seconds:g} seconds, and stopped. Try it outside of Quarto: pandoc -F {name}", err=True
+        f"{name}: The filter was stopped because it was not done after {seconds:g} seconds. "
+        f"Try it outside of Quarto: pandoc -F {name}",
+        err=True,
     )
-    os._exit(1)  # the main thread may hang where no exception gets to
+    os._exit(1)  # an exception might never reach the main thread

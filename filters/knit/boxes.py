@@ -1,4 +1,4 @@
-"""Boxes among Pandoc's elements: those of which nothing stays go (see `lmm_core.scan.boxes`)."""
+"""Take out the boxes among Pandoc's elements of which nothing stays (see `lmm_core.scan.boxes`)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ class Boxes:
         self.elements: list[pf.Element] = []
 
     def lose(self, element: pf.Element, before: Sequence[pf.Element]) -> None:
-        """Remember that an element held more before; parents come before what is in them."""
+        """Remember what an element held before. Parents have to come before their children."""
         if id(element) not in self.before:
             self.before[id(element)] = list(before)
             self.elements.append(element)
 
     def close(self, kept: list[pf.Element]) -> list[pf.Element]:
-        """Take the boxes out that hold nothing any more; returns what stays of `kept`, the
-        elements at the top."""
+        """Take out the boxes that hold nothing any more.
+
+        kept: the elements at the top. Return those of them that stay."""
         gone: set[int] = set()
         for element in reversed(list(self.elements)):
             box = element
@@ -40,6 +41,7 @@ class Boxes:
         return [element for element in kept if id(element) not in gone]
 
     def _is_emptied(self, element: pf.Element) -> bool:
+        """Return True if an element is a box without content. A callout may have its title left."""
         if not isinstance(element, pf.Div | pf.BlockQuote):
             return False
         attributes = _attributes(element)
@@ -54,7 +56,7 @@ def _attributes(element: pf.Element) -> Attributes:
 
 
 def _drop_tabs(tabset: pf.Div, before: Sequence[pf.Element]) -> None:
-    """Take out the headings of tabs that held something, and hold nothing any more."""
+    """Take out the headings of the tabs that have lost all they held."""
     kept = {id(element) for element in tabset.content}
     drop: set[int] = set()
     head, had, has = None, False, False

@@ -172,7 +172,7 @@ def test_it_does_not_write_over_the_document(any_pandoc):
     before = text("PROJECT.md")
     for options in ("-t markdown", "", "-t html"):
         done = run(f"pandoc -F lmm-llmd PROJECT.md -o PROJECT.md {options}", any_pandoc)
-        assert done.returncode != 0 and b"refused" in done.stderr
+        assert done.returncode != 0 and b"Refused" in done.stderr
         assert text("PROJECT.md") == before
 
 
@@ -181,7 +181,7 @@ def test_what_is_no_llmd_document(any_pandoc):
     done = run("pandoc -F lmm-llmd notes.md -o notes.html", any_pandoc)
     assert b"not an LLMD document" in done.stderr and not Path("notes.html").exists()
     done = run("pandoc -F lmm-llmd -t html", any_pandoc, stdin="# Project: X\n")
-    assert b"give pandoc the LLMD document by its name" in done.stderr
+    assert b"Give pandoc the LLMD document by its name" in done.stderr
 
 
 def test_what_is_wrong_is_told_with_its_line(any_pandoc):

@@ -77,7 +77,7 @@ def test_a_document_cannot_name_the_pass(key, option, pandoc):
         write("notes.md", NOTES.replace("title: T", f"title: T\n{key}"))
     done = run(f"pandoc -F lmm-pass {option} notes.md -o out.md", pandoc)
     assert done.returncode != 0
-    assert b"name the pass on the command line" in done.stderr
+    assert b"Name the pass on the command line" in done.stderr
     assert not Path("ran").exists()
     assert not Path("out.md").exists()
 
