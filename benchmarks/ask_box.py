@@ -32,7 +32,7 @@ from lmm_core.markdown.files import find_markdown
 from lmm_core.quarto.ask_box import SitePage, write_box
 from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project
-from lmm_core.workflows.index import encode_file
+from lmm_core.workflows.encode import encode_file
 
 QUERIES = (
     "why is the mean misleading",

@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.cli.commands.talk import _files
 from lmm_core.errors import ChangedError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.files import find_markdown, load_markdown, save_markdown
@@ -20,7 +19,7 @@ from lmm_core.quarto.after_render import site_pages
 from lmm_core.quarto.pages import read_pages
 from lmm_core.quarto.render import pre_render
 from lmm_core.settings.quarto_inputs import find_inputs, with_included
-from lmm_core.workflows.talk import keep_unmerged
+from lmm_core.workflows.talk import keep_unmerged, present_files
 from tests.commands import write
 
 ROOT = Path(__file__).parents[2]
@@ -151,7 +150,7 @@ def test_links_that_lead_nowhere(home):
 
 def test_watching_does_not_follow(home):
     link(home, "sub/x.md", "{home}/secret.md")
-    assert _files((Path(),)) == [Path("sub/notes.md")]
+    assert present_files((Path(),)) == [Path("sub/notes.md")]
 
 
 # Between looking and writing

@@ -262,7 +262,7 @@ def test_nothing_is_asked_before_the_output_is_looked_at(monkeypatch):
         raise AssertionError("work was done")
 
     for place in (
-        "lmm_core.workflows.index.encode_files",
+        "lmm_core.workflows.encode.encode_files",
         "lmm_core.workflows.bench.Bench.run",
         "lmm_core.cli.commands.publish.work_file",
     ):

@@ -24,7 +24,7 @@ from ...scan.rag_parts import unfold_parts
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, page_rules, page_settings
 from ...store.vector_store import ScoredPoint
-from ...workflows.index import blocklist_encode
+from ...workflows.encode import blocklist_encode
 from ...workflows.passes import docid_of, project_of
 from .visibility import PageConditions
 
