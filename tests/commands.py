@@ -4,13 +4,11 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 from lmm_core.workflows.doctor import packaged_pandoc
-
-BIN = Path(sys.executable).parent
+from tests.warm import BIN, search_path
 
 
 @cache
@@ -26,7 +24,7 @@ def pandocs():
 def run(command, pandoc=None, stdin=None, env=None):
     """Run a command line in the working folder; `pandoc` in it is the one given."""
     words = [pandoc if pandoc and word == "pandoc" else word for word in shlex.split(command)]
-    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"} | (env or {})
+    environment = {**os.environ, "PATH": f"{search_path()}{os.pathsep}{os.environ['PATH']}"} | (env or {})
     data = None if stdin is None else stdin.encode("utf-8")
     return subprocess.run(words, input=data, stdin=None if data is not None else subprocess.DEVNULL,
                           capture_output=True, env=environment, timeout=120)  # fmt: skip

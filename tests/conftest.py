@@ -4,16 +4,45 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from tests.commands import BIN, pandocs
+from tests.commands import pandocs
 from tests.indexing import lmm
+from tests.warm import search_path, start_server
 
 pytest.register_assert_rewrite("tests.routes")  # what it asserts is said in full
 
 SHARED = Path(__file__).parents[2] / "shared"
+RAM_DISK = Path("/dev/shm")
+
+
+def pytest_configure(config):
+    """Start what all processes of pytest-xdist share: a RAM disk for the folders of the tests,
+    and the server for our commands."""
+    if hasattr(config, "workerinput"):
+        return
+    if "TMPDIR" not in os.environ and _is_roomy(RAM_DISK):
+        os.environ["TMPDIR"] = tempfile.tempdir = str(RAM_DISK)
+    folder = tempfile.mkdtemp(prefix="lmm-warm-")
+    server = start_server(Path(folder))
+
+    def end():
+        server.stdin.close()
+        server.wait()
+        shutil.rmtree(folder)
+
+    config.add_cleanup(end)
+
+
+def _is_roomy(folder):
+    """Tell whether a folder has 4 GB free and may hold programs; in a container it often may not."""
+    if not os.access(folder, os.W_OK):
+        return False
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize >= 4 << 30 and not found.f_flag & os.ST_NOEXEC
 
 
 def pytest_report_header():
@@ -28,9 +57,9 @@ def pytest_report_header():
 def _own_folder(tmp_path, monkeypatch):
     """Every test starts in a folder of its own, with our commands on PATH."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{search_path()}{os.pathsep}{os.environ['PATH']}")
     for name in list(os.environ):
-        if name.startswith(("LMM_", "QUARTO_")) and name != "LMM_TEST_PANDOCS":
+        if name.startswith(("LMM_", "QUARTO_")) and not name.startswith("LMM_TEST_"):
             monkeypatch.delenv(name)
 
 
