@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.box_pages import IN_A_BROWSER, Static, opened, put, search, served
-from tests.commands import copy_folder, text, write
+from tests.commands import copy_folder, held, text, write
 from tests.model_server import ModelServer
 
 pytestmark = IN_A_BROWSER
@@ -293,7 +293,7 @@ def test_what_is_asked_is_kept_only_where_that_is_wanted(course, tab, logged):
     course.process.wait(15)
     assert any("POST /ask 200" in line for line in course.log)
     assert not any("standard" in line for line in course.log)
-    holding = [path for path in course.folder.rglob("*") if path.is_file() and QUESTION.encode() in path.read_bytes()]
+    holding = [path for path in course.folder.rglob("*") if path.is_file() and QUESTION.encode() in held(path)]
     assert [path.name for path in holding if ".lmm" in path.parts or path.suffix == ".jsonl"] == (
         ["asked.jsonl"] if logged else []
     )
