@@ -1,8 +1,8 @@
 #!/bin/sh
-# A copy of the sample book in a folder of its own. A folder that is there is removed only
-# where its own mark says that this script has made it.
+# Copy the sample book into a folder of its own. An existing folder is removed only if a
+# mark in it says that this script has made it.
 #
-#     sh docs/copy_book.sh FOLDER           copy it anew
+#     sh docs/copy_book.sh FOLDER           make a new copy
 #     sh docs/copy_book.sh --remove FOLDER  remove the copy
 set -eu
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A course site that answers, from a folder of notes: set up, render, prove that nothing
-# leaks, refresh the index. With Quarto where it is installed, else with pandoc.
+# Make a course site that answers from a folder of notes: set up, render, check that nothing
+# leaks, refresh the index. Use Quarto if it is installed, else pandoc.
 #
 #     sh docs/course.sh FOLDER [OUTPUT]     (OUTPUT: as in the folder's _quarto.yml, else _book)
 set -eu
@@ -11,8 +11,8 @@ work=
 
 say() { printf '\n%s\n' "$*"; }
 
-# A page without Quarto. Pandoc 3 takes a cell's fence, ```{python}, for text: write it as
-# a plain one, in a copy.
+# Make a page without Quarto. Pandoc 3 takes a cell's fence, ```{python}, for text, so a copy
+# gets a plain fence instead.
 page() {
     case $1 in
         *.qmd)
@@ -32,7 +32,7 @@ lmm quarto check
 output=${2:-$(sed -n 's/^ *output-dir: *\([^ #]*\).*/\1/p' _quarto.yml | sed 1q)}
 output=${output:-_book}
 
-# What a folder says, which may be somebody else's, does not lead out of it; what you say may.
+# The folder may be somebody else's: what it says must not lead out of it. What you say may.
 leads_out() {
     case $1 in /* | .. | ../* | */.. | */../*) return 0 ;; esac
     [ -e "$1" ] || [ -L "$1" ] || return 1
@@ -71,6 +71,6 @@ else
         QUARTO_PROJECT_RENDER_ALL=1 lmm quarto post-render
 fi
 
-# Once more, whatever the render did: what is published is what was looked into.
+# Once more, whatever the render did, so that what is published is what was checked.
 say "Look for what is left out (lmm leak-check $output):"
 lmm leak-check "$output"

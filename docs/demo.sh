@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job on a copy of the sample book: annotate, knit, say where to look.
+# Show the main job on a copy of the sample book: annotate, knit, say where to look.
 set -eu
 
 demo=${1:-demo}

@@ -1,6 +1,8 @@
-"""Takes the pictures of quarto.md and students.md: a chapter of the sample book is rendered with pandoc, as
-course.sh does it without Quarto, and a headless Chromium looks at the same place of the
-notes, the students' page and the instructor's; then at the ask box (ask-*.png).
+"""Take the pictures of quarto.md and students.md.
+
+Pandoc renders a chapter of the sample book, as in course.sh without Quarto, and a headless
+Chromium takes the same place of the notes, the students' page and the instructor's page,
+then the ask box (ask-*.png).
 
     python docs/pictures.py [FOLDER]      (FOLDER: where the pictures go; docs/pictures)
 
@@ -32,7 +34,7 @@ pre.terminal { background: #1e2430; color: #dfe4ec; }
 
 
 def find_chromium():
-    """The browser's command; ends the program with one sentence where there is none."""
+    """Return the browser's command, or end the program with a message if there is none."""
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     if found := next(filter(None, map(shutil.which, names)), None):
         return found
@@ -40,7 +42,7 @@ def find_chromium():
 
 
 def browse(page, *options):
-    """Have headless Chromium open a page; returns what it prints."""
+    """Open a page in headless Chromium and return what it prints."""
     with tempfile.TemporaryDirectory() as profile:
         command = [
             find_chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
@@ -52,7 +54,7 @@ def browse(page, *options):
 
 
 def take_picture(content, picture):
-    """A picture of a page, from top to bottom."""
+    """Take a picture of a page, from top to bottom."""
     measure = "<script>document.documentElement.dataset.height = document.body.offsetHeight</script>"
     with tempfile.TemporaryDirectory() as work:
         page = Path(work) / "page.html"
@@ -63,17 +65,17 @@ def take_picture(content, picture):
 
 
 def from_place(page):
-    """A rendered page from PLACE on."""
+    """Return a rendered page from PLACE on."""
     hidden = f"<style>body > *:has(~ {PLACE}) {{ display: none; }}</style>"
     return page.read_text(encoding="utf-8").replace("</head>", f"{LOOKS}{hidden}</head>")
 
 
 def as_page(text, looks):
-    """A page of plain text: a file's source, or a terminal."""
+    """Return a page of plain text that looks like a file's source or a terminal."""
     return f'<html><head>{LOOKS}</head><body><pre class="{looks}">{html.escape(text)}</pre></body></html>'
 
 
-# A page cannot be typed into by a browser that only takes a picture: this script does it.
+# A browser that only takes a picture cannot type into a page, so this script does it.
 TYPE = """addEventListener("load", () => {
   const until = (found, then) => (found() ? then(found()) : setTimeout(until, 20, found, then));
   until(() => document.querySelector(".lmm-ask-open"), (button) => button.click());
@@ -88,7 +90,7 @@ TYPE = """addEventListener("load", () => {
 
 
 def take_box(site, picture, tab, size, *options):
-    """A picture of the ask box of a site, with a question in it or at one of its tabs."""
+    """Take a picture of a site's ask box, with a question in it or at one of its tabs."""
     script = TYPE.replace("lmm-ask-tab-TAB", f"lmm-ask-tab-{tab}").replace("TAB", json.dumps(tab))
     script = script.replace("QUESTION", json.dumps(BOX_QUESTION))
     page = site / "picture.html"
@@ -101,7 +103,7 @@ def take_box(site, picture, tab, size, *options):
 
 
 def take_boxes(book, folder):
-    """The site of the sample book, and what students see in its box."""
+    """Make the site of the sample book, and take the pictures of its ask box."""
     run("sh", DOCS / "course.sh", book)
     site = book / "_book"
     take_box(site, folder / "ask-search.png", "", (WIDTH, 440))
@@ -110,14 +112,14 @@ def take_boxes(book, folder):
 
 
 def render(book, name, *options):
-    """A page of the chapter."""
+    """Render the chapter and return the page's path."""
     looks = ("--mathml", "-s", "--css", DOCS / "page.css", "-M", f"pagetitle={CHAPTER}")
     run("pandoc", "-f", "markdown", "-F", "lmm-knit", *options, *looks, f"{CHAPTER}.qmd", "-o", name, folder=book)
     return book / name
 
 
 def run(*command, folder=None):
-    """A command's standard output; its own message and ours where it fails."""
+    """Run a command and return its standard output; end the program with a message if it fails."""
     if shutil.which(command[0]) is None:
         sys.exit(f"pictures.py: no {command[0]} on PATH: no pictures were taken")
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=False)

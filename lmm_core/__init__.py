@@ -1,9 +1,135 @@
-"""LM markdown: notes in markdown that writer and language model work on together."""
+"""LM markdown: notes in markdown that a writer and a language model work on together.
+
+The documented names can be imported from here. Each is loaded when it is first used, so
+that importing this package costs nothing.
+"""
+
+from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Some libraries tell their makers that they are used: onnxruntime from 1.29 on, whoever imports it.
+if TYPE_CHECKING:  # the same names for editors and type checkers (a test compares them)
+    from .errors import ConfigError as ConfigError
+    from .errors import LmmError as LmmError
+    from .errors import MarkdownError as MarkdownError
+    from .errors import ModelError as ModelError
+    from .errors import PassError as PassError
+    from .errors import ReportedError as ReportedError
+    from .errors import RetrieveError as RetrieveError
+    from .errors import StoreError as StoreError
+    from .index.chunks import AnnotationModel as AnnotationModel
+    from .index.chunks import Chunk as Chunk
+    from .index.chunks import blocks_to_chunks as blocks_to_chunks
+    from .index.collection import initialize_collection as initialize_collection
+    from .index.collection import query as query
+    from .index.collection import query_grouped as query_grouped
+    from .index.collection import upload as upload
+    from .index.encoding import Encoder as Encoder
+    from .index.encoding import EncodingModel as EncodingModel
+    from .index.encoding import encoding_to_qdrantembedding_model as encoding_to_qdrantembedding_model
+    from .logging import ConsoleLogger as ConsoleLogger
+    from .logging import ExceptionConsoleLogger as ExceptionConsoleLogger
+    from .logging import ExceptionLogger as ExceptionLogger
+    from .logging import ListLogger as ListLogger
+    from .logging import LoggerBase as LoggerBase
+    from .markdown.blocks import ErrorBlock as ErrorBlock
+    from .markdown.blocks import HeaderBlock as HeaderBlock
+    from .markdown.blocks import HeadingBlock as HeadingBlock
+    from .markdown.blocks import MetadataBlock as MetadataBlock
+    from .markdown.blocks import TextBlock as TextBlock
+    from .markdown.blocks import serialize_blocks as serialize_blocks
+    from .markdown.files import load_markdown as load_markdown
+    from .markdown.files import save_markdown as save_markdown
+    from .markdown.parse import parse_markdown_text as parse_markdown_text
+    from .markdown.rag_only import KnitRules as KnitRules
+    from .markdown.tree import blocks_to_tree as blocks_to_tree
+    from .markdown.tree import fold as fold
+    from .markdown.tree import fold_post as fold_post
+    from .markdown.tree import load_tree as load_tree
+    from .markdown.tree import map_blocks as map_blocks
+    from .markdown.tree import save_tree as save_tree
+    from .markdown.tree import sections as sections
+    from .markdown.tree import titles_path as titles_path
+    from .markdown.tree import traverse as traverse
+    from .markdown.tree import traverse_post as traverse_post
+    from .markdown.tree import tree_to_blocks as tree_to_blocks
+    from .models.embedders.bm25 import Bm25Encoder as Bm25Encoder
+    from .retrieve.answer import Conversation as Conversation
+    from .retrieve.retriever import Retriever as Retriever
+    from .retrieve.tools import Tools as Tools
+    from .scan.header import scan as scan
+    from .scan.knit import knit as knit
+    from .scan.options import ScanOpts as ScanOpts
+    from .scan.rag import scan_rag as scan_rag
+    from .settings.config import ConfigSettings as ConfigSettings
+    from .settings.project import load_project as load_project
+    from .store.places import LocalStorage as LocalStorage
+    from .store.places import RemoteSource as RemoteSource
+    from .store.places import open_store as open_store
+    from .workflows.ask import SharedLibrary as SharedLibrary
+    from .workflows.ask import open_library as open_library
+    from .workflows.from_config import annotator_from_config as annotator_from_config
+    from .workflows.from_config import chat_model_from_config as chat_model_from_config
+    from .workflows.from_config import embedder_from_config as embedder_from_config
+    from .workflows.index import client_from_config as client_from_config
+    from .workflows.index import markdown_upload as markdown_upload
+    from .workflows.models import Models as Models
+    from .workflows.own_pass import load_pass as load_pass
+    from .workflows.passes import markdown_knit as markdown_knit
+    from .workflows.passes import markdown_rag as markdown_rag
+    from .workflows.passes import markdown_scan as markdown_scan
+    from .workflows.talk import markdown_edits as markdown_edits
+    from .workflows.talk import markdown_messages as markdown_messages
+
+_MODULES = {
+    "errors": "ConfigError LmmError MarkdownError ModelError PassError ReportedError RetrieveError StoreError",
+    "index.chunks": "AnnotationModel Chunk blocks_to_chunks",
+    "index.collection": "initialize_collection query query_grouped upload",
+    "index.encoding": "Encoder EncodingModel encoding_to_qdrantembedding_model",
+    "logging": "ConsoleLogger ExceptionConsoleLogger ExceptionLogger ListLogger LoggerBase",
+    "markdown.blocks": "ErrorBlock HeaderBlock HeadingBlock MetadataBlock TextBlock serialize_blocks",
+    "markdown.files": "load_markdown save_markdown",
+    "markdown.parse": "parse_markdown_text",
+    "markdown.rag_only": "KnitRules",
+    "markdown.tree": "blocks_to_tree fold fold_post load_tree map_blocks save_tree sections titles_path traverse "
+    "traverse_post tree_to_blocks",
+    "models.embedders.bm25": "Bm25Encoder",
+    "retrieve.answer": "Conversation",
+    "retrieve.retriever": "Retriever",
+    "retrieve.tools": "Tools",
+    "scan.header": "scan",
+    "scan.knit": "knit",
+    "scan.options": "ScanOpts",
+    "scan.rag": "scan_rag",
+    "settings.config": "ConfigSettings",
+    "settings.project": "load_project",
+    "store.places": "LocalStorage RemoteSource open_store",
+    "workflows.ask": "SharedLibrary open_library",
+    "workflows.from_config": "annotator_from_config chat_model_from_config embedder_from_config",
+    "workflows.index": "client_from_config markdown_upload",
+    "workflows.models": "Models",
+    "workflows.own_pass": "load_pass",
+    "workflows.passes": "markdown_knit markdown_rag markdown_scan",
+    "workflows.talk": "markdown_edits markdown_messages",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+# onnxruntime (from 1.29 on) and huggingface_hub report their use, whoever imports them.
 for _variable in ("ORT_DISABLE_TELEMETRY", "HF_HUB_DISABLE_TELEMETRY"):
     os.environ.setdefault(_variable, "1")
+
+
+def __getattr__(name: str) -> Any:
+    """Return a documented name from its module."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    """Return the documented names, for completion."""
+    return sorted([*_MODULE_OF, "__version__"])

@@ -1,10 +1,11 @@
-"""Loggers: how adversity (broken YAML, a full disk, no network) is told, and what is printed.
+"""Loggers that report what went wrong, and the two functions that print.
 
-Functions that meet adversity take a logger as their last argument and go on
-where they can; the caller chooses what a report does: print, collect, raise.
+Functions that may meet broken YAML, a full disk or a dead network take a logger as their
+last argument and go on where they can. The caller chooses what happens to a report:
+printed, collected or raised.
 
-Whatever a person reads is printed by `say`, and data by `put`: text comes from notes, file
-names, models and the network, and must not steer the terminal.
+`say` prints everything that a person reads, and `put` everything that is data. Texts come
+from notes, file names, models and the network, and must not be able to steer a terminal.
 """
 
 from __future__ import annotations
@@ -16,17 +17,14 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from .errors import ReportedError
 
-if TYPE_CHECKING:
-    pass
-
-# What a text must not bring to a reader who takes it for what it looks like: control characters
-# but tab and line feed, lone surrogates, other line ends, and signs that are not seen or change
-# the order of others (https://trojansource.codes). Joiners, marks of direction and selectors of a
-# sign's form stay: writing systems need them.
+# Characters that could deceive a reader: control characters except tab and line feed, lone
+# surrogates, unusual line ends, and characters that are invisible or reorder others
+# (https://trojansource.codes). Joiners, direction marks and variation selectors stay, because
+# writing systems need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u180e\u200b\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
@@ -39,7 +37,7 @@ Level = Literal["info", "warning", "error"]
 
 @dataclass(slots=True, frozen=True)
 class Report:
-    """One thing to tell. `path` and `line` (from 1) say where; 0 is no line."""
+    """A message for the user. `path` and `line` (from 1) say where; line 0 means no line."""
 
     level: Level
     message: str
@@ -54,27 +52,27 @@ class Report:
 
 
 class LoggerBase(ABC):
-    """What functions that report adversity take."""
+    """The interface of the loggers that functions take."""
 
     @abstractmethod
     def report(self, report: Report) -> None:
-        """Tell one thing."""
+        """Handle one report."""
 
     def error(self, message: str, line: int = 0) -> None:
-        """Something could not be done."""
+        """Report that something could not be done."""
         self.report(Report("error", message, line=line))
 
     def warning(self, message: str, line: int = 0) -> None:
-        """Something was done that may not be what was meant."""
+        """Report that something was done which may not be what the user meant."""
         self.report(Report("warning", message, line=line))
 
     def info(self, message: str, line: int = 0) -> None:
-        """Something worth knowing."""
+        """Report something worth knowing."""
         self.report(Report("info", message, line=line))
 
 
 class ConsoleLogger(LoggerBase):
-    """Prints to standard error; the default."""
+    """A logger that prints to standard error; the default."""
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
@@ -87,7 +85,7 @@ class ConsoleLogger(LoggerBase):
 
 @dataclass
 class ListLogger(LoggerBase):
-    """Collects reports in `reports`."""
+    """A logger that collects its reports in `reports`."""
 
     reports: list[Report] = field(default_factory=list)
 
@@ -95,12 +93,12 @@ class ListLogger(LoggerBase):
         self.reports.append(report)
 
     def count(self, level: Level = "error") -> int:
-        """How many reports of a level there are."""
+        """Return the number of reports of a level."""
         return sum(report.level == level for report in self.reports)
 
 
 class ExceptionLogger(LoggerBase):
-    """Raises ReportedError for each error; the rest is silent."""
+    """A logger that raises ReportedError for each error and ignores the rest."""
 
     def report(self, report: Report) -> None:
         if report.level == "error":
@@ -108,7 +106,7 @@ class ExceptionLogger(LoggerBase):
 
 
 class ExceptionConsoleLogger(ExceptionLogger):
-    """Prints, and raises ReportedError for each error."""
+    """A logger that prints every report, and raises ReportedError for each error."""
 
     def report(self, report: Report) -> None:
         ConsoleLogger().report(report)
@@ -116,8 +114,9 @@ class ExceptionConsoleLogger(ExceptionLogger):
 
 
 class LocatedLogger(LoggerBase):
-    """Says in which file each line is: `locate` gives path and line of a line of
-    the text that is worked on."""
+    """A logger that adds the file to each report.
+
+    locate: returns the path and line (from 1) for a line of the text being worked on."""
 
     def __init__(self, logger: LoggerBase, locate: Callable[[int], tuple[str, int]]) -> None:
         self.logger = logger
@@ -129,7 +128,7 @@ class LocatedLogger(LoggerBase):
 
 
 def in_file(logger: LoggerBase, path: object) -> LoggerBase:
-    """A logger whose reports name a file."""
+    """Return a logger whose reports name a file."""
     return LocatedLogger(logger, lambda line: (str(path), line))
 
 
@@ -137,10 +136,10 @@ def in_file(logger: LoggerBase, path: object) -> LoggerBase:
 
 
 def say(text: str, err: bool = False, nl: bool = True, style: str = "") -> None:
-    """Print a text for a person: the one function that does.
+    """Print a text for a person. Nothing else in the program prints for people.
 
-    err: on standard error; nl: with a line end; style: names of `_STYLES`, which a terminal
-    shows and a file does not get (nor a terminal where NO_COLOR is set)."""
+    err: print to standard error; nl: end the line; style: names of `_STYLES`, applied on a
+    terminal unless NO_COLOR is set."""
     stream = sys.stderr if err else sys.stdout
     if stream is None:  # it is closed
         return
@@ -152,7 +151,7 @@ def say(text: str, err: bool = False, nl: bool = True, style: str = "") -> None:
 
 
 def put(text: str | bytes) -> None:
-    """Print data: byte for byte into a file or a pipe, as `say` does on a terminal."""
+    """Print data: byte for byte to a file or pipe, but made printable on a terminal."""
     if sys.stdout is None or sys.stdout.isatty():
         say(text if isinstance(text, str) else text.decode("utf-8", "replace"), nl=False)
         return
@@ -162,27 +161,30 @@ def put(text: str | bytes) -> None:
 
 
 def printable(text: str) -> str:
-    """A text without what would steer the terminal, deceive who reads it, or cannot be encoded."""
+    """Return a text without the characters that steer a terminal, deceive a reader or cannot be encoded."""
     return _UNSAFE.sub("", text)
 
 
 def one_line(text: str, most: int = 0) -> str:
-    """A printable text on one line, for a name in a sentence; most: characters, 0 for all."""
+    """Return a printable text on one line, to be named in a sentence.
+
+    most: longest result in characters; 0 for no limit."""
     shown = _BREAKS.sub(" ", printable(text))
     return shown if not most or len(shown) <= most else shown[: most - 1] + "…"
 
 
 def visible(line: str) -> str:
-    """A line with all signs that are not seen as escapes: `\\x1b`. For diffs, where they could
-    hide what a change does."""
+    """Return a line with every invisible character as an escape (`\\x1b`).
+
+    Diffs are shown this way, since such characters could hide what a change does."""
     return "".join(sign if sign.isprintable() or sign == "\t" else ascii(sign)[1:-1] for sign in line)
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """A value as JSON in which no sign is unsafe: those are escaped, which is equal JSON."""
+    """Return a value as JSON in which every unsafe character is escaped; the JSON stays equal."""
     return _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: `1 file`, `2 files`."""
+    """Return a number with its noun: `1 file`, `2 files`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

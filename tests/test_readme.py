@@ -106,3 +106,9 @@ def test_options_of_the_docs_are_the_filters_options():
 
     named = set(re.findall(r"`lmm-([a-z-]+)=", (ROOT / "docs" / "filters.md").read_text()))
     assert named == OPTIONS - (set(IN_QUARTO) - {"keep", "div-types"})
+
+
+def test_what_the_docs_import_is_there():
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for block in re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S):
+            exec("\n".join(re.findall(r"^(?:from|import) .*$", block, re.M)), {})

@@ -1,4 +1,4 @@
-"""A pass of one's own: which figures does each section report? A model reads them, and
+"""An example of a pass of your own: a model lists the figures that each section reports, and
 they go into figures.csv. The document stays as it is.
 
     lmm pass figures:extract notes.md
@@ -19,7 +19,8 @@ SYSTEM = """List the quantities that the text reports with a number. Reply with 
 
 
 async def extract(blocks):
-    """Ask about all sections at the same time; the model's limit on requests holds."""
+    """Ask about all sections at the same time, write the table, and return the blocks unchanged."""
+    # The chat model itself keeps to its limit of requests at the same time.
     asker = chat_model_from_config("minor")
     found = [section for section in sections(blocks_to_tree(blocks)) if section.texts]
     try:
@@ -36,13 +37,13 @@ async def extract(blocks):
 
 
 def request(section):
-    """What is asked of a section."""
+    """Return the request for a section's figures."""
     text = "\n\n".join(text.content for text in section.texts)
     return Request((ChatMessage("system", SYSTEM), ChatMessage("user", text)))
 
 
 def read(reply):
-    """The figures in a reply; one that holds none is not kept in the cache."""
+    """Return the figures in a reply. Raise ModelError, so that it is not cached, if it holds none."""
     try:
         figures = json.loads(reply)["figures"]
         return [{key: str(figure[key]) for key in ("quantity", "value", "unit")} for figure in figures]

@@ -1,2 +1,4 @@
-"""Files and folders on disk: which may be written, which are ours to remove. Imports the
-standard library alone, and pathspec where a .gitignore is read."""
+"""Files and folders on disk: found, written whole or not at all, and removed only if ours.
+
+Imports the standard library, `errors` and `logging`; `pathspec` when a .gitignore is read.
+"""

@@ -1,4 +1,4 @@
-"""Making files and folders where there are none: whole, or not at all."""
+"""New files and folders, made completely or not at all."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 
 def create_file(path: Path, data: bytes) -> None:
-    """Make a file. Raises FileExistsError where there is one, and OSError, which names the
-    file, where it cannot be written: then nothing is left of it."""
+    """Create a file.
+
+    Raise FileExistsError if it exists, and OSError (naming the file) if it cannot be written;
+    nothing of it is left behind then."""
     file = path.open("xb")
     try:
         with file:
@@ -19,8 +21,9 @@ def create_file(path: Path, data: bytes) -> None:
 
 
 def copy_files(source: Path, names: Sequence[str], target: Path) -> None:
-    """Copy files of a folder, named by their paths in it, into a new one. Raises OSError as
-    `create_file`; then nothing is left of the copies, and of the folders made for them."""
+    """Copy files of a folder, named by their paths in it, to another folder.
+
+    Raise OSError as `create_file` does; all copies and new folders are removed again then."""
     made: list[Path] = []
     try:
         for name in names:
@@ -34,8 +37,9 @@ def copy_files(source: Path, names: Sequence[str], target: Path) -> None:
 
 
 def make_folders(folder: Path) -> list[Path]:
-    """Make a folder, and those that it lies in. Returns those that were not there, outermost
-    first. Raises OSError."""
+    """Create a folder and its parents, and return those that were missing, outermost first.
+
+    Raise OSError if one cannot be created."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
     for path in missing:
         path.mkdir()

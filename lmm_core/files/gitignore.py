@@ -1,5 +1,8 @@
-"""What git ignores: the rules of `.gitignore` files, read as git reads them. (Nothing of
-git is run, and its index is not read: what a rule names is ignored though it be tracked.)"""
+"""The rules of `.gitignore` files, read as git reads them.
+
+Git itself is not run and its index is not read: a file that a rule names counts as ignored
+even if it is tracked.
+"""
 
 from __future__ import annotations
 
@@ -12,33 +15,39 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Patterns of one .gitignore. base: how many characters of a path from the root are
-    the folder that it stands in; above: that folder as seen from further up, for one that
-    stands above the root."""
+    """The patterns of one .gitignore.
+
+    base: length in characters of the folder's path from the root, removed before matching;
+    above: path of the root from the folder, for a folder above the root."""
 
     patterns: list[tuple[re.Pattern[str], bool]]
     base: int = 0
     above: str = ""
 
     def verdict(self, path: str) -> bool | None:
-        """Whether a path is ignored (True), or taken back (False), by the last pattern
-        that speaks of it; None where none does. The path of a folder ends with `/`."""
+        """Return True if the last matching pattern ignores a path, False if it takes the path back.
+
+        Return None if no pattern matches. The path of a folder ends with `/`."""
         path = self.above + path[self.base :]
         return next((ignored for regex, ignored in self.patterns if regex.fullmatch(path)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """What is ignored in a folder: by the rules of the folders above it and its own (the last
-    that speaks of a path decides), where there are none by the `fallback`; `extra` comes last."""
+    """What is ignored in a folder.
+
+    The rules of the folders above and of the folder itself decide, the last match winning;
+    `fallback` counts if there are no rules at all, and `extra` after everything else."""
 
     rules: tuple[Rules, ...]
     fallback: Rules
     extra: Rules
 
     def below(self, folder: str, rel: str) -> Ignored:
-        """The same with the rules of a folder, whose path from the root is `rel` ("" or with `/`
-        at its end). Raises OSError."""
+        """Return the same with the rules of a subfolder added.
+
+        folder: its path on disk; rel: its path from the root, "" or ending with `/`. Raise OSError
+        if its .gitignore cannot be read."""
         lines = rules_of(folder)
         return self if lines is None else replace(self, rules=(*self.rules, read_rules(lines, len(rel))))
 
@@ -47,14 +56,15 @@ class Ignored:
 
 
 def read_rules(lines: Iterable[str], base: int = 0, above: str = "") -> Rules:
-    """The rules of the lines of a .gitignore."""
+    """Return the rules in the lines of a .gitignore."""
     found = [pattern for line in lines if (pattern := _pattern(line)) is not None]
     return Rules(found[::-1], base, above)
 
 
 def is_ignored(root: Path, path: str) -> bool:
-    """Whether a file of a project is ignored: itself, or one of the folders that it is in.
-    path: from the root, with `/`. Raises OSError where a .gitignore cannot be read."""
+    """Return True if a file of a project, or a folder that it lies in, is ignored.
+
+    path: from the root, with `/`. Raise OSError if a .gitignore cannot be read."""
     rules, folder = rules_above(root), ""
     for name in path.split("/"):
         lines = rules_of(root / folder)
@@ -67,13 +77,13 @@ def is_ignored(root: Path, path: str) -> bool:
 
 
 def says_ignored(rules: Sequence[Rules], path: str) -> bool:
-    """What the last of the rules that speaks of a path says."""
+    """Return the verdict of the last rules that match a path, False if none match."""
     verdicts = (one.verdict(path) for one in reversed(rules))
     return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
 def rules_of(folder: str | Path) -> list[str] | None:
-    """The lines of a folder's .gitignore; None where it has none. Raises OSError."""
+    """Return the lines of a folder's .gitignore, or None. Raise OSError if it cannot be read."""
     return _lines(Path(folder, ".gitignore"))
 
 
@@ -85,8 +95,10 @@ def _lines(file: Path) -> list[str] | None:
 
 
 def rules_above(root: Path) -> list[Rules]:
-    """The rules of the repository that the root lies in: its `.git/info/exclude`, then those
-    from its top down to the folder above the root. Raises OSError."""
+    """Return the rules that apply from above a root, in its repository.
+
+    These are `.git/info/exclude`, then the .gitignore files from the top of the repository down
+    to the folder above the root. Raise OSError if one cannot be read."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     folders = [folder for folder in reversed(root.parents) if folder.is_relative_to(top)]
     found = [(top, _lines(top / ".git" / "info" / "exclude")), *((folder, rules_of(folder)) for folder in folders)]
@@ -106,20 +118,19 @@ _NAMED_CLASS = re.compile(r"\[:(" + "|".join(_CLASSES) + r"):\]")
 
 
 def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """A pattern for the whole path of a file, or of a folder (with `/` after it), and
-    whether it ignores; None where the line says nothing, or nothing that git can read.
+    """Return the pattern of a line for a whole path, and True if it ignores; None for other lines.
 
-    pathspec's own expressions match what is below a folder, too, and so `!docs/` would
-    take back `docs/build` where `build` is ignored; to git it does not."""
+    The path of a folder ends with `/`. pathspec's own expressions also match everything below a
+    folder, so `!docs/` would take back `docs/build` although `build` is ignored; git does not."""
     from pathspec.patterns.gitignore.base import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     trimmed = _TRIMMED.fullmatch(line)
-    if trimmed is None:  # a single backslash at the end
+    if trimmed is None:  # the line ends with a single backslash
         return None
     text = _NAMED_CLASS.sub(lambda found: _CLASSES[found[1]], trimmed[1])
-    text = re.sub(r"/\*\*(/?)$", r"/**/*\1", text)  # what is in a folder, not the folder
-    text = re.sub(r"(\t)$", r"[\1]", text)  # to git no blank
+    text = re.sub(r"/\*\*(/?)$", r"/**/*\1", text)  # the contents of a folder, not the folder itself
+    text = re.sub(r"(\t)$", r"[\1]", text)  # git strips blanks here, but no tabs
     try:
         regex, ignored = GitIgnoreSpecPattern.pattern_to_regex(text)
         if regex is None or ignored is None:

@@ -1,10 +1,9 @@
-"""Folders of ours: a file in each says so, and what does not carry it is never removed.
+"""Folders that this program made, told by a mark; nothing else is ever removed.
 
-`FOLDER/.lmm-folder` holds one line, `lmm-folder 1 KIND`: our word, the version, and what
-the folder is for. It is the first file that comes into a folder and the last one that goes
-from it, so that whatever a killed run leaves is still known as ours. A mark may be forged (it
-may come with a cloned repository): so a folder that holds anything that we do not put into
-one of its kind is not removed either.
+The mark `FOLDER/.lmm-folder` holds one line, `lmm-folder 1 KIND`: our word, the version, and
+the folder's purpose. It is written first and removed last, so that what a killed run leaves
+behind is still known to be ours. A mark can be forged, for instance in a cloned repository;
+therefore a folder that holds anything we would not put there is not removed either.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from ..errors import FolderError
 MARK = ".lmm-folder"
 WORD = "lmm-folder 1"
 LONGEST = 100  # bytes of a mark
-# The kinds of folders that can be removed, with patterns of the names that we put into them.
+# The kinds of folders that we may remove, with patterns for the names that we put into them
 REMOVABLE = {
     "collection": ("collection.json", ".collection.json.*.tmp", "shard"),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "journal": ("journal.json", "*.old", "*.new"),
 }
-_OF_SYSTEMS = (  # patterns of what file managers and file systems put everywhere
+_OF_SYSTEMS = (  # patterns for what file managers and file systems leave everywhere
     ".DS_Store", "Thumbs.db", "desktop.ini", "._*", ".directory", "@eaDir", ".nfs*", ".fuse_hidden*",
 )  # fmt: skip
 _OF_PROJECTS = frozenset({"config.toml", "_quarto.yml", "_quarto.yaml", ".git"})
-_JUNCTION = 0xA0000003  # the tag of what Windows has beside links
+_JUNCTION = 0xA0000003  # the tag of Windows' junctions, which work like links
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINARY", 0)
 
@@ -41,7 +40,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINAR
 
 
 def is_link(path: Path) -> bool:
-    """Return whether a path is a link (or a junction), wherever it leads."""
+    """Return True if a path is a link (or a junction), wherever it leads."""
     try:
         found = path.lstat()
     except OSError:
@@ -50,8 +49,9 @@ def is_link(path: Path) -> bool:
 
 
 def check_inside(root: Path, path: Path) -> None:
-    """Check that a path lies below a folder, and that nothing on the way from there is a
-    link, the path itself included. What is not there is no link. Raises FolderError."""
+    """Raise FolderError unless a path lies below a folder, with no link on the way.
+
+    The path itself may not be a link either. A part that does not exist is no link."""
     if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
         raise FolderError(f"{path} does not lie in {root}: name a folder that does")
     place = root
@@ -62,9 +62,10 @@ def check_inside(root: Path, path: Path) -> None:
 
 
 def own_place(root: Path, path: Path) -> Path:
-    """Return the absolute path of a folder of ours, which is given absolute or from the
-    project's root. Where it lies in the project, nothing on the way may be a link; outside of
-    it, links are for the person who has named it. Raises FolderError."""
+    """Return the absolute path of a folder of ours, given absolute or relative to the project's root.
+
+    Inside the project no part of it may be a link; outside, links are up to the person who
+    named it. Raise FolderError otherwise."""
     place = Path(os.path.normpath(root / path))
     if place.is_relative_to(root):
         check_inside(root, place)
@@ -72,15 +73,16 @@ def own_place(root: Path, path: Path) -> Path:
 
 
 def check_no_links(folder: Path) -> None:
-    """Check that there is no link at all in a folder and those below. Raises FolderError."""
+    """Raise FolderError if a folder or anything below it is a link."""
     for base, folders, files in os.walk(folder):
         for name in (*folders, *files):
             check_inside(folder, Path(base, name))
 
 
 def write_own(path: Path, data: bytes) -> None:
-    """Write a file in a folder of ours. A link that stands in its place is not followed:
-    raises FolderError, and OSError."""
+    """Write a file in a folder of ours without following a link in its place.
+
+    Raise FolderError if there is a link, and OSError if it cannot be written."""
     if is_link(path):
         raise FolderError(f"{path} is a link, which is none of ours: remove it and run this again")
     with os.fdopen(os.open(path, _WRITE, 0o666), "wb") as file:
@@ -91,8 +93,10 @@ def write_own(path: Path, data: bytes) -> None:
 
 
 def make_marked(folder: Path, kind: str) -> None:
-    """Make a folder of ours, and those above it. One that is there may be empty, or of ours
-    and of this kind already. Raises FolderError for any other, and OSError."""
+    """Make a folder of ours and its parents, and mark it.
+
+    An existing folder may be empty or already ours and of this kind. Raise FolderError for any
+    other, and OSError if it cannot be made."""
     if is_ours(folder, kind):
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,19 +107,22 @@ def make_marked(folder: Path, kind: str) -> None:
 
 
 def is_ours(folder: Path, kind: str) -> bool:
-    """Return whether a folder is there and of ours; one that is empty is as good as none.
-    Raises FolderError for one that is neither, or ours but of another kind, and OSError."""
+    """Return True if a folder exists and is ours; False if it is missing or empty.
+
+    Raise FolderError if it is neither, or ours but of another kind, and OSError if it cannot be read."""
     try:
         names = [entry.name for entry in folder.iterdir()]
     except FileNotFoundError:
         return False
     except NotADirectoryError:
         file = next(place for place in (folder, *folder.parents) if place.exists())
-        raise FolderError(f"{file} is a file, and a folder is wanted: move it away, or name another folder") from None
+        raise FolderError(f"{file} is a file, not a folder: move it away, or name another folder") from None
     found = _read_mark(folder)
     if found == _line(kind):
         return True
-    if names and not (names == [MARK] and found is not None and _line(kind).startswith(found)):  # killed meanwhile
+    if names and not (
+        names == [MARK] and found is not None and _line(kind).startswith(found)
+    ):  # a run was killed while it wrote the mark
         raise FolderError(_refusal(folder, found))
     return False
 
@@ -125,7 +132,7 @@ def _line(kind: str) -> bytes:
 
 
 def _read_mark(folder: Path) -> bytes | None:
-    """The line in a folder's mark; None where it has none, or what is no file."""
+    """Return the line in a folder's mark, or None if there is no such file."""
     path = folder / MARK
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -148,7 +155,7 @@ def _refusal(folder: Path, found: bytes | None) -> str:
 
 
 def _holds(folder: Path, place: str) -> bool:
-    """Whether a place is a folder, or lies in it; links are followed."""
+    """Return True if a place is a folder or lies in it, links followed."""
     return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
 
 
@@ -156,10 +163,12 @@ def _holds(folder: Path, place: str) -> bool:
 
 
 def remove_marked(folder: Path, kind: str) -> None:
-    """Remove a folder of ours with all that is in it; one that is not there is no error. The
-    mark goes last: what is left when this is interrupted can be removed by the next run.
-    Raises FolderError, before anything is removed, for a folder that is not ours, is a link,
-    holds what is not ours, or holds a project, the working folder or the home folder; and OSError."""
+    """Remove a folder of ours with everything in it, if it exists.
+
+    The mark goes last, so that the next run can finish an interrupted removal. Raise
+    FolderError, before anything is removed, if the folder is not ours, is a link, holds foreign
+    files, or holds a project, the working folder or the home folder; raise OSError if the
+    system refuses."""
     if not os.path.lexists(folder):
         return
     _check_removable(folder, kind)
@@ -186,7 +195,7 @@ def _check_removable(folder: Path, kind: str) -> None:
 
 
 def _others(folder: Path, kind: str) -> Iterator[str]:
-    """What is directly in a folder and has not been put there by us."""
+    """Yield the names directly in a folder that we did not put there."""
     known = (MARK, *REMOVABLE[kind], *_OF_SYSTEMS)
     for entry in sorted(folder.iterdir()):
         if is_link(entry) or not any(fnmatchcase(entry.name, pattern) for pattern in known):
@@ -194,7 +203,7 @@ def _others(folder: Path, kind: str) -> Iterator[str]:
 
 
 def _held(folder: Path) -> str:
-    """What a folder is, or holds, that must not be removed; "" for nothing."""
+    """Return what a folder is or holds that must not be removed, or ""."""
     home = os.path.expanduser("~")  # noqa: PTH111 (Path.home fails where there is none)
     for what, place in (("the home folder", home), ("the working folder", ".")):
         if _holds(folder, place):

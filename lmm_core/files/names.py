@@ -1,4 +1,4 @@
-"""Names that can be those of folders on every system."""
+"""Names that a folder can have on every system."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 
 
 def name_problem(name: str) -> str:
-    """Return why a name cannot be that of a folder which we make, "" where it can."""
+    """Return why a folder of ours cannot have a name, or "" if it can."""
     if not _NAME.fullmatch(name) or name.endswith("."):
-        return "letters, digits, - _ and . are wanted, no . in front or at the end, at most 200 characters"
+        return "use letters, digits, - _ and . (no . at the start or end), and at most 200 characters"
     if name.split(".")[0].casefold() in DEVICES:
         return "that is a device on Windows"
     return ""
 
 
 def clash(names: dict[str, str]) -> tuple[str, str] | None:
-    """Return the first two of some names (what each is for, and the name) that would be one
-    folder on a file system that knows no case; None where all differ."""
+    """Return the first two owners whose names are one folder on a case-insensitive file system.
+
+    names: the name for each owner. Return None if all differ."""
     owners: dict[str, str] = {}
     for what, name in names.items():
         other = owners.setdefault(name.casefold(), what)

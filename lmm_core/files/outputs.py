@@ -1,8 +1,9 @@
-"""Outputs: which file may be written, and which of them we have made.
+"""Checks whether a file may be written, and a memory of the files that we wrote.
 
-A person who mistypes a name must not lose a file. An output is never written over what it is
-made from, nor over any other file of the writer's, and its ending says what is in it. What this
-program has written itself it may replace, as long as nobody has changed it."""
+A mistyped name must not cost a file. An output is never written over its own source or over
+any other file of the writer's, and its ending has to fit its content. A file that this
+program wrote may be replaced as long as nobody has changed it.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +16,17 @@ from .remembered import is_known, is_remembered, remember
 from .walk import SUFFIXES, TEXT_SUFFIXES, is_inside
 from .writing import is_stream, write_file
 
-# Endings by what is in a file; the first one is the one to advise.
+# The endings for each content; the first is the one to advise
 MARKDOWN = (*SUFFIXES, *sorted(TEXT_SUFFIXES - set(SUFFIXES)))
 HTML = (".html", ".htm")
 TABLE = (".csv",)
 PACKAGE = (".apkg",)
 LINES_OF_JSON = (".jsonl",)
-# What tells Anki how to read a table of cards; ids make an import update the cards that are there:
+# Tells Anki how to read a table of cards; the ids let an import update existing cards:
 # https://docs.ankiweb.net/importing/text-files.html#file-headers
 COLUMNS = ("id", "front", "back", "tags", "source")
 CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid column:1\n#tags column:4\n"
-# What is in our own pages and tables and in no others, wherever they were made
+# Found in our own pages and tables only, whichever machine made them
 GENERATOR = '<meta name="generator" content="LM markdown">'  # in the head of our pages
 _SIGNS = {GENERATOR.encode(): HTML, CSV_HEAD.encode(): TABLE}
 _KIND = "outputs"
@@ -39,38 +40,40 @@ def check_output(
     may_replace: bool = False,
     text_follows: bool = False,
 ) -> None:
-    """Look whether an output may be written. Devices and pipes may.
+    """Check that an output may be written. Devices and pipes always may.
 
-    inputs: the files and folders that it is made from; endings: those of what is written (none:
-    any); within: the folder that it has to be in, links followed; may_replace: whether it may go
-    over what is there, or is only added to; text_follows: whether `check_replaced` is called once
-    it is known what will be written. Raises OutputError."""
+    inputs: the files and folders it is made from; endings: those allowed for its content (none:
+    any); within: the folder it must lie in, links followed; may_replace: it may replace what is
+    there, or is only appended to; text_follows: `check_replaced` will be called once the text is
+    known. Raise OutputError otherwise."""
     if is_stream(output):
         return
     if output.is_dir():
-        raise OutputError(f"{output}: a folder; name a file in it")
+        raise OutputError(f"{output}: this is a folder; name a file in it")
     real = Path(os.path.realpath(output))
     if may_replace and output.exists() and output.stat().st_nlink > 1:
         raise OutputError(
-            f"{output}: has another name, too (a hard link), whose text would change; name another output"
+            f"{output}: the file has another name (a hard link), whose text would change too; name another output"
         )
     if within is not None and not is_inside(output, within):
-        raise OutputError(f"{output}: leads out of {within}, to {real}; remove the link, or name another output")
+        raise OutputError(f"{output}: this link leads out of {within}, to {real}; remove it, or name another output")
     if source := next((path for path in inputs if _is_same(output, path)), None):
-        raise OutputError(f"{output}: would be written over its own source, {source}; name another output")
+        raise OutputError(f"{output}: this would be written over its own source, {source}; name another output")
     _check_ending(output, real, endings)
     if not (may_replace or text_follows):
         check_replaced(output)
 
 
 def check_replaced(output: Path, data: bytes | None = None) -> None:
-    """Look whether what an output holds now may go: nothing, what we have made, or what is to be
-    written (data; None: not known yet). Raises OutputError."""
+    """Check that the present content of an output may be lost.
+
+    It may if it is empty, if we wrote it, or if it equals `data` (None: not yet known). Raise
+    OutputError otherwise."""
     if is_stream(output) or not _holds_something(output) or is_ours(output) or _has_sign(output):
         return
     if data is None or output.read_bytes() != data:
         raise OutputError(
-            f"{output}: is there already, and lmm has not made it, or it was changed since; "
+            f"{output}: the file exists, and lmm has not made it, or it was changed since; "
             "name another output, or remove it first"
         )
 
@@ -86,7 +89,7 @@ def _check_ending(output: Path, real: Path, endings: Collection[str]) -> None:
     for path in (output, real):
         if endings and path.suffix.lower() not in {ending.lower() for ending in endings}:
             leads = "" if path.name == output.name else f" (a link to {real})"
-            raise OutputError(f"{output}{leads}: what is written has to end in {' or '.join(_advised(endings))}")
+            raise OutputError(f"{output}{leads}: the name has to end in {' or '.join(_advised(endings))}")
 
 
 def _advised(endings: Collection[str]) -> list[str]:
@@ -98,8 +101,8 @@ def _holds_something(path: Path) -> bool:
 
 
 def _has_sign(output: Path) -> bool:
-    """Whether a file that this user has not made carries our sign: another machine has made it."""
-    if is_known(_KIND, output):  # and changed since
+    """Return True if a file carries our sign but is unknown to this user: another machine made it."""
+    if is_known(_KIND, output):  # known, so it was changed since
         return False
     with output.open("rb") as file:
         head = file.read(400)
@@ -110,20 +113,19 @@ def _has_sign(output: Path) -> bool:
 
 
 def write_output(output: Path, data: bytes) -> None:
-    """Write an output, which the next run may replace. Raises OSError."""
+    """Write an output, which the next run may replace. Raise OSError if it cannot be written."""
     write_file(output, data)
     remember_output(output, data)
 
 
 def remember_output(output: Path, data: bytes) -> None:
-    """Remember what is in an output, or what pandoc is about to write into it for a filter."""
+    """Remember the content of an output, or what pandoc is about to write for a filter."""
     if not is_stream(output):
         remember(_KIND, output, data)
 
 
 def is_ours(output: Path) -> bool:
-    """Whether a file holds just what this program has written into it, as an output, for this
-    user."""
+    """Return True if a file holds exactly what this program wrote there as an output for this user."""
     try:
         return is_known(_KIND, output) and is_remembered(_KIND, output, output.read_bytes())
     except OSError:
@@ -131,5 +133,5 @@ def is_ours(output: Path) -> bool:
 
 
 def is_made_again(output: Path, path: Path) -> bool:
-    """Whether a file that was found is the output of a run before, which is no input of the next."""
+    """Return True if a file found as an input is the output of an earlier run."""
     return _is_same(path, output) and is_ours(output)

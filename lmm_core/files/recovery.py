@@ -1,13 +1,12 @@
-"""Texts that can be recovered where pandoc tears the file that it writes.
+"""Copies of texts from which a file that pandoc tore can be recovered.
 
-Pandoc empties its output file, and then writes it. Where that file is the document itself
-and pandoc is killed in between, or the disk is full, the document is gone or cut off. So
-before a filter hands the document to pandoc, two texts are put into `.lmm/recover/`: the one
-that pandoc is about to write, and the one that stands there. The next command that reads the
-file compares it with them.
+Pandoc empties its output file before it writes it. If that file is the document itself and
+pandoc is killed in between, or the disk is full, the document is gone or cut off. So a
+filter first puts two texts into `.lmm/recover/`: the one that stands in the file and the one
+that pandoc is about to write. The next command that reads the file compares it with them.
 
-A record is one file: a line of JSON, then both texts. It counts if it is the user's own and
-names the very file (its number in the file system, which no clone can know).
+A record is one file: a line of JSON, then both texts. It counts only if it belongs to the
+user and names this very file (by its inode, which no clone can know).
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from .writing import replace_file
 
 FOLDER = (".lmm", "recover")
 MAGIC = "lmm-recover 1"
-MOST = 10  # records in a folder; the oldest go
-# Nanoseconds after which a file that has changed was edited: pandoc had written it long before,
-# unless other filters came after ours.
+MOST = 10  # records kept in a folder; older ones are removed
+# After so many nanoseconds a change is the writer's: pandoc finished long before, unless other
+# filters came after ours
 WRITING = 120_000_000_000
 FILTERING = 3_600_000_000_000
 _NAME = re.compile(r"\d{20}-[0-9a-f]{8}\.rec")
@@ -42,8 +41,10 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known of one writing: when, and how long pandoc may have taken, in nanoseconds;
-    the text before, and the text that was to be written (None where only pandoc knew it)."""
+    """One recorded writing of a file.
+
+    time: when it began, and patience: how long pandoc may have taken, both in nanoseconds;
+    before: the old text; after: the new one, None if only pandoc knew it."""
 
     place: Path
     time: int
@@ -53,14 +54,15 @@ class Record:
 
     @property
     def wanted(self) -> bytes:
-        """The text that should stand in the file."""
+        """Return the text that should stand in the file."""
         return self.before if self.after is None else self.after
 
     def explains(self, data: bytes, changed: int) -> bool:
-        """Whether a file that holds `data` and was last changed at `changed` (nanoseconds) is
-        what a writing that was broken off leaves: the beginning of the text, then perhaps
-        NULs, which some file systems leave after a power cut. One that somebody cut later
-        is none."""
+        """Return True if an interrupted writing would leave this content.
+
+        data: the content of the file; changed: its time of change in nanoseconds. Such a writing
+        leaves the beginning of the text, perhaps followed by NULs (which some file systems leave
+        after a power cut). A file that was cut by hand later does not count."""
         if data == self.before or changed - self.time > self.patience:
             return False
         if not data.strip(b"\0"):
@@ -72,9 +74,10 @@ class Record:
 
 
 def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = False) -> None:
-    """Put what stands in a file, and what is about to be written to it, into `.lmm/recover/` of
-    a folder above it, down to the disk. filtered: whether other filters work on it before it is
-    written. Raises RecoveryError."""
+    """Copy a file's text, and the one about to be written, to `.lmm/recover/` under a root, synced.
+
+    after: the new text, None if unknown; filtered: other filters work on it before it is
+    written. Raise RecoveryError if the copies cannot be made."""
     target = Path(os.path.realpath(path))
     try:
         folder = _own_folder(Path(os.path.realpath(root)))
@@ -89,9 +92,9 @@ def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = Fals
 
 
 def find_record(path: Path) -> Record | None:
-    """Return the newest record of a file, None where there is none. Raises OSError."""
+    """Return the newest record of a file, or None. Raise OSError if records cannot be read."""
     target = os.path.realpath(path)
-    folder = os.path.dirname(target)  # noqa: PTH120  # asked for each file that is read: as fast as can be
+    folder = os.path.dirname(target)  # noqa: PTH120  # called for each file that is read, so it has to be fast
     while True:
         place = os.path.join(folder, *FOLDER)  # noqa: PTH118
         if os.path.isdir(place) and (found := _newest(Path(place), Path(target))):  # noqa: PTH112
@@ -102,35 +105,37 @@ def find_record(path: Path) -> Record | None:
 
 
 def torn_by(path: Path, data: bytes) -> Record | None:
-    """Return the record that tells how a file with this content was torn, None where it is
-    whole, or nothing is known of it. Raises OSError."""
+    """Return the record that explains how a file with this content was torn.
+
+    Return None if the file is whole or unknown. Raise OSError if records cannot be read."""
     record = find_record(path)
     if record is None or not record.explains(data, path.stat().st_mtime_ns):
         return None
-    # git and many editors make a file anew, to which the system may give the number of the old one
+    # git and many editors create a new file, which may get the inode number of the old one
     return None if birth_time(path) > record.time else record
 
 
 def torn_problem(path: Path, data: bytes) -> str:
-    """Return what is said of a file with this content where it is torn, "" where it is not.
-    Raises OSError."""
+    """Return the message for a file with this content if it is torn, else "".
+
+    Raise OSError if records cannot be read."""
     record = torn_by(path, data)
     if record is None:
         return ""
     return (
         f"torn: pandoc was ended while it wrote this file, which holds {len(data):,} of {len(record.wanted):,} bytes; "
         f"write the whole text back with: lmm recover {_as_argument(path)} "
-        "(or, if you have cut it yourself: lmm recover --keep FILE)"
+        "(or, if you cut it yourself: lmm recover --keep FILE)"
     )
 
 
 def _as_argument(path: Path) -> str:
-    """Return a path as it is typed after a command: one that begins with `-` is no option."""
+    """Return a path as it is typed after a command, so that a leading `-` makes no option."""
     return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def forget(record: Record) -> None:
-    """Remove a record. Raises OSError."""
+    """Remove a record. Raise OSError if the system refuses."""
     record.place.unlink(missing_ok=True)
 
 
@@ -138,8 +143,10 @@ def forget(record: Record) -> None:
 
 
 def _own_folder(root: Path) -> Path:
-    """Return the folder of the records, which is made where it is not there. No link leads
-    there: one in a cloned folder could lead anywhere. Raises OSError and FolderError."""
+    """Return the folder of the records, creating it if needed.
+
+    No link may lead there, since one in a cloned folder could lead anywhere. Raise OSError or
+    FolderError."""
     folder = root.joinpath(*FOLDER)
     check_inside(root, folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the texts may be private
@@ -149,8 +156,9 @@ def _own_folder(root: Path) -> Path:
 
 
 def _records(folder: Path) -> list[Path]:
-    """Return the user's own records in a folder, the newest first. What else lies there may have
-    come with a cloned folder, or from another user."""
+    """Return the user's own records in a folder, newest first.
+
+    Other files there may have come with a cloned folder, or from another user."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -183,7 +191,7 @@ def _pack(target: Path, before: bytes, after: bytes | None, patience: int) -> by
 
 
 def _unpack(place: Path, target: Path) -> Record | None:
-    """Return a record where it is whole and one of this very file."""
+    """Return a record if it is intact and about this very file, else None."""
     with os.fdopen(os.open(place, _FLAGS), "rb") as file:
         try:
             head: Any = json.loads(file.readline(4096))
@@ -202,8 +210,9 @@ def _unpack(place: Path, target: Path) -> Record | None:
 
 
 def birth_time(path: Path) -> int:
-    """Return when a file was made, in nanoseconds; 0 where the system does not say. (Linux says
-    it by statx, which Python does not know before 3.15.)"""
+    """Return when a file was created, in nanoseconds; 0 if the system does not say.
+
+    Linux tells by statx, which Python does not offer before 3.15."""
     about = path.stat()
     if sys.platform == "win32":
         return about.st_ctime_ns

@@ -1,9 +1,9 @@
-"""What this program has made for this user, remembered outside of all projects: a project's
-folder may be somebody else's, and whatever lies in it may be forged.
+"""What this program made for this user, remembered outside of all projects.
 
-A record is a digest of what was made, under a kind ("outputs", …) and a place. It is made and
-asked for by the place's real path, so that what is moved, or comes along with a clone, is not
-known. Where the user's cache is cleared, nothing is known any more."""
+A project's folder may be somebody else's, and anything in it may be forged. A record is a
+digest of what was made, filed under a kind ("outputs", …) and the real path of the place, so
+that something moved or cloned is unknown. Clearing the user's cache forgets everything.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .writing import replace_file
 
 
 def remember(kind: str, place: Path, *data: bytes) -> None:
-    """Remember what was made in a place. Where that cannot be done, it is not known later."""
+    """Remember what was made in a place. If that fails, the place is simply unknown later."""
     record = _record(kind, place)
     with suppress(OSError):
         record.parent.mkdir(parents=True, exist_ok=True)
@@ -25,12 +25,12 @@ def remember(kind: str, place: Path, *data: bytes) -> None:
 
 
 def is_known(kind: str, place: Path) -> bool:
-    """Return whether anything is remembered of a place."""
+    """Return True if anything is remembered about a place."""
     return _record(kind, place).is_file()
 
 
 def is_remembered(kind: str, place: Path, *data: bytes) -> bool:
-    """Return whether a place holds, with this content, what was remembered of it."""
+    """Return True if a place is remembered with exactly this content."""
     try:
         return _record(kind, place).read_bytes() == _digest(data)
     except OSError:
@@ -38,7 +38,7 @@ def is_remembered(kind: str, place: Path, *data: bytes) -> bool:
 
 
 def forget(kind: str, place: Path) -> None:
-    """Remember nothing of a place any more."""
+    """Forget a place."""
     with suppress(OSError):
         _record(kind, place).unlink(missing_ok=True)
 
@@ -49,7 +49,7 @@ def _record(kind: str, place: Path) -> Path:
 
 
 def _digest(data: tuple[bytes, ...]) -> bytes:
-    """A digest of all parts, each with its length, so that none passes into the next."""
+    """Return a digest of all parts, each with its length, so that parts cannot be confused."""
     whole = hashlib.blake2b(digest_size=20)
     for part in data:
         whole.update(b"%d:" % len(part) + part)

@@ -1,4 +1,4 @@
-"""Folders of the user's, outside of all projects."""
+"""The user's own folders, outside of all projects."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """The user's cache folder for this program: by XDG_CACHE_HOME on every system,
-    else where the system keeps caches."""
+    """Return the user's cache folder for this program.
+
+    XDG_CACHE_HOME counts on every system; otherwise the system's usual place."""
     if base := os.environ.get("XDG_CACHE_HOME", ""):
         return Path(base, "lmm")
     if sys.platform == "darwin":

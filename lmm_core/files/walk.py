@@ -1,5 +1,8 @@
-"""Walking: the files in a folder. All that looks for documents goes through here, so that no
-link in a folder, which may be somebody else's, leads out of it unseen."""
+"""Walks through folders to find documents, never through a link unseen.
+
+Everything that looks for documents uses this module, because a folder may be somebody else's
+and a link in it may lead anywhere.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,18 @@ from typing import TypeAlias
 from .gitignore import Ignored
 from .writing import is_leftover, remove_leftover
 
-# The endings of documents, in whatever case (`Notes.MD`, `notes.Rmd`)
+# The endings of documents, in any case (`Notes.MD`, `notes.Rmd`)
 SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".rmd", ".rmarkdown")
-NOTEBOOK = ".ipynb"  # whose text is read, and never written to
-# What Quarto renders; it takes them in whatever case, too.
+NOTEBOOK = ".ipynb"  # its text is read, and the file never written
+# The endings of what Quarto renders, in any case, too
 RENDERED = (*(suffix for suffix in SUFFIXES if suffix != ".mdown"), NOTEBOOK)
 INDEXED = (*SUFFIXES, NOTEBOOK)  # what may be in the index
-# Programs that Quarto renders where their remarks hold markdown.
+# The endings of programs that Quarto renders if their comments hold markdown
 SCRIPTS = (".py", ".r", ".jl", ".q")
-# A file that is named may have one of these, too.
+# The endings that a file named by the user may have
 TEXT_SUFFIXES = frozenset(SUFFIXES) | {".txt", ".text", ".mkd", ".mkdn", ".mdwn"}
-UNMERGED = ".lmm-unmerged.md"  # how files end that hold what could not be merged into a document
-# What Quarto leaves beside `notes.qmd`: `notes.html.md` (keep-md), and of R `notes.rmarkdown`.
+UNMERGED = ".lmm-unmerged.md"  # ends the names of files with text that could not be merged into a document
+# What Quarto leaves beside `notes.qmd`: `notes.html.md` (keep-md) and, with R, `notes.rmarkdown`
 _MADE = re.compile(
     r"(.+?)(?:\.rmarkdown|\.(?:html|docx|odt|pdf|latex|beamer|typst|epub|revealjs|pptx|gfm|commonmark|markdown|ipynb)"
     r"\.md)",
@@ -37,7 +40,7 @@ _TOOLS = frozenset({"node_modules", "__pycache__", "venv"})
 
 @dataclass(frozen=True, slots=True)
 class WalkedFile:
-    """A file; its name is its path from the root, with `/`."""
+    """A file found in a walk; its name is its path from the root, with `/`."""
 
     path: Path
     name: str
@@ -45,8 +48,9 @@ class WalkedFile:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link that has the name of a document, or leads to a folder. target: where it leads in the
-    end, root: of the walk, both without links."""
+    """A link that is named like a document or leads to a folder.
+
+    target: where it leads in the end; root: of the walk; both without links."""
 
     path: Path
     name: str
@@ -62,7 +66,7 @@ class Link:
         return not self.target.is_relative_to(self.root)
 
     def where_to(self) -> str:
-        """Where it leads, in words."""
+        """Return in words where the link leads."""
         if self.leads_nowhere:
             return "a link that leads nowhere"
         if self.leads_out:
@@ -74,8 +78,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file or folder (its `doc_path` ends with `/`) that is left out though nothing
-    says that it should be, and why. torn: what is known of it from before still holds."""
+    """A file or folder (its `doc_path` ends with `/`) that is left out unexpectedly, and why.
+
+    torn: what was known about it before is still true."""
 
     doc_path: str
     reason: str
@@ -84,8 +89,10 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a walk takes: files and folders by their names, but for what is ignored (None: no
-    .gitignore is read) and the paths `without`, as the walk comes upon them."""
+    """What a walk takes.
+
+    is_document, is_entered: decide about files and folders by name; ignored: what to ignore
+    (None: read no .gitignore); without: paths to leave out, as the walk meets them."""
 
     is_document: Callable[[str], bool]
     is_entered: Callable[[str], bool]
@@ -94,7 +101,7 @@ class Choice:
 
 
 def is_inside(path: str | Path, folder: str | Path) -> bool:
-    """Whether a path, links followed, is in a folder."""
+    """Return True if a path lies in a folder, links followed."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
@@ -102,11 +109,12 @@ def is_inside(path: str | Path, folder: str | Path) -> bool:
 
 
 def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[list[Path], list[Skipped]]:
-    """The documents in a folder, those of each folder before those in its folders, and what is
-    left out: links that lead out of the folder, or to what is no document. A document that a
-    link in the folder leads to is found once. Folders whose names begin with `.` or `_` are not
-    entered, nor those that tools make, nor links to folders; files that Quarto has made of a
-    document are none. endings: of documents, in lower case."""
+    """Return the documents in a folder, and what was left out.
+
+    The documents of a folder come before those of its subfolders. Left out are links that lead
+    out of the folder or to something that is no document; a document reached by a link inside
+    the folder is found once. Folders that begin with `.` or `_`, folders that tools make, links to
+    folders and files that Quarto made are passed over. endings: of documents, in lower case."""
     is_wanted = partial(is_document, endings=endings)
     found: list[Path] = []
     links: list[Link] = []
@@ -125,15 +133,15 @@ def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[lis
 
 
 def is_document(name: str, endings: Sequence[str] = SUFFIXES) -> bool:
-    """Whether a file in a folder is one of its documents; what could not be merged into
-    one is none."""
+    """Return True if a file of this name in a folder is a document; unmerged texts are not."""
     lower = name.lower()
     return lower.endswith(tuple(endings)) and not name.startswith(".") and not lower.endswith(UNMERGED)
 
 
 def is_made_by_quarto(path: Path) -> bool:
-    """Whether Quarto has made a file of the document beside it: markdown that it keeps, or the
-    notebook of a document or a program."""
+    """Return True if Quarto made a file from the document beside it.
+
+    That is markdown that it keeps, or the notebook of a document or program."""
     if path.suffix.lower() == NOTEBOOK:
         return _has_beside(path, path.stem, (*SUFFIXES, *SCRIPTS))
     made = _MADE.fullmatch(path.name)
@@ -141,18 +149,18 @@ def is_made_by_quarto(path: Path) -> bool:
 
 
 def _has_beside(path: Path, stem: str, endings: Sequence[str]) -> bool:
-    """Whether a file of that name with one of some endings, in whatever case, is in its folder."""
+    """Return True if the folder has a file of this stem with one of the endings, in any case."""
     begins = [other for other in path.parent.glob(f"{glob.escape(stem)}.*") if other.stem == stem]
     return any(other.suffix.lower() in endings for other in begins)
 
 
 def is_entered(name: str) -> bool:
-    """Whether documents are looked for in a folder of a folder."""
+    """Return True if documents are looked for in a subfolder of this name."""
     return not name.startswith((".", "_")) and name not in _TOOLS
 
 
 def _why_not(link: Link, is_wanted: Callable[[str], bool]) -> str:
-    """Why a link is not followed; "" where it may be."""
+    """Return why a link is not followed, or ""."""
     if link.leads_nowhere:
         return f"{link.where_to()}: left out"
     if link.leads_out:
@@ -164,7 +172,7 @@ def _why_not(link: Link, is_wanted: Callable[[str], bool]) -> str:
 
 
 def _only_linked(links: list[Link], found: list[Path]) -> Iterator[Path]:
-    """The links to documents that are not found otherwise, one for each."""
+    """Yield the links to documents that are not found otherwise, one for each document."""
     known = {os.path.realpath(path) for path in found} if links else set()
     for link in links:
         if str(link.target) not in known:
@@ -182,8 +190,9 @@ _Step: TypeAlias = "WalkedFile | Link | Skipped | Iterator[_Step]"
 
 
 def walk(root: Path, choice: Choice) -> Iterator[WalkedFile | Link | Skipped]:
-    """What is in a folder, by name, found as it is asked for; no link is followed. What a killed
-    run of ours has left there is removed."""
+    """Yield what is in a folder, by name, while it is found. No link is followed.
+
+    What a killed run of ours left there is removed."""
     steps = _Walk(Path(os.path.realpath(root)), choice)
     # folder by folder, without recursion: a tree may be deep
     open_folders = [steps.folder(str(root), "", choice.ignored)]
@@ -203,7 +212,7 @@ class _Walk:
     choice: Choice
 
     def folder(self, path: str, rel: str, ignored: Ignored | None) -> Iterator[_Step]:
-        """What is in a folder; for each folder in it an iterator of the same kind."""
+        """Yield what is in a folder; for each subfolder, an iterator of the same kind."""
         try:
             with os.scandir(path) as entries:
                 wanted = [entry for entry in entries if self._is_wanted(entry)]
@@ -238,7 +247,7 @@ class _Walk:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder, or a link to one that can be looked at."""
+    """Return True if an entry is a folder, or a link to one that can be reached."""
     try:
         return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
     except OSError:
@@ -246,12 +255,12 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def shown_name(rel: str) -> str:
-    """A path as text, whatever its bytes are."""
+    """Return a path as text, whatever its bytes are."""
     return os.fsencode(rel).decode("utf-8", "replace") or "./"
 
 
 def because(error: OSError) -> str:
-    """Why something is not read, in words."""
+    """Return in words why a file cannot be read."""
     if isinstance(error, FileNotFoundError):
         return "gone since it was found"
     if isinstance(error, PermissionError):

@@ -1,7 +1,8 @@
-"""Writing files, whole or not at all; and removing what a run that was killed has left.
+"""Writes files completely or not at all, and clears up after killed runs.
 
-A file is written under another name beside it, which is locked meanwhile: what has such a name
-and is not locked, nobody is writing any more."""
+A file is written under another name beside its target and locked meanwhile. A file with such
+a name that is not locked belongs to nobody any more.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +19,19 @@ from pathlib import Path
 from ..logging import put
 
 _LEFTOVER = re.compile(r"\..{1,40}\.lmm-[0-9a-f]{16}\.tmp", re.S)
-STANDARD_OUTPUT = "/dev/stdout"  # on Windows, too, where there is no such file
+STANDARD_OUTPUT = "/dev/stdout"  # also on Windows, which has no such file
 _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Replace a file, atomically: a new file in the same folder, synced, then renamed over
-    it (a device or a pipe is written to). Permissions stay; where `path` is a link, its
-    target is written. check: called last, and may raise to keep the file. Raises OSError."""
+    """Replace a file atomically: write a new one beside it, sync it, and rename it.
+
+    A device or pipe is written to directly. Permissions are kept; if `path` is a link, its
+    target is replaced. check: called last, and may raise to keep the old file. Raise OSError if
+    the file cannot be written."""
     target = Path(os.path.realpath(path))
     if path.as_posix() == STANDARD_OUTPUT:
-        put(data)  # opened by its name, a file that it is redirected to would be written to elsewhere
+        put(data)  # opening it by name would write to a redirected file at the wrong position
         return
     if is_stream(path):
         with path.open("ab") as stream:
@@ -38,18 +41,18 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
         raise PermissionError(errno.EACCES, "read-only: not written", str(path))
     try:
         replace_file(target, data, check)
-    except OSError as error:  # which would name a file that nobody knows
+    except OSError as error:  # it names the temporary file, which nobody knows
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path is a device or pipe, or /dev/stdout, which may lead to a file."""
+    """Return True if a path is a device, a pipe, or /dev/stdout (which may lead to a file)."""
     in_dev = path.is_absolute() and path.parts[1:2] == ("dev",)
     return in_dev or (path.exists() and not (path.is_file() or path.is_dir()))
 
 
 def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Replace a file, or a link, under just this name; else as `write_file`."""
+    """Replace a file, or a link itself, under exactly this name; otherwise as `write_file`."""
     _remove_leftovers(target)
     handle, name = _create_beside(target)
     with os.fdopen(handle, "wb") as file:
@@ -60,30 +63,33 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
             copy_owner(target, name)
             _copy_mode(target, name)
             check()
-            if sys.platform == "win32":  # which renames no open file
+            if sys.platform == "win32":  # Windows cannot rename an open file
                 file.close()
             os.replace(name, target)
         finally:
             if sys.platform == "win32":
                 file.close()
-            Path(name).unlink(missing_ok=True)  # where it has not become the target
+            Path(name).unlink(missing_ok=True)  # if it did not become the target
     _sync_folder(target.parent)
 
 
 def _create_beside(target: Path) -> tuple[int, str]:
-    """A new file for what becomes the target, locked; opened, and its name. Raises OSError."""
+    """Create and lock a new file that will become the target; return its handle and name.
+
+    Raise OSError if it cannot be created."""
     while True:
         name = str(target.with_name(f".{target.name[:40]}.lmm-{secrets.token_hex(8)}.tmp"))
         handle = os.open(name, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
         _wait_for(handle)
         if sys.platform == "win32" or os.fstat(handle).st_nlink:
             return handle, name
-        os.close(handle)  # another has just taken it for a leftover
+        os.close(handle)  # another run has just removed it as a leftover
 
 
 def copy_owner(target: Path, name: str | Path) -> None:
-    """Give a file, which is about to replace another, that one's owner and group, as far as the
-    system lets us. It goes before the permissions, of which a change of owner takes some away."""
+    """Give a file the owner and group of the one it will replace, as far as the system allows.
+
+    Do this before setting permissions: changing the owner clears some of them."""
     if sys.platform == "win32":
         return
     with suppress(OSError):
@@ -115,13 +121,12 @@ def _sync_folder(folder: Path) -> None:
 
 
 def is_leftover(name: str) -> bool:
-    """Whether a file has the name of one that becomes another."""
+    """Return True if a file has the name of one on its way to replace another."""
     return _LEFTOVER.fullmatch(name) is not None
 
 
 def remove_leftover(path: str) -> None:
-    """Remove a file of such a name, unless it is being written; where that cannot be done, it
-    stays."""
+    """Remove a file of such a name unless somebody is writing it; if that fails, it stays."""
     with suppress(OSError):
         handle = os.open(path, _FLAGS | getattr(os, "O_NONBLOCK", 0))
         try:
@@ -129,7 +134,7 @@ def remove_leftover(path: str) -> None:
                 Path(path).unlink()
         finally:
             os.close(handle)
-        if sys.platform == "win32":  # which removes no file that somebody has open
+        if sys.platform == "win32":  # Windows removes no file that somebody has open
             Path(path).unlink()
 
 
@@ -144,10 +149,11 @@ def _remove_leftovers(target: Path) -> None:
 if sys.platform == "win32":
 
     def _lock(file: int) -> bool:
-        return True  # an open file is lock enough
+        """Take the lock of a file. Return False if another has it, or if there are no locks."""
+        return True  # an open file is locked already
 
     def _wait_for(file: int) -> None:
-        """Nothing is to be waited for."""
+        """Do nothing: an open file is locked already."""
 
 else:
     import fcntl
@@ -161,7 +167,6 @@ else:
         return True
 
     def _wait_for(file: int) -> None:
-        """Take the lock as soon as it is free; where there are no locks, go on without: then
-        nobody takes the file for a leftover."""
+        """Wait for the lock of a file and take it. Without locks go on: nobody clears up then."""
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)

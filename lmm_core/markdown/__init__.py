@@ -1,4 +1,8 @@
-"""Markdown with metadata blocks: text <-> blocks <-> tree, and files."""
+"""Markdown with metadata blocks: text <-> blocks <-> tree, what is RAG-only, and files.
+
+Knows no model, no Pandoc and no database. Imports the standard library, PyYAML, `errors`,
+`logging` and `files`.
+"""
 
 from ..errors import MarkdownError
 from .blocks import (

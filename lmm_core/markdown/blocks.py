@@ -1,4 +1,4 @@
-"""Blocks: the flat list of parts that a markdown text is made of.
+"""Blocks, the flat list of parts that a markdown text is made of.
 
 A block keeps its exact source, so that joining the sources of all blocks gives
 the text again, byte for byte.
@@ -22,7 +22,7 @@ _ITEM = re.compile(r"([\w:.-]+)=(?:\"([^\"]*)\"|'([^']*)'|(\S+))|([#.])(\S+)|(-)
 
 @dataclass(slots=True)
 class Problem:
-    """What is wrong in a text, and where: `line` counts from 1."""
+    """Something wrong in a text; `line` counts from 1."""
 
     line: int
     message: str
@@ -38,7 +38,7 @@ class Attributes:
 
 
 def parse_attributes(text: str) -> Attributes:
-    """Attributes from what stands between the braces, or from one bare class word."""
+    """Return the attributes written between braces, or as one bare class word."""
     text = text.strip()
     if text and not text.startswith(("#", ".", "{")) and re.fullmatch(r"[^\s{}=]+", text):
         return Attributes("", ["unnumbered" if text == "-" else text])
@@ -71,7 +71,7 @@ class TextBlock(Block):
 
     @property
     def content(self) -> str:
-        """The source without byte-order mark and the blank lines around it."""
+        """Return the source without the byte-order mark and the blank lines around it."""
         source = self.source
         if source.startswith(BOM) and self.line == 1 + count_lead(source):
             source = source[1:]
@@ -80,8 +80,9 @@ class TextBlock(Block):
 
 @dataclass(slots=True)
 class ErrorBlock(TextBlock):
-    """A metadata block that cannot be read: kept as it is, and reported with
-    `message` at `error_line` (from 1)."""
+    """A metadata block that cannot be read.
+
+    It is kept as it is, and reported with `message` at `error_line` (from 1)."""
 
     message: str = ""
     error_line: int = 1
@@ -95,12 +96,12 @@ class HeadingBlock(Block):
 
     @property
     def title(self) -> str:
-        """The heading's text, without marks and attributes."""
+        """Return the heading's text, without marks and attributes."""
         return split_heading(self.source)[0]
 
     @property
     def attributes(self) -> Attributes:
-        """What stands in braces at the heading's end."""
+        """Return the attributes in braces at the heading's end."""
         return split_heading(self.source)[1]
 
 
@@ -119,7 +120,7 @@ class MetadataBlock(Block):
 
     @property
     def body(self) -> str:
-        """The YAML text, exactly as it stands between the markers."""
+        """Return the YAML text exactly as it stands between the markers."""
         return self.source[self.start : self.end]
 
 
@@ -141,7 +142,7 @@ class Message:
 
 
 def prefix_block(block: Block, lead: str) -> Block:
-    """The block with blank lines or a byte-order mark put before it."""
+    """Return a block with blank lines or a byte-order mark put before it."""
     if isinstance(block, MetadataBlock):
         start, end = block.start + len(lead), block.end + len(lead)
         return replace(block, source=lead + block.source, start=start, end=end)
@@ -149,34 +150,34 @@ def prefix_block(block: Block, lead: str) -> Block:
 
 
 def header_content(blocks: Sequence[Block]) -> dict[str, Any]:
-    """Return what the header of a document says; an empty mapping where it has none."""
+    """Return the mapping of a document's header, or an empty one."""
     return blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
 
 
 def serialize_blocks(blocks: Iterable[Block]) -> str:
-    """The text of the blocks: the opposite of `parse_markdown_text`."""
+    """Return the text of some blocks: the inverse of `parse_markdown_text`."""
     return "".join([block.source for block in blocks])
 
 
 def blank(text: str) -> bool:
-    """Whether a text holds nothing but blanks, tabs and line ends."""
+    """Return True if a text holds only spaces, tabs and line ends."""
     return not text.strip(" \t\r\n")
 
 
 def count_lead(source: str) -> int:
-    """How many line ends stand before the first block's text."""
+    """Return the number of line ends before the first block's text."""
     return source.count("\n", 0, len(source) - len(source.lstrip(BOM + " \t\r\n")))
 
 
 def trim_blank_lines(text: str) -> str:
-    """The text without the blank lines around it."""
+    """Return a text without the blank lines around it."""
     kept = text.rstrip(" \t\r\n")
     lead = len(kept) - len(kept.lstrip(" \t\r\n"))
     return kept[kept.rfind("\n", 0, lead) + 1 :]
 
 
 def split_heading(source: str) -> tuple[str, Attributes]:
-    """Title and attributes of an ATX heading line."""
+    """Return the title and the attributes of an ATX heading line."""
     text = trim_blank_lines(source.lstrip(BOM)).lstrip("#").strip()
     attributes = Attributes()
     at = text.rfind("{") if text.endswith("}") else -1
@@ -190,13 +191,13 @@ def split_heading(source: str) -> tuple[str, Attributes]:
 
 
 def newline_of(text: str) -> str:
-    """The line end that a text uses: that of its first line, LF where it has none."""
+    """Return the line end that a text uses: that of its first line, LF if there is none."""
     at = text.find("\n")
     return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
 
 
 def ends_blank(source: str) -> bool:
-    """Whether a blank line (or nothing) stands at the end of a source."""
+    """Return True if a source ends with a blank line, or is blank."""
     if blank(source.removeprefix(BOM)):
         return True
     last = source.rstrip(" \t")

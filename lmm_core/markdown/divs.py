@@ -1,94 +1,42 @@
-"""Divs: the fenced and HTML divs in a text and the metadata in them, at any depth, those in lists,
-quotes, footnotes, definitions and HTML elements included.
+"""The fenced and HTML divs in a text, and the metadata blocks in them, at any depth.
 
-The parser keeps a div whole, as text. Knitting has to look inside, since what is RAG-only, and
-metadata, may stand anywhere. A container is read as a document of its own: its blocks and sections
-are the parser's, and what a metadata block in it is about is told as it is at the top.
+The parser keeps a div whole, as text. Knitting has to look inside, since RAG-only parts and
+metadata may stand anywhere, also in lists, quotes, footnotes, definitions and HTML elements.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from .blocks import BOM, Attributes, Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_attributes
-from .metadata.ownership import find_key
-from .parse import parse_markdown_text
-from .regions import DIV_CLOSE, DIV_OPEN, div_attributes
-from .tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
-from .views import Tag, View
+from .containers.explorer import Cut, Explorer, Goes, Part
 
-# So many times its own length is read of a text, and so many characters more, for what is in containers in
-# containers. Where that is not enough, a container goes whole where something in it may go.
-TIMES, MORE = 10, 1_500_000
+__all__ = ["Cut", "Goes", "Part", "cut", "find_cuts", "find_parts", "parts_by_line", "without"]
 
-_MARK = re.compile(r":::|---|<(?:div|section)\b", re.I)
 _QUOTED = re.compile(r"^[ \t]*>[ ]?", re.M)
-_BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
-_HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
-_ELEMENT = re.compile(r"<[a-z]", re.I)
-_CELLS = re.compile(r"[ ]{0,3}\+(?:[-=:]+\+)+[ \t]*\r?(?:\n|\Z)")
-_PAIR = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
-_READ_BY_VALUE = ("type", "knit", "skip")  # keys that decide on a part, whoever wrote them
-
-
-@dataclass(slots=True)
-class Part:
-    """A div, or a metadata block, inside a text: `text[start:end]`. `metadata` is the mapping of a
-    metadata block, None for any other div; `error` says why one cannot be read."""
-
-    start: int
-    end: int
-    attributes: Attributes = field(default_factory=Attributes)
-    metadata: dict[str, Any] | None = None
-    error: str = ""
-
-
-Goes = Callable[[Part], bool | None]
-
-
-@dataclass(slots=True)
-class Cut:
-    """What goes of a text: `text[start:end]`, on `line` (of the text, from 0). `part` is the div
-    that it is, or the metadata that it goes by; None for a metadata block, which goes itself.
-    `own` is its text without the marks around it, `inside` where the inside of a div is in that.
-    `rest`: it goes with all that follows in what it stands in, since it is not closed (`depth`
-    containers deep); `table`: it is a table of which a cell goes."""
-
-    start: int
-    end: int
-    line: int = 0
-    part: Part | None = None
-    own: str = ""
-    inside: tuple[int, int] = (0, 0)
-    rest: bool = False
-    table: bool = False
-    depth: int = 0
 
 
 def find_parts(text: str) -> list[Part]:
-    """The divs and the metadata blocks inside a text, in the order of their starts. Fenced divs
-    that are not closed are text."""
-    explorer = _Explorer(text, lambda part: None)
+    """Return the divs and metadata blocks inside a text, by their starts.
+
+    Fenced divs that are not closed count as text."""
+    explorer = Explorer(text, lambda part: None)
     explorer.explore()
     return sorted(explorer.parts, key=lambda part: (part.start, -part.end))
 
 
 def parts_by_line(text: str) -> Iterator[tuple[int, Part, str]]:
-    """Yield the parts of a text, each with its line (from 0) and its own text, without the marks
-    of block quotes."""
+    """Yield each part of a text with its line (from 0) and its own text, without quote marks."""
     for part in find_parts(text):
         yield text.count("\n", 0, part.start), part, _QUOTED.sub("", text[part.start : part.end])
 
 
 def find_cuts(text: str, goes: Goes, container: bool = False) -> list[Cut]:
-    """What has to go of a text, ordered, not overlapping. `goes` says whether a div goes, or (of a
-    metadata block, which goes itself) what it is about. container: the text is the inside of a
-    container, with blocks of its own, not one block."""
-    explorer = _Explorer(text, goes)
+    """Return the ranges that have to go from a text, ordered and without overlap.
+
+    goes: decides about a div, or about what a metadata block annotates (the block itself always
+    goes); container: the text is the inside of a container and has blocks of its own."""
+    explorer = Explorer(text, goes)
     explorer.explore(container)
     found: list[Cut] = []
     for one in sorted(explorer.cuts, key=lambda one: (one.start, -one.end)):
@@ -101,330 +49,17 @@ def find_cuts(text: str, goes: Goes, container: bool = False) -> list[Cut]:
 
 
 def cut(text: str, goes: Goes) -> Iterator[tuple[int, int]]:
-    """The same as pairs of start and end."""
+    """Yield the same as pairs of start and end."""
     for one in find_cuts(text, goes):
         yield one.start, one.end
 
 
 def without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:
-    """A text without some ranges of it; with `lines`, empty lines stand for what goes,
-    so that lines keep their numbers."""
+    """Return a text without some ranges.
+
+    lines: leave empty lines for what goes, so that lines keep their numbers."""
     kept, at = [], 0
     for start, end in cuts:
         kept += [text[at:start], "\n" * text.count("\n", start, end) if lines else ""]
         at = end
     return "".join(kept) + text[at:]
-
-
-class _Explorer:
-    """Goes through the containers of a text, the outer ones first."""
-
-    def __init__(self, text: str, goes: Goes) -> None:
-        self.text = text
-        self.goes = goes
-        self.budget = TIMES * len(text) + MORE
-        self.parts: list[Part] = []
-        self.cuts: list[Cut] = []
-        self.todo: list[View] = []
-        self.starts: list[int] = []
-
-    def explore(self, container: bool = False) -> None:
-        """Find all parts, and all that goes."""
-        if not _MARK.search(self.text):
-            return
-        whole = View.whole(self.text)
-        self.starts = [line.at for line in whole.lines]
-        if container:
-            self._blocks(whole)
-        else:
-            self._scan(whole, 0, len(whole.lines))
-        while self.todo:
-            self._blocks(self.todo.pop())
-
-    def _look_into(self, view: View) -> None:
-        if not _MARK.search(view.text):
-            return
-        self.budget -= len(view.text)
-        if self.budget >= 0:
-            self.todo.append(view)
-        elif found := next(self._marks(view.text.split("\n")), None):
-            self._take(view, 0, len(view.text), found)
-
-    # The blocks of a container
-
-    def _blocks(self, view: View) -> None:
-        """Take the metadata blocks of a container, what they leave out, and look into the rest."""
-        blocks = [_inner(block) for block in parse_markdown_text(view.text)]
-        starts, at = {}, 0
-        for block in blocks:
-            starts[id(block)] = at
-            at += len(block.source)
-        decided: dict[int, Part | None] = {}
-        whole = len(view.lines)
-        for node in traverse(blocks_to_tree(blocks)):
-            found = [self._metadata(view, one, starts[id(one)]) for one in node.metadata]
-            decided[id(node)] = self._decide(node, found, decided)
-            stands = _block_of(node)
-            if stands is None:
-                continue
-            start, end = starts[id(stands)], starts[id(stands)] + len(stands.source)
-            if isinstance(stands, ErrorBlock):
-                self._part(view, start, end, error=stands.message)
-                self._take(view, start, end, None)
-            elif part := decided[id(node)]:
-                self._take(view, start, end, part)
-            elif isinstance(stands, TextBlock) and self._scan_block(view, start, end) == whole:
-                return
-
-    def _metadata(self, view: View, block: MetadataBlock, start: int) -> Part:
-        attributes = Attributes() if block.spelling == "native" else div_attributes(block.source.lstrip())
-        part = self._part(view, start, start + len(block.source), attributes, block.content)
-        self._take(view, start, start + len(block.source), None)
-        return part
-
-    def _decide(self, node: Node, found: list[Part], decided: dict[int, Part | None]) -> Part | None:
-        """The metadata that a node goes by: its own, else that of the section it stands in."""
-        around = decided.get(id(node.parent))
-        if not found:
-            return around
-        said = {key: node.get(key) for key in _READ_BY_VALUE if find_key(node.properties, key) is not None}
-        part = Part(found[0].start, found[-1].end, metadata={**node.properties, **said})
-        verdict = self.goes(part)
-        return around if verdict is None else part if verdict else None
-
-    def _part(
-        self,
-        view: View,
-        start: int,
-        end: int,
-        attributes: Attributes | None = None,
-        metadata: dict[str, Any] | None = None,
-        error: str = "",
-    ) -> Part:
-        text = view.text[start:end]
-        end = start + len(text.rstrip(" \t\r\n"))
-        start += text.rfind("\n", 0, len(text) - len(text.lstrip(" \t\r\n"))) + 1  # a container's first block
-        part = Part(view.outer(start), view.outer_end(end), attributes or Attributes(), metadata, error)
-        self.parts.append(part)
-        return part
-
-    # What stands in a text block
-
-    def _scan_block(self, view: View, start: int, end: int) -> int:
-        """Go through a block; returns what `_scan` does."""
-        if not _MARK.search(view.text, start, end):
-            return 0
-        return self._scan(view, view.number(start), view.number(end - 1) + 1)
-
-    def _scan(self, view: View, at: int, stop: int) -> int:
-        """Go through some lines, from the start of a block on; returns the number of the line up to
-        which all is done: that of the view's end where a div is not closed that goes."""
-        free = True
-        while at < stop:
-            text, pos = view.lines[at].text, view.starts[at]
-            if not text.strip(BOM + " \t\r\n"):
-                at, free = at + 1, True
-                continue
-            at, free = self._line(view, at, text, pos, free)
-        return at
-
-    def _line(self, view: View, at: int, text: str, pos: int, free: bool) -> tuple[int, bool]:
-        """Take in what starts with a line; `free` says that no paragraph goes on with it. Returns
-        the number of the line after it, and whether that is free."""
-        if text.startswith(":::"):
-            return self._fenced(view, at, text, pos, free)
-        if free and (text.startswith("    ") or text.lstrip(" ").startswith("\t")):
-            return at + 1, True  # indented code
-        if (end := self._region(view, text, pos)) is not None:
-            return view.number(end - 1) + 1, True
-        if free and _CELLS.match(text):
-            return self._grid(view, at), True
-        if (free or text.lstrip(" ")[:1] in (":", "~")) and (made := view.container(at)):
-            self._look_into(made[0])
-            return made[1], True
-        if "<" in text and (found := self._html(view, at, text, pos)):
-            return found
-        return at + 1, bool(_HEADING.match(text))
-
-    def _region(self, view: View, text: str, pos: int) -> int | None:
-        """End of the code, comment or environment that the line opens."""
-        bare = text.lstrip(" ")
-        opens = bare.startswith(("`", "~", "<", "\\")) and pos + len(text) - len(bare) not in view.tags()
-        return view.regions.end(pos) if opens else None
-
-    def _fenced(self, view: View, at: int, text: str, pos: int, free: bool) -> tuple[int, bool]:
-        opened = DIV_OPEN.match(text)
-        if DIV_CLOSE.match(text):
-            return at + 1, True
-        if not opened or not (free or view.regions.open_line(pos)):
-            return at + 1, False
-        attributes = parse_attributes(opened["attributes"])
-        end = view.regions.div_end(pos)
-        if end is None:
-            return self._unclosed(view, at, pos, attributes)
-        if "lmm" in attributes.classes and self._is_metadata(view, pos, end, attributes):
-            return view.number(end - 1) + 1, True
-        part = self._part(view, pos, end, attributes)
-        inside = view.starts[at + 1], view.starts[view.number(end - 1)]
-        if self.goes(part):
-            self._take(view, pos, end, part, inside=inside)
-        elif inside[0] < inside[1]:
-            self._look_into(view.part(*inside))
-        return view.number(end - 1) + 1, True
-
-    def _is_metadata(self, view: View, start: int, end: int, attributes: Attributes) -> bool:
-        """Take a metadata div inside a text block, which annotates nothing that could go."""
-        block = parse_markdown_text(view.text[start:end])[0]
-        if isinstance(block, MetadataBlock):
-            self._metadata(view, block, start)
-        elif isinstance(block, ErrorBlock):
-            self._part(view, start, end, attributes, error=block.message)
-            self._take(view, start, end, None)
-        else:
-            return False
-        return True
-
-    def _unclosed(self, view: View, at: int, pos: int, attributes: Attributes) -> tuple[int, bool]:
-        """A fenced div without an end: where it is RAG-only, the rest of the view goes with it, as
-        with Pandoc; any other is a line of text, as what it holds stays."""
-        part = Part(view.outer(pos), view.outer_end(len(view.text)), attributes)
-        if not self.goes(part):
-            return at + 1, True
-        inside = view.starts[at + 1], len(view.text)
-        self._take(view, pos, len(view.text), part, inside=inside, rest=True)
-        return len(view.lines), True
-
-    def _html(self, view: View, at: int, text: str, pos: int) -> tuple[int, bool] | None:
-        """Take the HTML element that starts on a line (to Pandoc, a div may start behind words); None
-        where there is none."""
-        for found in _ELEMENT.finditer(text):
-            tag = view.tags().get(pos + found.start())
-            if tag is None or (tag.name not in ("div", "section") and text[: found.start()].strip()):
-                continue
-            if tag.close is None or tag.end is None:
-                return self._unclosed_html(view, at, tag)
-            return self._element(view, tag, tag.close, tag.end)
-        return None
-
-    def _element(self, view: View, tag: Tag, close: int, end: int) -> tuple[int, bool]:
-        if tag.name in ("div", "section"):
-            part = self._part(view, tag.start, end, _html_attributes(tag.attributes))
-            if self.goes(part):
-                line = view.number(end - 1)
-                rest = view.text[end : view.starts[line + 1]]
-                end += len(rest) if not rest.strip() else 0
-                self._take(view, tag.start, end, part, inside=(tag.inside, close))
-                self._look_into_rest(view, end)
-                return line + 1, True
-        if tag.inside < close:
-            self._look_into(view.part(tag.inside, close))
-        self._look_into_rest(view, end)
-        return view.number(end - 1) + 1, True
-
-    def _look_into_rest(self, view: View, pos: int) -> None:
-        """Look into what stands behind an element in its last line."""
-        line = view.number(pos - 1)
-        if view.text[pos : view.starts[line + 1]].strip():
-            self._look_into(view.part(pos, view.starts[line + 1]))
-
-    def _unclosed_html(self, view: View, at: int, tag: Tag) -> tuple[int, bool]:
-        part = Part(view.outer(tag.start), view.outer_end(len(view.text)), _html_attributes(tag.attributes))
-        if tag.name not in ("div", "section") or not self.goes(part):
-            return at + 1, True
-        self._take(view, tag.start, len(view.text), part, inside=(tag.inside, len(view.text)), rest=True)
-        return len(view.lines), True
-
-    def _grid(self, view: View, at: int) -> int:
-        """Look for what goes in the cells of a grid table: the table goes with it. Returns the
-        number of the line after the table."""
-        after = at
-        while after < len(view.lines) and view.lines[after].text.lstrip(" ")[:1] in ("+", "|"):
-            after += 1
-        cells = (cell for line in view.lines[at:after] for cell in line.text.split("|"))
-        if part := next(self._marks(cells), None):
-            self._take(view, view.starts[at], view.starts[after], part, table=True)
-        return after
-
-    def _marks(self, lines: Any) -> Iterator[Part]:
-        """The divs that lines look like, wherever they stand, and that would go; of metadata it is
-        not looked at what it says."""
-        for line in lines:
-            bare = line.strip().lstrip("> ")
-            opened = DIV_OPEN.match(bare)
-            attributes = parse_attributes(opened["attributes"]) if opened else None
-            if attributes is None and (at := bare.lower().find("<div")) >= 0:
-                attributes = _html_attributes(bare[at:])
-            if attributes is None:
-                continue
-            part = Part(0, 0, attributes)
-            if "lmm" in attributes.classes:
-                part.attributes = Attributes("", ["rag-only"])
-            if self.goes(part):
-                yield part
-
-    # What goes
-
-    def _take(
-        self,
-        view: View,
-        start: int,
-        end: int,
-        part: Part | None,
-        inside: tuple[int, int] | None = None,
-        rest: bool = False,
-        table: bool = False,
-    ) -> None:
-        """Note that a part of a view goes. Lines go whole, with the blank lines after them where a
-        blank line, the line that opens a div or nothing stands before."""
-        own = view.text[start:end]
-        kept = start + len(own.rstrip(" \t\r\n"))
-        line_end = view.starts[view.number(kept - 1) + 1] if kept > start else end
-        after = end if view.text[kept:line_end].strip() else line_end
-        outer = view.outer_start(start)
-        if outer and self.text[outer - 1] != "\n":  # behind the mark of an item, or words: their line goes on
-            stop = view.outer_end(kept)
-        else:
-            stop = view.outer_end(_skip_blank(view.text, start, after))
-        low, high = inside or (start, end)
-        line, inside = bisect_right(self.starts, outer) - 1, (low - start, high - start)
-        self.cuts.append(Cut(outer, stop, line, part, own, inside, rest, table, view.depth))
-
-
-def _block_of(node: Node) -> Block | None:
-    """The heading or text of a node."""
-    if isinstance(node, HeadingNode):
-        return node.heading
-    return node.block if isinstance(node, TextNode) else None
-
-
-def _inner(block: Block) -> Block:
-    """A block of a container: a metadata block at its start is no header."""
-    if isinstance(block, HeaderBlock):
-        return MetadataBlock(
-            block.source, block.line, block.content, block.messages, block.spelling, block.start, block.end
-        )
-    return block
-
-
-def _skip_blank(text: str, start: int, end: int) -> int:
-    """Blank lines after what goes go with it, where a blank line, an opening line of a div or
-    nothing stands before it."""
-    last = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start] if start else ""
-    if last.strip() and not last.lstrip().startswith(":::"):
-        return end
-    found = _BLANKS.match(text, end)
-    return found.end() if found else end
-
-
-def _html_attributes(text: str) -> Attributes:
-    """The attributes of an HTML tag, as Pandoc takes them for a div."""
-    found = Attributes()
-    for name, double, single, bare in _PAIR.findall(text):
-        value, key = double or single or bare, name.lower()
-        if key == "class":
-            found.classes = value.split()
-        elif key == "id":
-            found.identifier = value
-        else:
-            found.pairs[key] = value
-    return found

@@ -10,8 +10,8 @@
 
     ###### end of edit {#lmm-end-k3x9}
 
-From the first marker to the last this is one text block, whatever it holds. Where
-nothing was there before, the first marker is that of the new text.
+From the first marker to the last this is one text block, whatever it holds. If there was no
+text before, the first marker is that of the new text.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ _IDENTIFIER = re.compile(r"lmm-(old|new|end)-([0-9a-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """An edit in a text: `old` is None where nothing was there before. Both are the
-    texts without the blank lines next to the markers; `line` is the line of `old`
-    in the region, from 0."""
+    """A proposed edit: `old` is None if there was no text before.
+
+    Both texts come without the blank lines next to the markers; line: of `old` in the region,
+    from 0."""
 
     ident: str
     old: str | None
@@ -48,7 +49,7 @@ class Edit:
 
 
 class EditMarkers:
-    """The markers of edits in a text, found in one pass."""
+    """The markers of all edits in a text, found in one pass."""
 
     def __init__(self, text: str) -> None:
         self._found: dict[str, list[tuple[str, int, int]]] = {}
@@ -56,8 +57,9 @@ class EditMarkers:
             self._found.setdefault(marker["id"], []).append((marker["kind"], marker.start(), marker.end()))
 
     def region_end(self, text: str, start: int) -> int | None:
-        """Where the region that a marker at `start` opens ends; None where there is no
-        marker, or where markers are missing, doubled or out of order."""
+        """Return where the region ends that a marker at `start` opens.
+
+        Return None if there is no marker, or if markers are missing, doubled or out of order."""
         found = MARKER.match(text, start) if self._found else None
         if not found:
             return None
@@ -68,7 +70,7 @@ class EditMarkers:
 
 
 def read_edit(block: Block) -> Edit | None:
-    """The edit that a text block is, None where it is none."""
+    """Return the edit held in a text block, or None."""
     if not isinstance(block, TextBlock) or "{#lmm-" not in block.source:
         return None
     source = block.source
@@ -84,17 +86,18 @@ def read_edit(block: Block) -> Edit | None:
 
 
 def _between(source: str, one: re.Match[str], other: re.Match[str]) -> str:
-    """The text between two markers, but for one line end and one blank line on each
-    side, which are the markers' own."""
+    """Return the text between two markers.
+
+    One line end and one blank line on each side belong to the markers."""
     text = source[one.end() : other.start()]
     for _ in range(2):
         text = text.removeprefix("\r\n") if text.startswith("\r\n") else text.removeprefix("\n")
-    newline = "\r\n" if text.endswith("\r\n") else "\n"  # of both: the text may end in CR itself
+    newline = "\r\n" if text.endswith("\r\n") else "\n"  # the same for both: the text itself may end in CR
     return text.removesuffix(newline).removesuffix(newline)
 
 
 def write_edit(edit: Edit, newline: str, after: str = "") -> TextBlock:
-    """The region of an edit, with the white space that stands after it."""
+    """Return the text block of an edit, followed by the white space `after`."""
     gap = newline * 2
     parts = [] if edit.old is None else [_marker("old", edit.ident), gap, edit.old, gap]
     parts += [_marker("new", edit.ident), gap, edit.new, gap, _marker("end", edit.ident), after or newline]
@@ -106,29 +109,30 @@ def _marker(kind: Kind, ident: str) -> str:
 
 
 def new_ident(*texts: str) -> str:
-    """A short random name for an edit that stands in none of the texts."""
+    """Return a short random name for an edit that occurs in none of the texts."""
     while True:
         ident = secrets.token_hex(3)
-        # a letter first, so that YAML takes it for no number
+        # a letter first, so that YAML does not read a number
         if ident[0].isalpha() and not any(ident in text for text in texts):
             return ident
 
 
 def open_edit(block: MetadataBlock) -> str | None:
-    """The name of the edit that waits under a block for a decision."""
+    """Return the name of the undecided edit under a block, or None."""
     known = block.content.get(EDIT_KEY)
     return str(known["id"]) if isinstance(known, dict) and "id" in known else None
 
 
 def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
-    """Markers that belong to no whole edit, one problem for each edit. Nothing can be
-    done in a document that has some: what belongs to whom is not known."""
+    """Return a problem for each edit whose markers are not complete.
+
+    Nothing can be done in such a document, since it is unknown which text belongs where."""
     problems: dict[str, Problem] = {}
     for block in blocks:
         if isinstance(block, HeadingBlock) and (found := _IDENTIFIER.fullmatch(block.attributes.identifier)):
             message = (
-                f"edit {found[2]}: its markers (###### old text, ###### new text, ###### end of edit) are not there "
-                "once each and in this order; mend them, or take them out"
+                f"edit {found[2]}: its markers (###### old text, ###### new text, ###### end of edit) have to stand "
+                "there once each and in this order; mend them, or take them out"
             )
             problems.setdefault(found[2], Problem(block.line, message))
     return list(problems.values())

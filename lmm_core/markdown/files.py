@@ -1,4 +1,4 @@
-"""Files: markdown read from disk and written back, whole or not at all."""
+"""Markdown files, read from disk and written back whole or not at all."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from ..files.writing import write_file
 from ..logging import LoggerBase, in_file
 from .notebooks import read_notebook
 
-NOT_ANNOTATED = "a notebook, which is never written to: it is indexed as it is, and not annotated"
-# What marks a project's root; the first kind goes over the second.
+NOT_ANNOTATED = "a notebook is indexed as it is, and not annotated, since notebooks are never written to"
+# The files that mark a project's root; the first group wins over the second
 ROOT_MARKS = (("config.toml",), ("_quarto.yml", "_quarto.yaml", ".git"))
 
 
 @dataclass(slots=True, frozen=True)
 class MarkdownFile:
-    """A file as it was read: its path, its text (line ends and byte-order mark
-    kept), the bytes, by which a later change on disk is noticed, and where it was, links
-    followed."""
+    """A file as it was read.
+
+    text: with line ends and byte-order mark; data: its bytes, by which a later change on disk is
+    noticed; place: its path with links followed."""
 
     path: Path
     text: str
@@ -34,10 +35,10 @@ class MarkdownFile:
 
 
 def load_markdown(path: Path) -> MarkdownFile:
-    """Read a UTF-8 file, or what comes through a pipe; of a notebook, its text (see
-    `read_notebook`). Raises OSError, MarkdownError (with the byte's offset) where it is not UTF-8,
-    is a device, or no notebook by its content, and TornError where pandoc was ended while it wrote
-    the file."""
+    """Read a UTF-8 file or a pipe; of a notebook, its text (see `read_notebook`).
+
+    Raise OSError; MarkdownError (with the byte's offset) if it is not UTF-8, a device, or not
+    really a notebook; TornError if pandoc was ended while it wrote the file."""
     place = _place(path)
     _refuse_device(path)
     data = path.read_bytes()
@@ -48,7 +49,7 @@ def load_markdown(path: Path) -> MarkdownFile:
 
 
 def is_notebook(path: Path) -> bool:
-    """Whether a file is a notebook, by its ending: its text is read, and never written to."""
+    """Return True if a file is a notebook by its ending."""
     return path.suffix.lower() == NOTEBOOK
 
 
@@ -63,16 +64,17 @@ def _decode(path: Path, data: bytes) -> str:
 
 
 def _refuse_device(path: Path) -> None:
-    """Raises MarkdownError where a path, or the link that it is, leads to a device, which may
-    never end (/dev/zero). What this process is given as its input is read."""
+    """Raise MarkdownError if a path leads to a device, which may never end (/dev/zero).
+
+    The input of this process may be one."""
     state = path.stat()
     if not (stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode)):
         return
     allowed = [Path(os.devnull).stat()]
-    with suppress(OSError):  # the input is closed
+    with suppress(OSError):  # standard input is closed
         allowed.append(os.fstat(0))
     if not any(os.path.samestat(state, one) for one in allowed):
-        raise MarkdownError(f"{path}: leads to a device, not to a file, and is not read")
+        raise MarkdownError(f"{path}: this is a device, not a file, and is not read")
 
 
 def _place(path: Path) -> Path:
@@ -80,35 +82,37 @@ def _place(path: Path) -> Path:
 
 
 def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
-    """Replace a file by a text; see `save_bytes`. With `read`, the file as it was read
-    before, ChangedError is raised where it has changed on disk since, and nothing is
-    written. Raises OSError, and MarkdownError for a notebook."""
+    """Replace a file by a text; see `save_bytes`.
+
+    read: the file as it was read; if it changed on disk since, raise ChangedError and write
+    nothing. Raise OSError, and MarkdownError for a notebook."""
     if is_notebook(path):
-        raise MarkdownError(f"{path}: a notebook, which is read, and never written to: edit it in Jupyter")
+        raise MarkdownError(f"{path}: notebooks are never written to; edit this one in Jupyter")
     save_bytes(path, text.encode("utf-8"), read)
 
 
 def save_bytes(path: Path, data: bytes, read: MarkdownFile | None = None) -> None:
-    """Replace a file, atomically (see `write_file`); `read` as in `save_markdown`. Raises
-    OSError."""
+    """Replace a file atomically (see `write_file`); `read` as in `save_markdown`.
+
+    Raise OSError if it cannot be written."""
     write_file(path, data, (lambda: check_unchanged(read)) if read is not None else lambda: None)
 
 
 def check_unchanged(read: MarkdownFile) -> None:
-    """Raises ChangedError where the file on disk is not the one that was read: it has changed,
-    or a link leads elsewhere."""
+    """Raise ChangedError if the file on disk is not the one that was read, or a link leads elsewhere."""
     try:
         same = read.place in (None, _place(read.path)) and read.path.read_bytes() == read.data
     except FileNotFoundError:
         same = False
     if not same:
-        raise ChangedError(f"{read.path}: changed on disk while it was worked on; nothing was written: run again")
+        raise ChangedError(f"{read.path}: changed on disk while it was worked on; nothing was written; run this again")
 
 
 def find_markdown(paths: list[Path], logger: LoggerBase | None = None, endings: Sequence[str] = SUFFIXES) -> list[Path]:
-    """The files named, and all markdown files in the folders named (see `find_documents`). What
-    is left out of a folder is a warning of the logger's. endings: of documents, in lower case.
-    Raises FileNotFoundError, and MarkdownError for a file whose ending is not that of markdown."""
+    """Return the files named, and all markdown files in the folders named (see `find_documents`).
+
+    What is left out of a folder is reported as a warning. endings: of documents, in lower case.
+    Raise FileNotFoundError, and MarkdownError for a file without a markdown ending."""
     found: list[Path] = []
     for path in paths:
         if not path.exists():
@@ -127,8 +131,8 @@ def find_markdown(paths: list[Path], logger: LoggerBase | None = None, endings: 
 
 def _why_none(path: Path, endings: Sequence[str]) -> str:
     if is_notebook(path):
-        return "a notebook, which this command leaves alone: lmm index and lmm leak-check read it"
-    return f"not a markdown file by its ending ({', '.join(endings)}, .txt)"
+        return "this command leaves notebooks alone; lmm index and lmm leak-check read them"
+    return f"this is no markdown file, since it does not end in {', '.join(endings)} or .txt"
 
 
 def _tell(left_out: list[Skipped], folder: Path, logger: LoggerBase) -> None:
@@ -137,9 +141,10 @@ def _tell(left_out: list[Skipped], folder: Path, logger: LoggerBase) -> None:
 
 
 def project_root(path: Path) -> Path:
-    """The project that a file belongs to: the nearest folder upward with a
-    `config.toml`, else with `_quarto.yml` or `.git`; without any of these the working
-    folder where the file lies in it, else the file's own folder."""
+    """Return the project folder of a file.
+
+    That is the nearest folder upward with a `config.toml`, else with `_quarto.yml` or `.git`.
+    Without any of these it is the working folder if the file lies in it, else the file's folder."""
     folder = path.resolve().parent
     for marks in ROOT_MARKS:
         for place in (folder, *folder.parents):

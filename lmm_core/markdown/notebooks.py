@@ -1,7 +1,7 @@
-"""Notebooks: the markdown text of a Jupyter notebook (`.ipynb`).
+"""The markdown text of a Jupyter notebook (`.ipynb`).
 
-Quarto joins the cells of a notebook to one document, so that a div may begin in one cell and end
-in another. So does this text; what the cells have put out is not in it.
+Quarto joins the cells of a notebook to one document, so that a div may begin in one cell and
+end in another. This text is joined in the same way; the output of cells is not part of it.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _RUN = re.compile(r"`{3,}")
 def read_notebook(data: str, name: str) -> str:
     """Return the text of a notebook: its markdown, and its code in fences.
 
-    Each line has the number that it has in the file as Jupyter lays it out, where a line of text
-    is a line of JSON; in a file laid out otherwise, a number near to it. data: the JSON; name: of
-    the file, for messages. Raises MarkdownError where it is no notebook."""
+    Each line has the number that it has in the file as Jupyter writes it, with one line of text
+    on one line of JSON; in a file laid out otherwise, a number close to it. data: the JSON;
+    name: of the file, for messages. Raise MarkdownError if it is no notebook."""
     cells, language = _cells(data, name)
     lines: list[str] = []
     for cell, at in zip(cells, _places(cells, data), strict=True):
         source = _fenced(cell, language) if cell.kind != "markdown" else cell.lines
         if not source:
             continue
-        start = at - (source is not cell.lines)  # a fence stands on the line of `"source": [`
+        start = at - (source is not cell.lines)  # the fence takes the line of `"source": [`
         lines += [""] * max(start - len(lines), 1 if lines else 0)
         lines += source
     text = "".join(f"{line}\n" for line in lines)
-    return text.encode("utf-8", "replace").decode("utf-8")  # JSON may hold halves of characters
+    return text.encode("utf-8", "replace").decode("utf-8")  # JSON may hold lone surrogates
 
 
 class _Cell:
-    """A cell: its kind, its lines, and for raw ones their format, "" for markdown."""
+    """A cell: its kind, its lines, and the format of a raw one ("" for markdown)."""
 
     def __init__(self, cell: dict[str, Any]) -> None:
         self.kind = str(cell.get("cell_type"))
@@ -49,16 +49,16 @@ class _Cell:
         metadata = cell.get("metadata")
         self.format = str(metadata.get("raw_mimetype") or "") if isinstance(metadata, dict) else ""
         if self.kind == "raw" and not self.format:
-            self.kind = "markdown"  # as Quarto takes it: it may be the header
+            self.kind = "markdown"  # Quarto reads it as markdown; it may be the header
 
 
 def _cells(data: str, name: str) -> tuple[list[_Cell], str]:
-    """The cells of a notebook, and the language of its code."""
+    """Return the cells of a notebook, and the language of its code."""
     try:
         notebook = json.loads(data)
     except json.JSONDecodeError as error:
         raise MarkdownError(f"{name}:{error.lineno}: no notebook: {error.msg}") from None
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise MarkdownError(f"{name}: no notebook: {error}") from None
     except RecursionError:
         raise MarkdownError(f"{name}: no notebook: nested too deeply") from None
@@ -77,7 +77,7 @@ def _language(metadata: Any) -> str:
 
 
 def _fenced(cell: _Cell, language: str) -> list[str]:
-    """The lines of a code cell or a raw one, in a fence."""
+    """Return the lines of a code or raw cell, in a fence."""
     if not cell.lines:
         return []
     runs = _RUN.findall("\n".join(cell.lines))
@@ -87,8 +87,7 @@ def _fenced(cell: _Cell, language: str) -> list[str]:
 
 
 def _places(cells: list[_Cell], data: str) -> Iterator[int]:
-    """For each cell, how many lines of the file stand before its first line; 0 where it is not
-    found."""
+    """Yield for each cell how many lines of the file stand before its first line; 0 if unknown."""
     found = iter([*_starts(data.split("\n"))])
     for cell in cells:
         first = cell.source[0] if cell.source else ""
@@ -96,8 +95,7 @@ def _places(cells: list[_Cell], data: str) -> Iterator[int]:
 
 
 def _starts(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Where the source of a cell may begin: how many lines stand before it, and its first
-    line."""
+    """Yield where the source of a cell may begin: the lines before it, and its first line."""
     for at, (line, after) in enumerate(pairwise([*lines, ""])):
         opened = _SOURCE.match(line)
         if opened is None:

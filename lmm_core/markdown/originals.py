@@ -1,4 +1,4 @@
-"""The document as it is until edits are decided: with their old texts."""
+"""Documents with the old texts in place of proposed edits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Unfolded:
     regions: dict[int, TextBlock]
 
     def fold(self, blocks: Sequence[Block]) -> list[Block]:
-        """The edits in place of what has come out of them."""
+        """Return a list of blocks with the edits in place of what came out of them."""
         folded: list[Block] = []
         done: set[int] = set()
         for block in blocks:
@@ -33,7 +33,7 @@ class Unfolded:
 
 
 def unfold_edits(blocks: Sequence[Block]) -> Unfolded:
-    """The blocks with the old texts in place of edits."""
+    """Return the blocks with the old texts in place of edits."""
     unfolded = Unfolded([], {})
     for block in blocks:
         edit = read_edit(block)
@@ -49,6 +49,6 @@ def unfold_edits(blocks: Sequence[Block]) -> Unfolded:
 def _old_blocks(edit: Edit, block: TextBlock) -> Iterator[Block]:
     after = block.source[len(block.source.rstrip(" \t\r\n")) :] or newline_of(block.source)
     old = (edit.old or "") + after if edit.old else ""
-    parsed = parse_markdown_text(old) or [TextBlock("")]  # something for the block before to annotate
+    parsed = parse_markdown_text(old) or [TextBlock("")]  # the block before needs something to annotate
     for part in parsed:
         yield replace(part, line=part.line + block.line + edit.line - 1)

@@ -1,8 +1,8 @@
-"""Parsing: from a markdown text to its blocks.
+"""From a markdown text to its blocks.
 
-The rules are those of Pandoc's markdown as far as they concern where blocks
-begin: `docs/format.md` has them in full. Everything that is neither a heading
-nor a metadata block is text, kept whole and as it is.
+The rules are Pandoc's, as far as they decide where blocks begin; `docs/format.md` has them
+in full. Everything that is neither a heading nor a metadata block is text, kept whole and
+unchanged.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
 _HEADING_INSIDE = re.compile(r"\n[ \t]*\r?\n#{1,6}[ \t]")
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
 
-# What makes a text block go on over blank lines: its first line -> the next line.
+# What lets a text block go on over blank lines, by its first line
 _BULLET = re.compile(r"[ ]{0,3}[-*+][ \t]+(?!(?:[-*+_][ \t]*){2,}\r?$)\S", re.M)
 _NUMBER = re.compile(
     r"[ ]{0,3}(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)][ \t]+\S"
@@ -54,19 +54,19 @@ _MAY_GO_ON = re.compile(r"[ \t:~*+(\d-]|[A-Za-z][a-z]*+[.)]")  # a quick no for 
 
 
 def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> list[Block]:
-    """The blocks of a text; `serialize_blocks` gives the text back, byte for byte.
+    """Return the blocks of a text; `serialize_blocks` gives the text back, byte for byte.
 
-    What is not closed (a code fence, a comment, a fenced div, a metadata block)
-    is text, and is added to `problems` with its line."""
+    Whatever is not closed (a code fence, a comment, a fenced div, a metadata block) is text, and
+    is added to `problems` with its line."""
     found = [] if problems is None else problems
-    if text.startswith(BOM) and len(text) > 1:  # one, as to Pandoc; a second one is text
+    if text.startswith(BOM) and len(text) > 1:  # Pandoc removes one; a second one is text
         first, *rest = _Parser(text[1:], found).parse()
         return [prefix_block(first, BOM), *rest]
     return _Parser(text, found).parse()
 
 
 def is_metadata_div(line: str) -> bool:
-    """Whether a line opens a fenced div of class `lmm`."""
+    """Return True if a line opens a fenced div of class `lmm`."""
     return line.startswith(":::") and "lmm" in div_attributes(line).classes
 
 
@@ -99,8 +99,10 @@ class _Parser:
         return blocks
 
     def _block(self, start: int, pos: int, line: int) -> Block:
-        """The block at `pos`; its source begins at `start` (before the blank lines
-        at the start of the text) and ends before the next block."""
+        """Return the block at `pos`.
+
+        Its source begins at `start` (before the blank lines at the start of the text) and ends
+        before the next block."""
         char = self.text[pos]
         if char == "#" and (found := _HEADING.match(self.text, pos)):
             if (end := self.edits.region_end(self.text, pos)) is not None:
@@ -144,8 +146,9 @@ class _Parser:
         return None
 
     def _native_close(self, pos: int, after: int) -> re.Match[str] | None:
-        """The line that closes the native block at `pos`; None where there is none, or
-        the next block opens before it."""
+        """Return the line that closes the native block at `pos`.
+
+        Return None if there is none, or if the next block opens before it."""
         if pos >= self.unclosed_metadata:
             return None
         close, opener = self._close.search(after), self._remark.search(after)
@@ -179,7 +182,7 @@ class _Parser:
         return ErrorBlock(self._source(start, end), line, message, at)
 
     def _div_body(self, pos: int) -> tuple[tuple[int, int], int] | None:
-        """Start and end of the YAML in the metadata div at `pos`, and the div's end."""
+        """Return the start and end of the YAML in the metadata div at `pos`, and the div's end."""
         head = _DIV_HEAD.match(self.text, pos)
         close = self.regions.fence_close(head["fence"], head.end() - 1) if head else None
         tail = _DIV_TAIL.match(self.text, self.regions.line_end(close.end())) if close else None
@@ -199,13 +202,14 @@ class _Parser:
     # Text
 
     def _text_end(self, pos: int) -> int:
-        """Position after the text block whose first line starts at `pos`, and after the
-        blank lines that follow it."""
+        """Return the position after the text block whose first line starts at `pos`.
+
+        The blank lines that follow it are part of it."""
         first = self._definition_under(pos) or pos
         while True:
             stop, after, is_region = self.regions.next_end(pos, self.size)
             if (at := self.text.find("\n:::", pos, stop) + 1) and DIV_OPEN.match(self.text, at):
-                self._under_text.append(at)  # to Pandoc it is none directly under a paragraph's line
+                self._under_text.append(at)  # Pandoc sees no div directly under a paragraph's line
             if is_region:
                 pos, after = after, self._skip_blank(after)
                 if pos == after < self.size:
@@ -219,7 +223,7 @@ class _Parser:
             pos = after
 
     def _definition_under(self, pos: int) -> int:
-        """Where the definition of the term at `pos` starts, in the line below it; else 0."""
+        """Return where the definition of the term at `pos` starts, in the line below it; else 0."""
         below = self.text.find("\n", pos) + 1
         return below if below and _DEFINITION.match(self.text, below) else 0
 
@@ -232,9 +236,10 @@ class _Parser:
         )
 
     def _goes_on(self, first: int, after: int) -> bool:
-        """Whether the text block that starts at `first` goes on with the line at
-        `after`, behind blank lines: a list with its next item, a footnote or list
-        item with its next paragraph, indented code, a definition or caption."""
+        """Return True if the text block that starts at `first` goes on behind blank lines at `after`.
+
+        A list goes on with its next item, a footnote or list item with its next paragraph, and so do
+        indented code, definitions and captions."""
         text = self.text
         if _DEFINITION.match(text, after):
             return True
@@ -257,6 +262,6 @@ class _Parser:
 
 
 def _could_be_mapping(body: str) -> bool:
-    """A quick no for prose and tables, which need no YAML reader."""
+    """Return False quickly for prose and tables, which need no YAML reader."""
     start = body.lstrip()
     return start[:1] in "#{?!&%" or ":" in start.split("\n", 1)[0]

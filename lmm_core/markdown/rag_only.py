@@ -1,4 +1,4 @@
-"""Which parts of a document are RAG-only: in the index, not in the notes.
+"""Which parts of a document are RAG-only: in the index, but not in the notes.
 
 The rules stand here once, for texts, for the index and for Pandoc's elements.
 """
@@ -22,23 +22,25 @@ from .metadata.lmm_options import options_in
 from .tree import HeaderNode, HeadingNode, Node, TextNode, traverse
 
 RAG_ONLY = "rag-only"
-ALL = "all"  # in place of all types, in `keep`
-# Keys that Pandoc takes from any native block of a document: a block that holds one
-# is the document's (references at the end, a second header), and stays.
+ALL = "all"  # in `keep`, stands for all types
+# Keys that Pandoc takes from any native block of a document. A block with one of them
+# belongs to the document (references at the end, a second header), and stays.
 DOCUMENT_KEYS = frozenset(
     """references bibliography csl nocite link-citations citation-abbreviations reference-section-title author date
     subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()
 )
 DIV_TYPES = frozenset({"exercise", "topic", RAG_ONLY})
 NOT_CLOSED = "a RAG-only div starts here and is not closed (add a line `:::`, or `</div>`)"
-OUT = "-"  # before a class in the configuration's `div_types`: it is no type
+OUT = "-"  # before a class in the configuration's `div_types`: it is no longer a type
 
 
 @dataclass(frozen=True, slots=True)
 class KnitRules:
-    """What is left out of the notes. `div_types`: classes of fenced divs that are
-    RAG-only; `keep`: types that stay in, or `all`. `types`: that parts of the project's
-    documents have; `allowed`: words that are no slip of one of these, nor of a key."""
+    """What is left out of the notes.
+
+    div_types: classes of fenced divs that are RAG-only; keep: types that stay in, or `all`;
+    types: those used in the project's documents; allowed: words that are no misspelling of a
+    type or key."""
 
     div_types: frozenset[str] = DIV_TYPES
     keep: frozenset[str] = frozenset()
@@ -46,61 +48,66 @@ class KnitRules:
     allowed: frozenset[str] = frozenset()
 
     def keeps(self, types: Iterable[str]) -> bool:
-        """Whether a part of these types stays in."""
+        """Return True if a part of these types stays in."""
         return not self.keep.isdisjoint((*types, ALL))
 
 
 def configured_types(words: Iterable[str]) -> frozenset[str]:
-    """The classes that are RAG-only by a configuration: the built-in ones and those that it
-    names, without those that it names with a `-`. `rag-only` itself always is."""
+    """Return the RAG-only classes of a configuration.
+
+    These are the built-in ones and those it names, without those it names with a `-`.
+    `rag-only` always belongs to them."""
     named = set(words)
     return ((DIV_TYPES | named_types(named)) - taken_out_types(named)) | {RAG_ONLY}
 
 
 def taken_out_types(words: Iterable[str]) -> frozenset[str]:
-    """The classes that a configuration takes out of those that are RAG-only."""
+    """Return the classes that a configuration names with a `-`."""
     return frozenset(word.removeprefix(OUT) for word in words if word.startswith(OUT))
 
 
 def named_types(words: Iterable[str]) -> frozenset[str]:
-    """The classes among words; one with a `-`, by which a document would keep more than the
-    configuration does, is none."""
+    """Return the classes among words, without those with a `-`.
+
+    A document with a `-` would keep more than the configuration does."""
     return frozenset(word for word in words if not word.startswith(OUT))
 
 
 def header_rules(header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
     """Return the rules with the RAG-only divs that a document's header adds under `lmm:`.
-    A document takes no class out, and keeps nothing in that others leave out."""
+
+    A document can neither remove a class nor keep in what others leave out."""
     return replace(rules, div_types=rules.div_types | named_types(words_of(options_in(header).get("div-types"))))
 
 
 def project_rules(settings: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Return the rules with what a project's settings (`_quarto.yml`) say under `lmm:`."""
+    """Return the rules with the settings under `lmm:` in a project's `_quarto.yml`."""
     keep = frozenset(words_of(options_in(settings).get("keep")))
     return replace(header_rules(settings, rules), keep=rules.keep | keep)
 
 
 def taken_out(header: Mapping[str, Any]) -> list[str]:
-    """The classes that a header names with a `-`, without effect."""
+    """Return the classes that a header names with a `-`, which has no effect."""
     return [word for word in words_of(options_in(header).get("div-types")) if word.startswith(OUT)]
 
 
 def words_of(value: Any) -> list[str]:
-    """A list, or words separated by commas or blanks."""
+    """Return a list, or the words of a text separated by commas or blanks."""
     if isinstance(value, list):
         return [str(word) for word in value]
     return str(value).replace(",", " ").split() if value else []
 
 
 def types_of(value: Any) -> list[str]:
-    """The words of a `type` value: one word or a list of them."""
+    """Return the words of a `type` value, which is one word or a list of them."""
     values = value if isinstance(value, list) else [value]
     return [str(word).strip() for word in values if word not in (None, "", False)]
 
 
 def properties_verdict(properties: Any, rules: KnitRules) -> bool | None:
-    """Whether metadata leaves its part out (True), keeps it in (False), or says
-    nothing (None). `properties` has a method `get`."""
+    """Return True if metadata leaves its part out, False if it keeps it in, else None.
+
+    properties: has a method `get`."""
     knit = properties.get("knit")
     if isinstance(knit, bool):
         return not knit
@@ -111,7 +118,7 @@ def properties_verdict(properties: Any, rules: KnitRules) -> bool | None:
 
 
 def div_verdict(attributes: Attributes, rules: KnitRules) -> bool | None:
-    """The same for a fenced div, by its classes and attributes."""
+    """Return the same for a fenced div, by its classes and attributes."""
     knit = attributes.pairs.get("knit", "").lower()
     if knit in ("true", "false"):
         return knit == "false"
@@ -123,13 +130,14 @@ def div_verdict(attributes: Attributes, rules: KnitRules) -> bool | None:
 
 
 def out_by_itself(node: Node) -> bool:
-    """Whether a node is RAG-only or left out by its own metadata, whatever is kept."""
+    """Return True if a node's own metadata leaves it out, whatever is kept."""
     return properties_verdict(node, KnitRules()) is True
 
 
 def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]:
-    """All nodes but the document, each with whether it is left out: by itself, else
-    by the nearest section around it that says."""
+    """Yield all nodes but the document, each with whether it is left out.
+
+    A node's own metadata decides, else that of the nearest section that says something."""
     out: dict[int, bool] = {}
     for node in traverse(tree):
         if isinstance(node, HeaderNode):
@@ -141,14 +149,14 @@ def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]
 
 
 def node_block(node: Node) -> HeadingBlock | TextBlock | None:
-    """The heading or text of a node."""
+    """Return the heading or text of a node."""
     if isinstance(node, HeadingNode):
         return node.heading
     return node.block if isinstance(node, TextNode) else None
 
 
 def leaves_out(rules: KnitRules) -> Goes:
-    """What tells whether a div, or what a metadata block is about, is left out."""
+    """Return the function that decides whether a part of a text is left out."""
 
     def goes(part: Part) -> bool | None:
         if part.metadata is not None:
@@ -159,8 +167,9 @@ def leaves_out(rules: KnitRules) -> Goes:
 
 
 def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """The blocks, all from a RAG-only div on that is not closed as one text: it is left out to the
-    end, as Pandoc closes it there."""
+    """Return the blocks with everything from an unclosed RAG-only div on as one text.
+
+    Pandoc closes such a div at the end, so all of it is left out."""
     for at, block in enumerate(blocks):
         if type(block) is not TextBlock or (":::" not in block.source and "<" not in block.source):
             continue

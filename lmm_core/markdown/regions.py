@@ -1,9 +1,8 @@
 """Regions: the parts of a text that are never cut nor searched.
 
-Code fences, comments, HTML, LaTeX environments and fenced divs hold what looks
-like headings or metadata and is not. Each question asked here is answered in
-time linear to the text, over all questions: what is known not to be closed is
-remembered, and pairs are found once.
+Code fences, comments, HTML, LaTeX environments and fenced divs hold what looks like headings
+or metadata but is not. All questions together are answered in time linear to the text: what
+is known to be unclosed is remembered, and pairs are found once.
 
 Rules: CommonMark 0.31 for fences and HTML, Pandoc's manual for divs.
 """
@@ -15,9 +14,9 @@ from functools import lru_cache
 
 from .blocks import Attributes, parse_attributes
 
-# Indentation and list markers before what may open a region; runs of blanks are
-# possessive, so that no line makes the match go back. (Groups are not: before
-# Python 3.11.5 a possessive group, or an atomic one, keeps what failed in it.)
+# Indentation and list markers before what may open a region. Runs of blanks are
+# possessive, so that matching never backtracks. (Groups are not: before Python
+# 3.11.5 a possessive or atomic group keeps what failed in it.)
 _PREFIX = r"[ \t]*+(?:(?:[-*+]|\(?[@#]?\w{0,9}+[.)])[ \t]++)*"
 _FENCE = re.compile(rf"(?P<prefix>{_PREFIX})(?P<fence>`{{3,}}(?!`)(?=[^`\n]*(?:\n|\Z))|~{{3,}})")
 _HTML = re.compile(
@@ -41,7 +40,7 @@ DIV_OPEN = re.compile(r":{3,}[ \t]*+(?P<attributes>\{[^\n]*?\}|[^\s{}:][^\s{}]*+
 DIV_CLOSE = re.compile(r":{3,}[ \t]*\r?(?=\n|\Z)")
 SPECIAL = re.compile(rf"{_PREFIX}(?:```|~~~|<[!?A-Za-z]|\\begin\{{)")
 BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
-# The end of a paragraph, with the blank lines after it, or a line in it that may open a region.
+# The end of a paragraph with the blank lines after it, or a line in it that may open a region
 _STOP = re.compile(rf"\n(?:(?P<end>[ \t]*+\r?(?:\n{BLANKS.pattern}|\Z))|(?={SPECIAL.pattern}))")
 _IN_DIV = re.compile(rf"\n(?=:::|{SPECIAL.pattern})")
 _HEADING_LINE = re.compile(r"#{1,6}(?:[ \t]|\r?\n)")
@@ -55,7 +54,7 @@ def _fence_close(fence: str, indented: bool) -> re.Pattern[str]:
 
 
 def without_code(text: str) -> str:
-    """The text with blanks in place of its code spans."""
+    """Return a text with blanks in place of its code spans."""
     runs = [found.span() for found in _TICKS.finditer(text)]
     closing: dict[int, int] = {}
     following: list[int | None] = [None] * len(runs)
@@ -75,13 +74,13 @@ def without_code(text: str) -> str:
 
 
 def div_attributes(line: str) -> Attributes:
-    """Attributes of the div that a line opens."""
+    """Return the attributes of the div that a line opens."""
     found = DIV_OPEN.match(line)
     return parse_attributes(found["attributes"]) if found else Attributes()
 
 
 class Forward:
-    """The next match of a pattern, searched for once where the questions go forward."""
+    """A search for the next match of a pattern, cheap if the positions asked for only grow."""
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
         self.pattern = pattern
@@ -90,7 +89,7 @@ class Forward:
         self._found: re.Match[str] | None = None
 
     def search(self, pos: int) -> re.Match[str] | None:
-        """The first match at or after `pos`."""
+        """Return the first match at or after `pos`."""
         if not (0 <= self._from <= pos <= self._start):
             self._found = self.pattern.search(self.text, pos)
             self._from, self._start = pos, self._found.start() if self._found else len(self.text)
@@ -98,7 +97,7 @@ class Forward:
 
 
 class Regions:
-    """Ends of the regions of one text. Positions are offsets in characters."""
+    """The ends of the regions of one text. Positions are offsets in characters."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -111,13 +110,14 @@ class Regions:
         self._environments: dict[int, int] | None = None
 
     def line_end(self, pos: int) -> int:
-        """Position after the line that `pos` is in."""
+        """Return the position after the line that `pos` lies in."""
         at = self.text.find("\n", pos)
         return len(self.text) if at < 0 else at + 1
 
     def end(self, pos: int) -> int | None:
-        """Position after the region that the line at `pos` opens (fenced divs
-        aside), or None where it opens none or the region is not closed."""
+        """Return the position after the region that the line at `pos` opens (fenced divs aside).
+
+        Return None if the line opens none, or if the region is not closed."""
         if found := _FENCE.match(self.text, pos):
             return self._fence_end(pos, found)
         if found := _HTML.match(self.text, pos):
@@ -127,15 +127,17 @@ class Regions:
         return None
 
     def first(self, pos: int, stop: int) -> tuple[int, int] | None:
-        """Start and end of the first region that starts between `pos` and `stop` (of a line
-        or a paragraph), a fenced div only at `pos` itself."""
+        """Return the start and end of the first region between `pos` and `stop`, or None.
+
+        These are the ends of a line or paragraph. A fenced div is found only at `pos` itself."""
         start, end, is_region = self.next_end(pos, stop)
         return (start, end) if is_region else None
 
     def next_end(self, pos: int, stop: int) -> tuple[int, int, bool]:
-        """Start and end of the first region in the paragraph at `pos` (of which `stop` is
-        the end at most), a fenced div only at `pos` itself, and True. Where there is none:
-        the paragraph's end, that of the blank lines after it, and False."""
+        """Return the start and end of the first region in the paragraph at `pos`, and True.
+
+        `stop` limits the paragraph; a fenced div is found only at `pos` itself. Without a region
+        return the paragraph's end, the end of the blank lines after it, and False."""
         text = self.text
         if text.startswith(":::", pos) and self._opens_div(pos) and (end := self.div_end(pos)):
             return pos, end, True
@@ -163,9 +165,9 @@ class Regions:
         return self.line_end(close.end()) if close else self._note(pos, "code fence")
 
     def fence_close(self, fence: str, after: int, in_list: bool = False) -> re.Match[str] | None:
-        """The line that closes a code fence, searched for from the line end at `after`
-        on; None where there is none. In a list item it is indented, and the item ends
-        with the first line that is not."""
+        """Return the line that closes a code fence, searched for from the line end at `after`, or None.
+
+        In a list item it is indented, and the item ends with the first line that is not."""
         item_end = self._tight.search(after) if in_list else None
         stop = item_end.start() if item_end else len(self.text)
         key = f"{fence[0]}{in_list}{stop}"
@@ -177,9 +179,10 @@ class Regions:
         return close
 
     def _is_dead(self, key: str, pos: int, length: int = 0) -> bool:
-        """Whether what opens at `pos` is known not to be closed: the same, as long or
-        shorter, was not closed from there or from before. (Divs are paired ahead of
-        the parser, so that questions also go back.)"""
+        """Return True if a region opened at `pos` is known not to be closed.
+
+        That is the case if the same, as long or shorter, was not closed from there or from an
+        earlier position. (Divs are paired ahead of the parser, so questions also go back.)"""
         known = self._dead.get(key)
         return known is not None and any(pos >= at and length >= least for at, least in known)
 
@@ -221,7 +224,7 @@ class Regions:
         return self.line_end(close.end() - 1)
 
     def _html_ends(self) -> dict[int, int]:
-        """End of each balanced HTML element that starts a line, by its line's start."""
+        """Return the end of each balanced HTML element that starts a line, by its line's start."""
         if self._html is None:
             self._html = {}
             open_tags: dict[str, list[int]] = {}
@@ -256,8 +259,9 @@ class Regions:
         return self._environments
 
     def _comment_end(self, pos: int, stop: int) -> int | None:
-        """Position after a comment that starts inside the paragraph and ends
-        behind it: to Pandoc, such a comment may hold blank lines."""
+        """Return the position after a comment that starts inside the paragraph and ends behind it.
+
+        For Pandoc such a comment may hold blank lines."""
         if self.text.find("<!--", pos, stop) < 0 or self._is_dead("-->", stop):
             return None
         prose = without_code(self.text[pos:stop])
@@ -271,8 +275,7 @@ class Regions:
         return end + 3
 
     def div_end(self, pos: int) -> int | None:
-        """Position after the fenced div that the line at `pos` opens, or None
-        where it is not closed."""
+        """Return the position after the fenced div that the line at `pos` opens, or None if unclosed."""
         if pos not in self._divs:
             self._pair_divs(pos)
         end = self._divs[pos]
@@ -299,15 +302,16 @@ class Regions:
             stack.append(at)
 
     def open_line(self, at: int) -> bool:
-        """Whether a div can start at `at`: not directly under a paragraph's line."""
+        """Return True if a div can start at `at`: not directly under a paragraph's line."""
         before = self.text.rfind("\n", 0, at - 1) + 1 if at else 0
         line = self.text[before:at]
         return not line.strip() or bool(_HEADING_LINE.match(line)) or line.startswith(":::")
 
 
 def split_fences(text: str) -> list[tuple[bool, str]]:
-    """A text in parts: whether one is fenced code, and the part. A fence that is not
-    closed goes to the end."""
+    """Return the parts of a text, each with whether it is fenced code.
+
+    A fence that is not closed goes to the end."""
     parts: list[tuple[bool, list[str]]] = [(False, [])]
     fence = ""
     for line in text.splitlines(keepends=True):

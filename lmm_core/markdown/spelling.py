@@ -1,4 +1,4 @@
-"""Spelling: metadata blocks written as native `---` blocks or as fenced divs."""
+"""The two spellings of metadata blocks: native `---` blocks and fenced divs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REMARK = re.compile(r"---[ \t]+(#[^\r\n]*)")
 
 
 def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool = False) -> MetadataBlock:
-    """A metadata block around a YAML text, with a blank line after it."""
+    """Return a metadata block around a YAML text, with a blank line after it."""
     head, tail = _markers(body, spelling, newline)
     parsed = parse_metadata(body)
     kind = HeaderBlock if header else MetadataBlock
@@ -51,9 +51,10 @@ def _markers(body: str, spelling: Spelling, newline: str) -> tuple[str, str]:
 def edit_block(
     block: MetadataBlock, changes: dict[str, Any], flow: frozenset[str] = frozenset()
 ) -> MetadataBlock | None:
-    """The block with some keys set (`DELETED` removes one), the lines of the others
-    as they are; None where nothing is left in it. Raises MarkdownError where the
-    block is written in a way that cannot be edited."""
+    """Return a block with some keys set (`DELETED` removes one), or None if nothing is left.
+
+    The lines of other keys stay as they are. Raise MarkdownError if the block is written in a
+    way that cannot be edited."""
     newline = newline_of(block.source)
     body = edit_metadata(block.body, changes, newline, flow)
     if blank(body):
@@ -73,8 +74,7 @@ def edit_block(
 
 
 def _longer_fence(head: str, body: str, tail: str) -> tuple[str, str]:
-    """A div's text before and after its body, with a fence that the body does not
-    hold."""
+    """Return a div's text before and after its body, with a fence that the body does not hold."""
     fence = _RUN.findall(head)[-1]
     needed = _fence(body, fence[0])
     if len(needed) <= len(fence) or not any(run.startswith(fence) for run in _RUN.findall(body)):
@@ -83,24 +83,23 @@ def _longer_fence(head: str, body: str, tail: str) -> tuple[str, str]:
 
 
 def _refence(head: str, fence: str, tail: str) -> tuple[str, str]:
-    """The last fence of what is before a body and the first after it, made `fence`."""
+    """Return the text before and after a body with `fence` as the fences next to the body."""
     at = list(_RUN.finditer(head))[-1]
     return head[: at.start()] + fence + head[at.end() :], _RUN.sub(fence, tail, count=1)
 
 
 def _fence(body: str, sign: str) -> str:
-    """A fence of signs that is one longer than any run of them in the body."""
+    """Return a fence of signs that is one longer than any run of them in the body."""
     return sign * max(3, 1 + max((len(run) for run in _RUN.findall(body) if run[0] == sign), default=0))
 
 
 def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
-    """All metadata blocks in one spelling, at their places and with their bodies.
+    """Return the blocks with all metadata blocks in one spelling, in place and with their bodies.
 
-    The header stays native; a comment behind an opening `---` becomes the first line
-    of the body. A body that native markers cannot hold (it starts
-    with a blank line, or has `---` or `...` at the start of a line) stays a div,
-    and so does a div at the very start, which would become the header. Raises
-    MarkdownError as `settle_safely`."""
+    The header stays native; a comment behind an opening `---` becomes the first line of the body.
+    A body that native markers cannot hold (it starts with a blank line, or has `---` or `...` at
+    the start of a line) stays a div, and so does a div at the very start, which would become the
+    header. Raise MarkdownError as `settle_safely`."""
     converted = [
         _convert_block(block, to) if isinstance(block, MetadataBlock) and not _stays(block, to, at) else block
         for at, block in enumerate(blocks)
@@ -109,11 +108,10 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
 
 
 def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """As `settle`, and sure that the text parses into these blocks again.
+    """Do the same as `settle`, and make sure that the text parses into these blocks again.
 
-    It does not where the fence of a new block closes a code fence that was not
-    closed before: then new blocks get fences of tildes. Raises MarkdownError where
-    that does not help."""
+    It does not if the fence of a new block closes a code fence that was unclosed before; new
+    blocks then get fences of tildes. Raise MarkdownError if that does not help."""
     settled = settle(before, after)
     if keeps_structure(settled):
         return settled
@@ -126,7 +124,7 @@ def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block
 
 
 def keeps_structure(blocks: Sequence[Block]) -> bool:
-    """Whether the blocks' text parses into these blocks again."""
+    """Return True if the blocks' text parses into these blocks again."""
     again = parse_markdown_text(serialize_blocks(blocks))
     wanted = [block for block in blocks if block.source]
     return len(again) == len(wanted) and all(
@@ -167,14 +165,15 @@ def _convert_block(block: MetadataBlock, to: Spelling) -> MetadataBlock:
 
 
 def _remark(block: MetadataBlock) -> str | None:
-    """The comment behind the opening `---` of a native block, which is to Pandoc none."""
+    """Return the comment behind the opening `---` of a native block (no opener for Pandoc), or None."""
     found = _REMARK.match(block.source.lstrip(BOM + " \t\r\n"))
     return found[1] if found and block.spelling == "native" else None
 
 
 def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """The list `after`, which was made from the list `before`, with blank lines
-    around each metadata block that is new or changed, and where a block went away
+    """Return the list `after`, made from `before`, with the blank lines that it needs.
+
+    They stand around each metadata block that is new or changed, and where a block went away
     between two that it kept apart."""
     old = {id(block): at for at, block in enumerate(before)}
     settled: list[Block] = []

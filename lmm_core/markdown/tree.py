@@ -1,8 +1,7 @@
-"""Trees: a document as sections and the texts in them.
+"""Documents as trees of sections and texts.
 
-A tree is a view on the blocks: its nodes hold the very blocks of the list, and
-what a pass changes in a node's metadata stands in the list that
-`tree_to_blocks` gives back.
+A tree is a view on the blocks: its nodes hold the very blocks of the list, so that a change
+to a node's metadata stands in the list that `tree_to_blocks` returns.
 """
 
 from __future__ import annotations
@@ -22,27 +21,28 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """What headings and texts have in common: the metadata blocks that annotate
-    the node, nearest last, and the section that it stands in."""
+    """What headings and texts have in common.
+
+    metadata: the blocks that annotate the node, nearest last; parent: the section it stands in."""
 
     metadata: list[MetadataBlock] = field(default_factory=list)
     parent: HeadingNode | None = None
 
     @property
     def properties(self) -> dict[str, Any]:
-        """Keys of all blocks that annotate this node; the nearest wins."""
+        """Return the keys of all blocks that annotate this node; the nearest block wins."""
         if len(self.metadata) == 1:
             return self.metadata[0].content
         return {key: value for block in self.metadata for key, value in block.content.items()}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The node's own value of `key=`, `key` or `~key`, the first that is there."""
+        """Return the node's own value of `key=`, `key` or `~key`, the first that exists."""
         properties = self.properties
         found = find_key(properties, key) if properties else None
         return default if found is None else properties[found]
 
     def fetch(self, key: str, default: Any = None) -> Any:
-        """The value of the nearest of this node and the sections around it."""
+        """Return the value from the nearest of this node and the sections around it."""
         node: Node | None = self
         while node is not None:
             properties = node.properties
@@ -53,7 +53,7 @@ class Node:
 
     @property
     def ancestors(self) -> list[HeadingNode]:
-        """The sections around this node, outermost (the document) first."""
+        """Return the sections around this node, outermost (the document) first."""
         found: list[HeadingNode] = []
         node = self.parent
         while node is not None:
@@ -64,13 +64,13 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class TextNode(Node):
-    """A text block; `block` is None where metadata annotates nothing (at the end)."""
+    """A text block; `block` is None if metadata annotates nothing, at the end of a document."""
 
     block: TextBlock | None = None
 
     @property
     def content(self) -> str:
-        """The text, "" for an error block, whose text is no text of the document."""
+        """Return the text, or "" for an error block, which is no text of the document."""
         return self.block.content if self.block is not None and not isinstance(self.block, ErrorBlock) else ""
 
 
@@ -84,34 +84,34 @@ class HeadingNode(Node):
 
     @property
     def title(self) -> str:
-        """The heading's text."""
+        """Return the heading's text."""
         return self.heading.title if self.heading is not None else ""
 
     @property
     def line(self) -> int:
-        """The line of the heading, or of the header's start; from 1."""
+        """Return the line of the heading, or of the header's start; from 1."""
         if self.heading is not None:
             return self.heading.line
         return self.metadata[0].line if self.metadata else 1
 
     @property
     def sections(self) -> list[HeadingNode]:
-        """The sections directly below."""
+        """Return the sections directly below."""
         return [child for child in self.children if isinstance(child, HeadingNode)]
 
     @property
     def texts(self) -> list[TextNode]:
-        """The texts directly below."""
+        """Return the texts directly below."""
         return [child for child in self.children if isinstance(child, TextNode)]
 
 
 @dataclass(slots=True, eq=False)
 class HeaderNode(HeadingNode):
-    """The document. Its metadata is the header; it has none where none is written."""
+    """The document; its metadata is the header, if one is written."""
 
     @property
     def title(self) -> str:
-        """The header's title, else the first heading's."""
+        """Return the header's title, else the first heading's."""
         own = self.get("title")
         if own is not None:
             return str(own)
@@ -123,7 +123,7 @@ MarkdownTree = HeadingNode | None
 
 
 def blocks_to_tree(blocks: Sequence[Block]) -> MarkdownTree:
-    """The tree of a block list; None for the empty list."""
+    """Return the tree of a block list, or None for the empty list."""
     if not blocks:
         return None
     root = HeaderNode()
@@ -155,7 +155,7 @@ def _add_section(current: HeadingNode, block: HeadingBlock, metadata: list[Metad
 
 
 def tree_to_blocks(tree: MarkdownTree) -> list[Block]:
-    """The block list of a tree: the opposite of `blocks_to_tree`."""
+    """Return the block list of a tree: the inverse of `blocks_to_tree`."""
     blocks: list[Block] = []
     for node in traverse(tree):
         blocks.extend(node.metadata)
@@ -167,7 +167,7 @@ def tree_to_blocks(tree: MarkdownTree) -> list[Block]:
 
 
 def traverse(tree: Node | None) -> Iterator[Node]:
-    """All nodes in the order of the document (a section before what is in it)."""
+    """Yield all nodes in document order, a section before its content."""
     stack: list[Iterator[Node]] = [iter([tree] if tree is not None else [])]
     while stack:
         for node in stack[-1]:
@@ -180,7 +180,7 @@ def traverse(tree: Node | None) -> Iterator[Node]:
 
 
 def traverse_post(tree: Node | None) -> Iterator[Node]:
-    """All nodes, a section after what is in it."""
+    """Yield all nodes, a section after its content."""
     stack: list[tuple[Node, bool]] = [(tree, False)] if tree is not None else []
     while stack:
         node, done = stack.pop()
@@ -192,20 +192,20 @@ def traverse_post(tree: Node | None) -> Iterator[Node]:
 
 
 def sections(tree: MarkdownTree, post: bool = False) -> list[HeadingNode]:
-    """The document and all its sections, outer ones first (or last)."""
+    """Return the document and all its sections, outer ones first (or last with `post`)."""
     nodes = traverse_post(tree) if post else traverse(tree)
     return [node for node in nodes if isinstance(node, HeadingNode)]
 
 
 def fold(tree: Node | None, step: Callable[[T, Node], T], start: T) -> T:
-    """`step` applied to what came out so far and each node, in document order."""
+    """Fold a tree in document order: apply `step` to the result so far and each node."""
     for node in traverse(tree):
         start = step(start, node)
     return start
 
 
 def fold_post(tree: Node | None, step: Callable[[Node, list[T]], T]) -> T | None:
-    """Bottom-up: `step` gets a node and the results of its children."""
+    """Fold a tree bottom-up: apply `step` to each node and the results of its children."""
     results: dict[int, T] = {}
     last: T | None = None
     for node in traverse_post(tree):
@@ -216,7 +216,7 @@ def fold_post(tree: Node | None, step: Callable[[Node, list[T]], T]) -> T | None
 
 
 def map_blocks(tree: MarkdownTree, change: Callable[[Node], Sequence[MetadataBlock]]) -> MarkdownTree:
-    """A tree in which each node's metadata is what `change` gives for it."""
+    """Return a copy of a tree in which `change` gives each node's metadata."""
     copy = blocks_to_tree(tree_to_blocks(tree))
     for node, twin in zip(traverse(tree), traverse(copy), strict=True):
         twin.metadata = list(change(node))
@@ -224,8 +224,9 @@ def map_blocks(tree: MarkdownTree, change: Callable[[Node], Sequence[MetadataBlo
 
 
 def titles_path(node: Node) -> list[str]:
-    """Titles from the document down to the node. A chapter's heading that says the
-    document's title again is not said twice."""
+    """Return the titles from the document down to a node.
+
+    A chapter's heading that repeats the document's title counts once."""
     path: list[str] = []
     for section in [*node.ancestors, *([node] if isinstance(node, HeadingNode) else [])]:
         if section.title and section.title not in path[-1:]:
@@ -234,15 +235,15 @@ def titles_path(node: Node) -> list[str]:
 
 
 def load_tree(path: Path) -> MarkdownTree:
-    """The tree of a file. Raises as `load_markdown`."""
+    """Return the tree of a file. Raise as `load_markdown`."""
     return blocks_to_tree(parse_markdown_text(load_markdown(path).text))
 
 
 def serialize_tree(tree: MarkdownTree) -> str:
-    """The text of a tree."""
+    """Return the text of a tree."""
     return serialize_blocks(tree_to_blocks(tree))
 
 
 def save_tree(tree: MarkdownTree, path: Path) -> None:
-    """Write a tree's text to a file. Raises as `save_markdown`."""
+    """Write a tree's text to a file. Raise as `save_markdown`."""
     save_markdown(path, serialize_tree(tree))

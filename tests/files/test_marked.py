@@ -106,7 +106,7 @@ def test_a_mark_has_to_be_a_file(kind, tmp_path):
 
 def test_a_file_in_the_place_of_a_folder_is_refused():
     write(FOLDER, "mine")
-    with pytest.raises(FolderError, match="is a file, and a folder is wanted"):
+    with pytest.raises(FolderError, match="is a file, not a folder"):
         make_marked(FOLDER, "index")
     assert FOLDER.read_text() == "mine"
 

@@ -32,7 +32,7 @@ def test_a_new_file_may_be_written():
 def test_an_input_may_not():
     write("notes.md", "x")
     assert refused("notes.md", [Path("notes.md")]) == (
-        "notes.md: would be written over its own source, notes.md; name another output"
+        "notes.md: this would be written over its own source, notes.md; name another output"
     )
 
 

@@ -76,7 +76,7 @@ def test_markers_that_are_missing_or_doubled_are_told_with_their_line(text):
     blocks = parse_markdown_text(f"Before.\n\n{text}")
     problems = broken_edits(blocks)
     assert problems
-    assert all(problem.line >= 3 and "not there once each" in problem.message for problem in problems)
+    assert all(problem.line >= 3 and "there once each" in problem.message for problem in problems)
     assert [read_edit(block) for block in blocks if isinstance(block, TextBlock)].count(None) == len(
         [block for block in blocks if isinstance(block, TextBlock)]
     )

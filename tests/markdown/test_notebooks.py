@@ -86,7 +86,7 @@ def test_a_notebook_is_never_written_to():
     for command in ("scan", "rag", "convert --to div", "knit"):
         done = run(f"lmm {command} a.ipynb")
         assert done.returncode == 2
-        assert "a.ipynb: a notebook, which this command leaves alone" in done.stderr.decode()
+        assert "a.ipynb: this command leaves notebooks alone" in done.stderr.decode()
     assert text("a.ipynb") == notebook(*LESSON)
 
 

@@ -596,7 +596,7 @@ def test_a_folder_that_is_made_after_opening_is_found(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_written_to(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "index"):
-        with pytest.raises(StoreError, match=r"file is a file, and a folder is wanted"):
+        with pytest.raises(StoreError, match=r"file is a file, not a folder"):
             open_store(LocalStorage(folder))
 
 

@@ -455,7 +455,7 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_sentence():
     write("notes.md", document("alpha"))
     write(".lmm", "a file, where the folder should be\n")
     _, told = lmm("index notes.md", status=1)
-    assert re.fullmatch(r"/.*/\.lmm is a file, and a folder is wanted: move it away, or name another folder\n", told)
+    assert re.fullmatch(r"/.*/\.lmm is a file, not a folder: move it away, or name another folder\n", told)
 
 
 def test_a_failing_embedding_server_leaves_the_old_version(monkeypatch):

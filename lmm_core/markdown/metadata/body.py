@@ -1,9 +1,8 @@
-"""Metadata: the YAML of a block, read and edited.
+"""The YAML body of a metadata block, read and edited.
 
-Reading knows one extension to YAML (the chat and edit keys, see `MESSAGE_KEYS`)
-and is otherwise PyYAML's, with fewer guesses: dates, clock times and numbers
-that would not be written back as they stand are text. Editing rewrites only the
-lines of the keys that change.
+Reading knows one extension to YAML (the chat and edit keys in `MESSAGE_KEYS`). Otherwise it
+is PyYAML's, with fewer guesses: dates, clock times and numbers that would be written back
+differently are text. Editing rewrites only the lines of the keys that change.
 """
 
 from __future__ import annotations
@@ -35,23 +34,26 @@ _LOOKS_LIKE_KEY = re.compile(r"[\"']?[\w~?+=][^:\n#\[\]{}]{0,60}?[\"']?[ \t]*:(?
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """The safe loader, reading as text what YAML 1.1 would change (dates, `12:30`,
-    `0123`, `1.10`) and tags that it does not know as the value they stand at."""
+    """A safe loader that keeps as text what YAML 1.1 would change (dates, `12:30`, `0123`, `1.10`).
+
+    An unknown tag is ignored, and its value read."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """The safe dumper (PyYAML's own, since libyaml's escapes letters outside the
-    basic plane), list items indented under their key."""
+    """A safe dumper that indents list items under their key.
+
+    It is PyYAML's own, because libyaml's escapes letters outside the basic plane."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
 
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Text of several lines is a literal block where it can be; else, and with one of
-    Unicode's line ends, it is quoted so that they are escaped. (Inside braces PyYAML
-    quotes in any case.) The text may be of a class of its own, as output parsers give
-    back."""
+    """Return the scalar node for a text.
+
+    Text of several lines becomes a literal block if possible. Otherwise, and if it holds one of
+    Unicode's line ends, it is quoted so that they are escaped. (PyYAML always quotes inside
+    braces.) The text may be of a subclass of str, as output parsers return."""
     style = None
     if "\n" in text or _LINE_ENDS.search(text):
         style = "|" if _literal(text) and not text.endswith("\n\n") else '"'
@@ -93,8 +95,10 @@ _Loader.add_constructor(None, _construct_untagged)
 
 @dataclass(slots=True)
 class Parsed:
-    """What a body holds: `content` is None where it is no mapping; `error` is
-    the reason where it cannot be read, `error_line` the line in the body, from 0."""
+    """The content of a body.
+
+    content: the mapping, None if the body is none; error: why it cannot be read; error_line:
+    the line in the body, from 0."""
 
     content: dict[str, Any] | None = None
     messages: list[Message] = field(default_factory=list)
@@ -103,12 +107,12 @@ class Parsed:
 
 
 def looks_like_key(body: str) -> bool:
-    """Whether the first line that is neither blank nor comment looks like `key:`."""
+    """Return True if the first line that is neither blank nor a comment looks like `key:`."""
     return bool(_LOOKS_LIKE_KEY.match(first_line(body)))
 
 
 def first_line(body: str) -> str:
-    """The first line that is neither blank nor a comment."""
+    """Return the first line that is neither blank nor a comment."""
     for line in body.split("\n"):
         if line.strip() and not line.lstrip().startswith("#"):
             return line
@@ -139,9 +143,10 @@ def _load(body: str) -> Any:
 
 
 def _dangerous(body: str) -> str:
-    """Why a body must not be read, "" where it may: nested deeper than anybody writes
-    (the C reader goes down by recursion, and would end the process), or aliases that
-    hold themselves or multiply. Looked into only where the text allows for it."""
+    """Return why a body must not be read, or "".
+
+    Reasons are nesting deeper than anybody writes (the C reader recurses, and would end the
+    process) and aliases that contain themselves or multiply. Checked only if the text allows it."""
     nested = body.count("[") + body.count("{") > MAX_DEPTH or _DEEP_INDENT.search(body)
     if not nested and not _ALIAS.search(body):
         return ""
@@ -154,9 +159,10 @@ def _dangerous(body: str) -> str:
 
 @dataclass(slots=True)
 class _Aliases:
-    """What is counted of a body's events: `open`, the collections around the event, each with
-    its anchor and the values before it; `values` and `repeated`, with those that aliases
-    stand for; `sizes` of what an alias can name."""
+    """Counts over the events of a body.
+
+    open: the collections around the event, each with its anchor and the number of values before
+    it; values, repeated: numbers of values, those behind aliases included; sizes: by anchor."""
 
     open: list[tuple[str | None, int]] = field(default_factory=list)
     sizes: dict[str | None, int] = field(default_factory=dict)
@@ -165,7 +171,7 @@ class _Aliases:
     repeated: int = 0
 
     def refusal(self, event: yaml.Event) -> str:
-        """Why a body with this event is not read, "" where nothing is against it."""
+        """Return why a body with this event is not read, or ""."""
         if isinstance(event, yaml.AliasEvent):
             return self._repeat(event.anchor)
         if isinstance(event, yaml.CollectionEndEvent):
@@ -196,8 +202,9 @@ def _describe(error: yaml.MarkedYAMLError) -> str:
 
 
 def split_messages(body: str) -> tuple[list[Message], str]:
-    """The chat and edit lines of a body, and the body with those lines emptied,
-    so that the lines of the rest keep their numbers."""
+    """Return the chat and edit lines of a body, and the body with those lines emptied.
+
+    The other lines keep their numbers."""
     lines = _lines(body)
     messages: list[Message] = []
     at = 0
@@ -214,13 +221,14 @@ def split_messages(body: str) -> tuple[list[Message], str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their ends; LF alone ends a line (CR before it belongs to the end)."""
+    """Return the lines with their ends; only LF ends a line (a CR before it belongs to the end)."""
     return re.findall(r"[^\n]*\n|[^\n]+\Z", text)
 
 
 def _message_lines(lines: list[str], at: int) -> int:
-    """How many lines the value that starts at `at` takes: itself and the blank or
-    more indented lines after it, blank ones at the end left out."""
+    """Return the number of lines of the value that starts at line `at`.
+
+    It takes the blank and more-indented lines that follow; blank lines at the end do not count."""
     count = used = 1
     while at + count < len(lines):
         line = lines[at + count]
@@ -233,7 +241,7 @@ def _message_lines(lines: list[str], at: int) -> int:
 
 
 def _message_text(value: str | None, lines: list[str]) -> str | None:
-    """The text of a message, or None where the value is not text."""
+    """Return the text of a message, or None if its value is no text."""
     source = "".join(lines)
     if value is None or re.fullmatch(r"[|>][-+0-9]*(?:[ \t]+#.*)?[ \t]*", value) or _QUOTED.match(value):
         found = _yaml_value(source)
@@ -248,7 +256,7 @@ def _message_text(value: str | None, lines: list[str]) -> str | None:
 
 
 def _yaml_value(source: str) -> Any:
-    """The value of a one-key mapping; `...` (Ellipsis) where it cannot be read."""
+    """Return the value of a one-key mapping, or `...` (Ellipsis) if it cannot be read."""
     try:
         return next(iter(_load(re.sub(r"\A[^:]+:", "v:", source)).values()))
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -259,8 +267,9 @@ def _yaml_value(source: str) -> Any:
 
 
 def dump_entry(key: str, value: Value, flow: bool = False, newline: str = "\n") -> str:
-    """One `key: value` as YAML, its line end included. Text of several lines is a
-    literal block; `flow` writes the value on one line."""
+    """Return one `key: value` as YAML with its line end.
+
+    Text of several lines becomes a literal block. flow: write the value on one line."""
     if isinstance(value, str) and _literal(value):
         text = _dump_literal(key, value)
     elif flow:
@@ -275,7 +284,7 @@ def _dump(value: Value, flow: bool) -> str:
         [value] if flow else value,
         Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30, default_flow_style=flow,
     )  # fmt: skip
-    # in a list, so that nothing has to end the document (`...`) or looks like it
+    # in a list, so that nothing ends the document (`...`) or looks as if it did
     return dumped.rstrip("\n")[1:-1] if flow else dumped.removesuffix("\n")
 
 
@@ -283,7 +292,7 @@ _UNPRINTABLE = re.compile(r"[^\t\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff
 
 
 def _literal(value: str) -> bool:
-    """Whether a text can stand as a literal block and is better read as one."""
+    """Return True if a text can be a literal block and reads better as one."""
     return (
         "\n" in value.rstrip("\n")
         and not value.startswith((" ", "\t", "\n"))
@@ -302,12 +311,11 @@ def _dump_literal(key: str, value: str) -> str:
 
 
 def edit_metadata(body: str, changes: dict[str, Value], newline: str = "\n", flow: frozenset[str] = frozenset()) -> str:
-    """The body with some keys set (or, with `DELETED`, removed; chat and edit keys
-    can be removed only); all other lines stay as they are, byte for byte. Keys
-    named in `flow` are written on one line.
+    """Return a body with some keys set, or removed where the value is `DELETED`.
 
-    Raises MarkdownError where the body is not a block mapping or where the other
-    keys would not keep their values."""
+    All other lines stay byte for byte. Chat and edit keys can only be removed. flow: keys to
+    write on one line. Raise MarkdownError if the body is no block mapping, or if other keys
+    would not keep their values."""
     before = parse_metadata(body)
     if before.content is None:
         raise MarkdownError(before.error or "not a mapping")
@@ -329,12 +337,12 @@ def edit_metadata(body: str, changes: dict[str, Value], newline: str = "\n", flo
 
 
 def _first_private(spans: dict[str, tuple[int, int, int]]) -> int | None:
-    """The line of the first private key: new keys go before it, so that it stays last."""
+    """Return the line of the first private key; new keys go before it so that it stays last."""
     return min((span[0] for key, span in spans.items() if key.startswith("~~")), default=None)
 
 
 def _apply(body: str, edits: list[tuple[int, int, str]], newline: str) -> str:
-    """Replace ranges of lines, which do not overlap."""
+    """Replace ranges of lines that do not overlap."""
     lines = _lines(body)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += newline
@@ -352,7 +360,7 @@ def _indented(entry: str, indent: int) -> str:
 
 
 def _append(body: str, added: str) -> str:
-    """New entries go after the last line that is not blank."""
+    """Add entries after the last line that is not blank."""
     if not added:
         return body
     kept = body.rstrip(" \t\r\n")
@@ -370,9 +378,11 @@ def _check_edit(before: Parsed, text: str, changes: dict[str, Value]) -> None:
 
 
 def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
-    """Lines of each top-level key of a block mapping: first line, line after the
-    last, column; lines from 0. Comments and blank lines after a value are not
-    part of it. Raises MarkdownError for a mapping in flow style (`{a: 1}`)."""
+    """Return the lines of each top-level key of a block mapping.
+
+    Each is the first line, the line after the last, and the column; lines count from 0. Comments
+    and blank lines after a value are not part of it. Raise MarkdownError for a mapping in flow
+    style (`{a: 1}`)."""
     rest = split_messages(body)[1] if _MESSAGE.search(body) else body
     node = yaml.compose(rest, Loader=_Loader)
     if node is None:
@@ -392,14 +402,15 @@ def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
 
 
 def _line_of(ends: list[int], mark: yaml.Mark) -> int:
-    """The line of a mark, from 0, by where the lines end. YAML counts more characters as line
-    ends than we do."""
+    """Return the line of a mark, from 0, counted by our line ends (YAML knows more of them)."""
     return bisect.bisect_left(ends, mark.index)
 
 
 def _value_end(lines: list[str], value: yaml.Node, last: int, start: int, after: int, column: int) -> int:
-    """The line after a value: blank lines and comments at the key's own depth
-    before the next key stay outside, unless the value's own end lies behind them."""
+    """Return the line after a value.
+
+    Blank lines and comments at the key's own depth before the next key stay outside, unless the
+    value's own end lies behind them."""
     inside = start + 1
     if (isinstance(value, yaml.CollectionNode) and not value.flow_style) or getattr(value, "style", None) in ("|", ">"):
         stop = after

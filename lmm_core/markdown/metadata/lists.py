@@ -1,7 +1,7 @@
-"""Lists: metadata that is written as a YAML list of one-key mappings, as LM markdown writes it back.
+"""Metadata written as a YAML list of one-key mappings, as LM markdown writes it back.
 
-Such a list is no metadata, neither here nor to Pandoc, which prints it as a table: it is
-reported, with the mapping to write in its place.
+Such a list is no metadata, neither here nor for Pandoc, which prints it as a table. It is
+reported, with the mapping that should replace it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _PLAIN_KEY = re.compile(r"[^\W\d_][\w-]*")
 
 
 def listed_tables(body: str) -> Tables:
-    """Return the mappings of a body that is a list of them; nothing where it is no such
-    list. (A line that would be a heading is none of a list.)"""
+    """Return the mappings of a body that is a list of mappings, else nothing.
+
+    (A line that would be a heading belongs to no list.)"""
     if not first_line(body).startswith("- ") or _HEADING.search(body):
         return []
     content = parse_metadata(f"list:\n{body}").content
@@ -33,32 +34,32 @@ def listed_tables(body: str) -> Tables:
 
 
 def is_metadata(tables: Tables) -> bool:
-    """Tell whether a list is metadata beyond doubt: one-key mappings, and a key is ours."""
+    """Return True if a list is metadata beyond doubt: one-key mappings, with a key of ours."""
     keys = _keys(tables)
     return any(key.startswith("~") or key.removesuffix("=") in BLOCK_KEYS for key in keys)
 
 
 def may_be_metadata(tables: Tables) -> bool:
-    """Tell whether a list looks like metadata: one-key mappings, and all keys are single
-    words in small letters."""
+    """Return True if a list looks like metadata: one-key mappings whose keys are lower-case words."""
     keys = _keys(tables)
     return bool(keys) and all(_PLAIN_KEY.fullmatch(key) and key == key.lower() for key in keys)
 
 
 def _keys(tables: Tables) -> list[str]:
-    """The keys of one-key mappings, none where one has more."""
+    """Return the keys of one-key mappings; nothing if one mapping has more keys."""
     return [str(key) for table in tables for key in table] if all(len(table) == 1 for table in tables) else []
 
 
 def mapping_to_paste(tables: Tables, mark: str = "") -> str:
-    """Return what is said of metadata that is written as a list, with the mapping to write
-    in its place; `mark`: the line around it."""
+    """Return the message about metadata written as a list, with the mapping to write instead.
+
+    mark: the line around the mapping."""
     entries = [dump_entry(str(key), value).rstrip("\n") for table in tables for key, value in table.items()]
     lines = "\n".join([mark, *entries, mark] if mark else entries)
     return f"metadata is a YAML list and has to be a mapping; put this in its place:\n{lines}"
 
 
 def not_a_mapping(body: str) -> str:
-    """Return what is said of a body that is YAML, and no mapping."""
+    """Return the message about a body that is YAML but no mapping."""
     tables = listed_tables(body)
     return mapping_to_paste(tables) if tables else "metadata has to be a YAML mapping (`key: value`)"

@@ -1,9 +1,9 @@
-"""Options under `lmm:` in metadata: which there are, and who may say each.
+"""The options under `lmm:` in metadata, and who may set each.
 
-A document may come from somebody else. It says what it is, and what of it is left out of
-the notes; it names no file and no program, and it keeps in nothing that others leave out.
-What it may not say, the person who runs the program says: on the command line, in a
-defaults file, or in the project's configuration.
+A document may come from somebody else. It says what it is and what of it is left out of the
+notes. It names no file and no program, and keeps nothing in that others leave out. Those
+options are set by the person who runs the program: on the command line, in a defaults file,
+or in the project's configuration.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from ...logging import LoggerBase
 from ..blocks import Block, MetadataBlock
 
-# Options that a document may say of itself.
+# Options that a document may set
 BY_DOCUMENT = frozenset({"annotate", "ask", "collection", "div-types", "index", "on-native", "spelling"})
-# Options that it may not say, each with what to do instead.
+# Options that it may not set, each with what to do instead
 BY_PERSON = {
     "keep": "keep types by --keep or -M lmm-keep=TYPES, in config.toml ([knit] keep) or in _quarto.yml, "
     "or mark the part itself with knit: true",
@@ -26,7 +26,7 @@ BY_PERSON = {
     "source": "give -M lmm-source=FILE",
 }
 OPTIONS = BY_DOCUMENT | set(BY_PERSON)
-# What one filter of a run leaves for the next one, and what the Quarto extension asks with.
+# Keys that one filter of a run leaves for the next, and the Quarto extension's request
 INTERNAL = ("lmm-chain", "lmm-text", "lmm-asked")
 
 
@@ -47,12 +47,12 @@ def refused_in(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def refusal(name: str) -> str:
-    """Return what is said of an option that a document has tried to set."""
+    """Return the message about an option that a document tried to set."""
     return f"`lmm-{name}` has no effect in a document, which may come from somebody else: {BY_PERSON[name]}"
 
 
 def report_refused(blocks: Iterable[Block], logger: LoggerBase) -> None:
-    """Report the options that a document's blocks say and may not, each with its line."""
+    """Report the options that a document's blocks may not set, each with its line."""
     for block in blocks:
         if isinstance(block, MetadataBlock):
             for message in refused_in(block.content):
@@ -60,5 +60,5 @@ def report_refused(blocks: Iterable[Block], logger: LoggerBase) -> None:
 
 
 def said_by(blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
-    """Yield the options that each metadata block says."""
+    """Yield the options of each metadata block."""
     return (options_in(block.content) for block in blocks if isinstance(block, MetadataBlock))

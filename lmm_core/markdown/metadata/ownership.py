@@ -1,4 +1,4 @@
-"""Ownership: whose a key is (`docs/format.md`, "Who owns a key")."""
+"""Who owns a key (`docs/format.md`, "Who owns a key")."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HASHES = "~~hash"
 
 
 def find_key(properties: Mapping[str, Any], key: str) -> str | None:
-    """The spelling of `key` that counts: `key=`, `key`, `~key`, in this order."""
+    """Return the spelling of a key that counts: the first of `key=`, `key` and `~key`."""
     for spelling in (f"{key}=", key, f"~{key}"):
         if spelling in properties:
             return spelling
@@ -19,14 +19,15 @@ def find_key(properties: Mapping[str, Any], key: str) -> str | None:
 
 
 def digest(value: Any) -> str:
-    """A short hash (10 hexadecimal digits) of a value as parsed from YAML."""
+    """Return a short hash (10 hexadecimal digits) of a value as parsed from YAML."""
     data = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
 
 
 def hash_pair(properties: Mapping[str, Any], key: str) -> tuple[str, str] | None:
-    """What `~~hash` says of `~key`: hashes of the input that it was made from and
-    of the value that was written; None where nothing (or nothing readable) is said."""
+    """Return the two hashes that `~~hash` holds for `~key`, or None.
+
+    They are the hashes of the input and of the value that the system wrote."""
     hashes = properties.get(HASHES)
     pair = hashes.get(key) if isinstance(hashes, dict) else None
     if isinstance(pair, list) and len(pair) == 2:

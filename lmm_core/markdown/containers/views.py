@@ -1,9 +1,8 @@
-"""Views: the text in a container (a div, quote, list item, footnote, definition, HTML element) as
-it is by itself, without the marks and the indentation of what it stands in, and where each line of
-it stands in the whole text.
+"""Views of the text in a container, without the marks and indentation around it.
 
-The rules are those of Pandoc's reader: what it takes for a container's lines, and how far it
-takes their indentation off.
+A container is a div, quote, list item, footnote, definition or HTML element. A view knows
+where each of its lines stands in the whole text. The rules are those of Pandoc's reader:
+which lines it takes into a container, and how much of their indentation it removes.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
-from .blocks import BOM
-from .regions import CONTAINERS, Regions, split_fences, without_code
+from ..blocks import BOM
+from ..regions import CONTAINERS, Regions, split_fences, without_code
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _TAB = 4  # columns
@@ -36,8 +35,10 @@ _TAG = re.compile(rf"<(?P<close>/?)(?P<name>{'|'.join(sorted(CONTAINERS))})(?=[\
 
 
 class ViewLine(NamedTuple):
-    """A line of a view: its text, where that stands in the whole text (`at`), and from where on it
-    goes when it goes whole (`whole`): behind the mark of a list item, which stays. A gap stands in the view alone."""
+    """A line of a view.
+
+    at: where its text stands in the whole text; whole: from where on it goes if the line goes
+    whole (behind the mark of a list item, which stays); is_gap: it stands in the view only."""
 
     text: str
     at: int
@@ -46,8 +47,10 @@ class ViewLine(NamedTuple):
 
 
 class Tag(NamedTuple):
-    """An HTML element of a view: its name and attributes as written; where it starts, its opening
-    tag ends, its closing tag starts and ends. The last two are None where it is not closed."""
+    """An HTML element of a view, with its attributes as written.
+
+    Positions: its start, the end of its opening tag, the start and the end of its closing tag.
+    The last two are None if it is not closed."""
 
     name: str
     attributes: str
@@ -59,7 +62,7 @@ class Tag(NamedTuple):
 
 @dataclass
 class View:
-    """The lines of a container; `depth` containers are around it."""
+    """The lines of a container, `depth` containers deep."""
 
     lines: list[ViewLine]
     depth: int = 0
@@ -75,34 +78,35 @@ class View:
 
     @classmethod
     def whole(cls, text: str) -> View:
-        """The view of a whole text, without its byte-order mark."""
+        """Return the view of a whole text, without its byte-order mark."""
         lead = len(BOM) if text.startswith(BOM) else 0
         return cls([ViewLine(line[0], line.start(), line.start()) for line in _LINE.finditer(text, lead)])
 
     def number(self, pos: int) -> int:
-        """The number of the line that a position is in, from 0."""
+        """Return the number of the line that a position lies in, from 0."""
         return min(bisect_right(self.starts, pos), len(self.lines)) - 1
 
     def outer(self, pos: int) -> int:
-        """Where a position of the view is in the whole text."""
+        """Return where a position of the view lies in the whole text."""
         at = self.number(pos)
         return self.lines[at].at + pos - self.starts[at]
 
     def outer_start(self, pos: int) -> int:
-        """The same for where something starts that goes: with the line, where it starts one."""
+        """Return where something that goes starts in the whole text: with its line if it starts one."""
         at = self.number(pos)
         line = self.lines[at]
         return line.whole if not line.text[: pos - self.starts[at]].strip() else self.outer(pos)
 
     def outer_end(self, pos: int) -> int:
-        """The same for where something ends: the end of the line before, not the start of the
-        next one, which has marks of its own."""
+        """Return where something ends in the whole text.
+
+        That is the end of the line before, not the start of the next one, which has its own marks."""
         while pos and self.lines[self.number(pos - 1)].is_gap:
             pos -= len(GAP)
         return self.outer(pos - 1) + 1 if pos else self.outer(0)
 
     def part(self, start: int, end: int) -> View:
-        """The view of what stands between two positions, such as the inside of a div."""
+        """Return the view of the text between two positions, such as the inside of a div."""
         lines = []
         first = self.number(start)
         for at in range(first, self.number(max(end - 1, start)) + 1):
@@ -114,8 +118,9 @@ class View:
     # Containers that are made of lines
 
     def container(self, at: int) -> tuple[View, int] | None:
-        """The view of the quote, list item, footnote or definition that starts with a line, and
-        the number of the line after it; None where none starts there."""
+        """Return the view of the container that starts with a line, and the line after it; else None.
+
+        Such containers are quotes, list items, footnotes and definitions."""
         line = _expand(self.lines[at])
         if _QUOTE.match(line.text):
             lines = list(self._quoted(at))
@@ -129,7 +134,7 @@ class View:
         return None
 
     def _item(self, at: int, line: ViewLine, found: re.Match[str]) -> tuple[View, int]:
-        """A list item; behind a mark with more than four blanks its text starts after one."""
+        """Return the view of a list item. After a mark and over four blanks, its text starts after one."""
         marked = len(found[0].rstrip(" "))
         width = len(found[0]) if 0 < len(found[0]) - marked <= _TAB else marked + 1
         width = min(width, len(line.text.rstrip("\r\n")))
@@ -137,7 +142,7 @@ class View:
         return View(list(_set_lists_apart(lines)), self.depth + 1), at + len(lines)
 
     def _quoted(self, at: int) -> Iterator[ViewLine]:
-        """The lines of a quote, lazy ones too."""
+        """Yield the lines of a quote, lazy ones included."""
         first = at
         while at < len(self.lines):
             line = _expand(self.lines[at])
@@ -148,8 +153,10 @@ class View:
             at += 1
 
     def _indented(self, at: int, first: ViewLine, width: int, mark: re.Pattern[str]) -> Iterator[ViewLine]:
-        """The lines of an item whose text is `width` columns in: the first one, those that follow
-        without a blank line up to the next `mark`, and those behind blank lines that stand so far in."""
+        """Yield the lines of an item whose text is `width` columns in.
+
+        These are the first one, those that follow without a blank line up to the next `mark`, and
+        those behind blank lines that are indented as far."""
         yield first
         blanks: list[ViewLine] = []
         starts = bool(first.text.strip())
@@ -170,7 +177,7 @@ class View:
     # HTML
 
     def tags(self) -> dict[int, Tag]:
-        """The elements that are containers, by where they start; those in code are none."""
+        """Return the elements that are containers, by where they start; code holds none."""
         if self._tags is None:
             self._tags = self._pair_tags() if "<" in self.text else {}
         return self._tags
@@ -193,7 +200,7 @@ class View:
 
 
 def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
-    """The lines of an item, a gap before lists in it: they need no blank line before them there."""
+    """Yield the lines of an item with a gap before lists, which need no blank line there."""
     before, fence = "", ""
     for line in lines:
         bare = line.text.strip()
@@ -208,14 +215,15 @@ def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
 
 
 def _fence_to_margin(line: ViewLine) -> ViewLine:
-    """A line in an item without the few blanks before `:::`. To Pandoc that is no fence; what was
-    meant to be left out is, all the same."""
+    """Return a line in an item without the few blanks before `:::`.
+
+    Pandoc sees no fence there; it is left out anyway, because the writer meant one."""
     found = _FENCE_IN.match(line.text)
     return _cut(line, found.end()) if found else line
 
 
 def _expand(line: ViewLine) -> ViewLine:
-    """The line with blanks for the tabs that it starts with, and for those behind its mark."""
+    """Return a line with spaces for the tabs at its start and behind its mark."""
     if "\t" not in line.text:
         return line
     made, size = "", 0
@@ -228,6 +236,6 @@ def _expand(line: ViewLine) -> ViewLine:
 
 
 def _cut(line: ViewLine, width: int, marked: bool = False) -> ViewLine:
-    """The line without its first columns; `marked` where these hold the mark of an item."""
+    """Return a line without its first columns; `marked`: they hold the mark of an item."""
     at = max(line.at + width, line.whole)
     return ViewLine(line.text[width:], line.at + width, at if marked else line.whole)
