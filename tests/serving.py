@@ -23,9 +23,6 @@ from lmm_core.serving.server import make_server
 from lmm_core.settings.project import ServeOptions, load_project
 from lmm_core.workflows.ask import SharedLibrary
 
-EXERCISE = (
-    "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden? Solution: count, and get eighty.\n:::\n"
-)
 ASK = {"question": "How is the oak explained?"}
 
 

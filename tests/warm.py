@@ -160,7 +160,7 @@ def _status(module: str) -> int:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)
         status = end.code & 0xFF if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
+    except BaseException:  # noqa: BLE001  (what Python itself would print)
         traceback.print_exc()
         status = 1
     threading._shutdown()  # type: ignore[attr-defined]

@@ -41,15 +41,6 @@ SLOW_HEAD = b"POST /ask HTTP/1.1\r\nHost: loc"
 SLOW_BODY = b"POST /ask HTTP/1.1\r\n" + HEAD + b"Content-Length: 100\r\n\r\n{"
 
 
-@pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("course")
-    write(folder / "config.toml", "")
-    write(folder / "trees.md", NOTES)
-    lmm(f"index {folder} -q")
-    return folder
-
-
 def until(is_so, seconds=LONG):
     """Wait until something is so."""
     end = time.monotonic() + seconds

@@ -23,28 +23,13 @@ from lmm_core.serving.rates import MOST, Rates
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.bench import read_questions
 from lmm_core.workflows.index import client_from_config
-from tests.commands import copy_folder, write
-from tests.indexing import document, lmm, section
+from tests.commands import write
+from tests.indexing import lmm, section
 from tests.model_server import ModelServer, parts_of
-from tests.serving import ASK, EXERCISE, Served, command, events_in, said
+from tests.serving import ASK, Served, command, events_in, said
 
 SITE = "https://course.example.org"
 KEY = "sk-secret"
-
-
-@pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("course")
-    write(folder / "config.toml", "")
-    write(folder / "trees.md", document("oak", "birch", header="title: Trees\ndocid: trees") + EXERCISE)
-    lmm(f"index {folder} -q")
-    return folder
-
-
-@pytest.fixture
-def own_course(course):
-    """A copy, to be changed."""
-    return copy_folder(course, "course")
 
 
 @pytest.fixture
