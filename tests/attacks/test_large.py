@@ -24,6 +24,7 @@ from lmm_core.scan.header import report_errors, scan
 from lmm_core.scan.knit import knit
 from lmm_core.settings.config import ConfigSettings
 from tests.commands import run, text, write
+from tests.effort import PATIENCE
 
 BOM = "\ufeff"
 
@@ -343,7 +344,7 @@ def test_what_no_configuration_holds_is_refused_in_a_sentence(text, told):
     write("notes.md", "# A\n\nText.\n")
     program = [sys.executable, "-m", "lmm_core"]
     for command in (["scan", "notes.md"], ["config", "show"]):
-        done = subprocess.run([*program, *command], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run([*program, *command], capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode and told in done.stderr and "Traceback" not in done.stderr
         assert len(done.stderr) < 500
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import BIN, text, write
+from tests.effort import PATIENCE
 from tests.notebooks import cell, notebook
 from tests.quarto_scripts import add_extension, command_of
 
@@ -472,7 +473,7 @@ def test_an_interrupted_render_ends_without_a_traceback(project, tmp_path):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
     assert child.stdout.readline() == "begun\n"
     os.killpg(child.pid, signal.SIGINT)
-    assert child.communicate(timeout=20)[1] == ""
+    assert child.communicate(timeout=PATIENCE)[1] == ""
     assert child.returncode == 130
 
 

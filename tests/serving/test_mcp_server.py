@@ -15,6 +15,7 @@ from mcp import Client, StdioServerParameters
 
 from lmm_core.retrieve.tools import Tools
 from tests.commands import write
+from tests.effort import PATIENCE
 from tests.indexing import lmm, section
 
 SERVER = [sys.executable, "-m", "lmm_core", "mcp"]
@@ -47,7 +48,7 @@ async def serving(folder, *options):
         raise AssertionError(f"ended with {process.wait()}")
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)
         process.stderr.close()
 
 
@@ -118,7 +119,7 @@ def test_an_interrupt_ends_it(own_course):
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["id"] == 1
         process.send_signal(signal.SIGINT)
-        assert process.wait(5) != 0
+        assert process.wait(PATIENCE) != 0
 
 
 @pytest.mark.slow

@@ -3,8 +3,8 @@
 import json
 import os
 import shlex
+import socket
 import subprocess
-import time
 
 import pytest
 from click.testing import CliRunner
@@ -135,11 +135,12 @@ def test_odd_questions(indexed_book, question):
     assert ask(shlex.quote(question))[1].count("Traceback") == 0
 
 
-def test_no_chat_key_is_needed_and_no_time_is_lost(indexed_book):
+def test_no_chat_key_is_needed_and_nobody_is_waited_for(indexed_book, monkeypatch):
     os.environ.pop("OPENAI_API_KEY", None)
-    began = time.monotonic()
+    asked = []
+    monkeypatch.setattr(socket.socket, "connect", lambda self, address: asked.append(address))
     ask("'What is a residual?'")
-    assert time.monotonic() - began < 2
+    assert asked == []
 
 
 def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed_book, monkeypatch):

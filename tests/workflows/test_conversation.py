@@ -17,6 +17,7 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.workflows.talk import markdown_clear_messages, markdown_edits, markdown_messages
 from tests.commands import BIN, held, run, text, write
+from tests.effort import PATIENCE
 from tests.model_server import ModelServer
 from tests.strategies import LONG, outside_metadata
 from tests.talk import SPELLINGS, asked_text, block, chat_in, chats, lmm, metadata, place_of, question_of, spoken
@@ -267,8 +268,8 @@ def during(server, command, work, status=0):
     return done
 
 
-def wait_for(condition, seconds=10):
-    end = time.monotonic() + seconds
+def wait_for(condition):
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.01)
@@ -406,7 +407,7 @@ def test_ctrl_c_writes_what_was_answered(model):
     wait_for(lambda: model.count == 2)
     time.sleep(0.4)
     started.send_signal(signal.SIGINT)
-    _, said = started.communicate(timeout=10)
+    _, said = started.communicate(timeout=PATIENCE)
     assert started.returncode == 130
     assert b"Traceback" not in said
     assert chats(text("notes.md")) == [[("user", QUESTION), ("model", "Mostly.")]]
@@ -441,7 +442,7 @@ class Terminal:
 
     def end(self):
         """The exit status."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE
         while (found := os.waitpid(self.pid, os.WNOHANG)) == (0, 0):
             assert time.monotonic() < end, self.read()
             self.read()
