@@ -35,6 +35,7 @@ NAMES = ("a.md", "b.md", "sub/c.md")
 KEPT = "kept.md"
 WORDS = ("alpha", "beta", "gamma", "delta")
 PLACES = ("folder", "server")
+pytestmark = pytest.mark.slow
 MOST = 90  # writes: a run of these documents that is ended by then has not many more
 
 

@@ -70,6 +70,7 @@ def test_the_next_walk_removes_it():
     assert os.listdir() == ["notes.md"] and Path("notes.md").read_text() == "old\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.0, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05])
 def test_killed_at_any_moment(delay):
     """The file is whole, whatever the moment is."""

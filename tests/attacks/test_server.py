@@ -31,6 +31,7 @@ from tests.model_server import ModelServer
 from tests.qdrant_server import Fault, QdrantServer
 from tests.serving import ASK, Served, command, events_in, said
 
+pytestmark = pytest.mark.slow  # what hangs is waited for
 FILES = 256  # that the server may have open: less than there are attackers
 ATTACKERS = 320
 SHORT_LOG = 20_000  # characters

@@ -525,6 +525,7 @@ def test_b25_a_reply_is_not_garbled(model):
 # Interrupted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["lmm rag --jobs 1 notes.md", "lmm rag --jobs 1 --refresh notes.md"])
 def test_a_killed_run_leaves_the_old_file_and_is_not_paid_for_twice(command, model):
     write("notes.md", NOTES)

@@ -295,6 +295,7 @@ def test_other_models_are_refused_in_a_sentence():
     assert made() == before
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_change_an_index_at_once(monkeypatch):
     fill("docs", trees=page("oak"))
     monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.05)

@@ -233,6 +233,7 @@ def test_a_typed_block_in_a_callout_is_found_however_long_it_is():
     assert b"Stays." in shown
 
 
+@pytest.mark.slow
 def test_many_divs_take_linear_time():
     from time import process_time
 

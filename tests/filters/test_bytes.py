@@ -74,6 +74,7 @@ def test_eol_decides_line_ends(eol, end, source_end, pandoc):
     assert set(re.findall(r"\r?\n", text("out.md"))) == {end}
 
 
+@pytest.mark.slow
 def test_corpora(corpora, pandoc):
     """Some real chapters through the real command line; all of them go through the
     passes in tests/markdown."""

@@ -518,6 +518,7 @@ def test_an_edit_in_one_section_leaves_the_chunks_of_the_others(before, one, oth
     assert contents(f"# A\n\n{before}", size=200) == contents(f"# A\n\n{before}", size=200)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora beside the repository")
 @pytest.mark.parametrize(
     "opts", [SplitOpts(), SplitOpts(400, 500, 80), SplitOpts(220, 256, 0, "tokens")], ids=["1000", "500", "tokens"]

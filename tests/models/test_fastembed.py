@@ -35,7 +35,12 @@ MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 NEAR = ("The mean is pulled by extreme values.", "Outliers move the average.", "We went to the beach by bus.")
 
-needs_model = pytest.mark.skipif(not MINILM.is_dir(), reason="no models beside the repository")
+REASON = "no models beside the repository"
+
+
+def needs_model(test):
+    """Mark a test of the real model, which takes seconds to load."""
+    return pytest.mark.slow(pytest.mark.skipif(not MINILM.is_dir(), reason=REASON)(test))
 
 
 def name(model):

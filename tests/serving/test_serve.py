@@ -158,12 +158,14 @@ def test_readers_are_told_nothing_of_the_server(course, monkeypatch):
     assert not any(word in text for word in (KEY, "127.0.0.1", str(course), "Traceback"))
 
 
+@pytest.mark.slow
 def test_a_model_that_says_nothing_for_long_is_given_up(course, model):
     model(reply="one two three", pause=5.0)
     with Served(course, idle_timeout=0.3) as served:
         assert served.events()[-1] == ("error", {"error": serving_app.SLOW})
 
 
+@pytest.mark.slow
 def test_an_answer_that_takes_too_long_is_ended(course, model):
     model(reply="word " * 200, pause=0.05)
     with Served(course, timeout=1.5) as served:
@@ -350,6 +352,7 @@ def test_every_answer_has_headers_against_strange_scripts(course):
 # Many at once
 
 
+@pytest.mark.slow
 def test_fifty_at_once(course, model):
     server = model(reply="The oak is explained [1].", delay=0.3)
 
@@ -388,6 +391,7 @@ def test_more_than_there_are_places_for_are_asked_to_wait(course, model, monkeyp
         assert served.events()[-1][0] == "done"
 
 
+@pytest.mark.slow
 def test_who_goes_away_makes_room(course, model):
     model(reply="word " * 500, pause=0.1)
     with Served(course, concurrency=1) as served:
@@ -510,6 +514,7 @@ def test_told_to_stop_it_finishes_its_answers(course, model):
         process.wait(PATIENCE)
 
 
+@pytest.mark.slow
 def test_at_its_start_it_says_what_can_be_asked(course, tmp_path):
     with command(course) as (process, _):
         assert process.said[0] == "1 document, 4 sections\n"

@@ -400,6 +400,7 @@ def test_a_chat_written_by_hand_goes_on_without_a_message(model):
     assert [role for role, _ in spoken(model.requests[0])] == ["user", "assistant", "user"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_writes_what_was_answered(model):
     model.delay = lambda body: 20 if "Slow" in question_of(body) else 0
     write("notes.md", f"{NOTES}\n{block('?: Slow')}\n\nA.\n")
@@ -451,6 +452,7 @@ class Terminal:
         return os.waitstatus_to_exitcode(found[1])
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_answer_is_shown_as_it_comes_and_written_once(model):
     model.reply, model.pause = "One two three four five \x1b[31m six.", 0.15
     write("notes.md", NOTES)
@@ -474,6 +476,7 @@ def test_a_stream_that_breaks_off_is_an_error_and_nothing_is_written(model):
     assert text("notes.md") == NOTES
 
 
+@pytest.mark.slow
 def test_watch_answers_at_every_save(model):
     write("notes.md", "# A\n\nText.\n")
     terminal = Terminal("lmm watch notes.md")
@@ -495,6 +498,7 @@ def test_watch_answers_at_every_save(model):
     assert terminal.seen.count("answered: notes.md") == 2
 
 
+@pytest.mark.slow
 def test_watch_sees_what_was_saved_while_the_model_thought(model):
     model.delay = 0.5
     write("notes.md", NOTES)
