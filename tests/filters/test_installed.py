@@ -1,8 +1,11 @@
 """The commands as they are installed do what the ready ones do that the other tests start (`tests/warm.py`)."""
 
+import os
+from contextlib import chdir
+
 import pytest
 
-from tests.commands import BIN, run, write
+from tests.commands import BIN, run, text, write
 from tests.warm import COMMANDS
 
 NOTES = (
@@ -11,16 +14,20 @@ NOTES = (
 )
 
 
-def results(command, pandoc):
+INSTALLED = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+
+
+def results(folder, command, pandoc, env=None):
     """What a filter gives, and which text the file holds then."""
-    file = write("notes.md", NOTES)
-    done = run(f"pandoc -F {command} notes.md -t markdown -M lmm-save=notes.md", pandoc)
-    return done.returncode, done.stdout, done.stderr, file.read_text()
+    file = write(f"{folder}/notes.md", NOTES)
+    with chdir(folder):
+        done = run(f"pandoc -F {command} notes.md -t markdown -M lmm-save=notes.md", pandoc, env=env)
+    return done.returncode, done.stdout, done.stderr, text(file)
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "lmm"])
 def test_an_installed_filter_does_what_the_ready_one_does(name, pandoc):
-    assert results(f"'{BIN}/{name}'", pandoc) == results(name, pandoc)
+    assert results("one", name, pandoc, INSTALLED) == results("other", name, pandoc)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +35,6 @@ def test_an_installed_filter_does_what_the_ready_one_does(name, pandoc):
 )
 def test_the_installed_command_does_what_the_ready_one_does(command):
     write("notes.md", NOTES)
-    installed, ready = run(f"'{BIN}/lmm' {command}"), run(f"lmm {command}")
+    installed, ready = run(f"lmm {command}", env=INSTALLED), run(f"lmm {command}")
     assert (installed.returncode, installed.stdout) == (ready.returncode, ready.stdout)
     assert installed.stderr == ready.stderr
