@@ -61,7 +61,6 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .retrieve.answer import Conversation as Conversation
     from .retrieve.retriever import Retriever as Retriever
     from .retrieve.tools import Tools as Tools
-    from .scan.header import scan as scan
     from .scan.knit import knit as knit
     from .scan.options import ScanOpts as ScanOpts
     from .scan.rag import scan_rag as scan_rag
@@ -76,6 +75,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .workflows.from_config import chat_model_from_config as chat_model_from_config
     from .workflows.from_config import embedder_from_config as embedder_from_config
     from .workflows.index import client_from_config as client_from_config
+    from .workflows.index import global_client_from_config as global_client_from_config
     from .workflows.index import markdown_upload as markdown_upload
     from .workflows.models import Models as Models
     from .workflows.own_pass import load_pass as load_pass
@@ -101,7 +101,6 @@ _MODULES = {
     "retrieve.answer": "Conversation",
     "retrieve.retriever": "Retriever",
     "retrieve.tools": "Tools",
-    "scan.header": "scan",
     "scan.knit": "knit",
     "scan.options": "ScanOpts",
     "scan.rag": "scan_rag",
@@ -110,7 +109,7 @@ _MODULES = {
     "store.places": "LocalStorage RemoteSource open_store",
     "workflows.ask": "SharedLibrary open_library",
     "workflows.from_config": "annotator_from_config chat_model_from_config embedder_from_config",
-    "workflows.index": "client_from_config markdown_upload",
+    "workflows.index": "client_from_config global_client_from_config markdown_upload",
     "workflows.models": "Models",
     "workflows.own_pass": "load_pass",
     "workflows.passes": "markdown_knit markdown_rag markdown_scan",

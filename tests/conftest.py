@@ -12,13 +12,13 @@ from hypothesis import settings
 
 from tests.commands import copy_folder, pandocs, write
 from tests.indexing import EXERCISE, document, lmm
+from tests.real_files import CORPORA, NO_CORPORA, PLACES
 from tests.warm import search_path, start_server
 
 settings.register_profile("tests", deadline=None)  # how long an example takes is the machine's business
 settings.load_profile("tests")
 pytest.register_assert_rewrite("tests.routes")  # what it asserts is said in full
 
-SHARED = Path(__file__).parents[2] / "shared"
 BOOK = Path(__file__).parents[1] / "sample-book"
 RAM_DISK = Path("/dev/shm")
 
@@ -81,13 +81,18 @@ def pandoc(request):
     return request.param
 
 
-@pytest.fixture
-def corpora():
-    """Real markdown; the product does not depend on it."""
-    folder = SHARED / "corpora"
-    if not folder.is_dir():
-        pytest.skip("no corpora beside the repository")
-    return folder
+def pytest_terminal_summary(terminalreporter):
+    """Say it if the tests on real files had the sample alone."""
+    if not CORPORA.is_dir():
+        terminalreporter.write_line(NO_CORPORA)
+
+
+@pytest.fixture(params=PLACES, ids=lambda place: place.name)
+def real_place(request):
+    """A folder of real markdown: the sample, and the corpora if they are there."""
+    if not request.param.is_dir():
+        pytest.skip(NO_CORPORA)
+    return request.param
 
 
 @pytest.fixture

@@ -8,44 +8,213 @@ from pathlib import Path
 
 import pytest
 
+from tests.import_graph import count_modules, find_circles, find_imports, find_modules, is_part
+
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "lmm_core"
-# What each part may import besides itself, the standard library and `logging`.
-MAY_IMPORT = {
-    "files": set(),
-    "markdown": set(),
-    "models": {"markdown"},
-    "scan": {"markdown", "models"},
-    "store": {"markdown", "models", "scan"},
-    "retrieve": {"markdown", "models", "scan", "store"},
-    "llmd": {"markdown", "models", "scan"},
-    "crawl": {"markdown", "models", "scan", "store", "retrieve"},
+# The packages from the bottom up: each may import itself and those before it.
+LAYERS = ("files", "markdown", "models", "scan", "settings", "store", "index", "retrieve")
+BESIDE = ("study", "crawl", "llmd")  # on the layers, not on each other
+ANYWHERE = {"lmm_core", "errors", "logging"}  # what every module may import
+BELOW_WORKFLOWS = {*LAYERS, *BESIDE}
+BELOW_CLI = {*BELOW_WORKFLOWS, "workflows", "quarto", "serving", "langchain", "vector_store_qdrant"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "logging": {"errors"},
+    **{part: ANYWHERE | set(LAYERS[:number]) for number, part in enumerate(LAYERS)},
+    **{part: ANYWHERE | set(LAYERS) for part in BESIDE},
+    "workflows": ANYWHERE | BELOW_WORKFLOWS,
+    **{
+        part: ANYWHERE | BELOW_WORKFLOWS | {"workflows"}
+        for part in ("quarto", "serving", "langchain", "vector_store_qdrant")
+    },
+    "cli": ANYWHERE | BELOW_CLI,
+    "filters": ANYWHERE | BELOW_CLI,
+    "lmm_core": ANYWHERE | BELOW_CLI,  # the API by name
+    "__main__": {"lmm_core", "cli"},
+    "quarto-ext": set(),  # it runs where the package may not be installed
 }
+TOP = {"__init__", "__main__", "errors", "logging", "langchain", "vector_store_qdrant"}
+MOST_MODULES = 12
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",
     "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "pathspec",
 ]  # fmt: skip
 
 
-def imported(path):
-    """Names of modules of lmm_core that a file imports, absolute and without lmm_core."""
-    package = path.relative_to(CORE).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[: len(package) - node.level + 1]
-            module = [*base, *(node.module.split(".") if node.module else [])]
-            yield ".".join(module) or node.names[0].name
-        elif isinstance(node, ast.ImportFrom | ast.Import):
-            names = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
-            yield from (name.removeprefix("lmm_core.") for name in names if name.startswith("lmm_core"))
+def part_of(module):
+    """Return the part of the layout that a module belongs to: a package, or a module at the top."""
+    package, _, rest = module.partition(".")
+    if package == "lmm_core":
+        return rest.partition(".")[0] or package
+    return {"lmm_filters": "filters", "lmm_quarto": "quarto-ext"}[package]
 
 
-@pytest.mark.parametrize("part", MAY_IMPORT)
-def test_imports_point_one_way(part):
-    allowed = MAY_IMPORT[part] | {part, "files", "logging", ""}
-    for path in (CORE / part).rglob("*.py"):
-        for module in imported(path):
-            assert module.split(".")[0] in allowed, f"{path.name} imports {module}"
+def wrong_imports(checkout):
+    """Return what is imported against the order, each with the file, its line and what is allowed."""
+    found = []
+    for one in find_imports(checkout):
+        part, target = part_of(one.source), part_of(one.target)
+        allowed = MAY_IMPORT.get(part, set())
+        if target != part and target not in allowed:
+            found.append(f"{one}; {part} may import {', '.join(sorted(allowed)) or 'nothing of ours'}")
+    return found
+
+
+def circles(checkout):
+    """Return the circles of modules that import each other, each as the imports it consists of."""
+    imports = find_imports(checkout)
+    return [
+        "\n  ".join(["a circle:", *(str(one) for one in imports if is_part(one, circle))])
+        for circle in find_circles(imports)
+    ]
+
+
+def crowded(checkout):
+    """Return the folders of lmm_core and filters that hold too many modules."""
+    return [
+        f"{folder} holds {count} modules, at most {MOST_MODULES} are allowed"
+        for folder, count in count_modules(checkout).items()
+        if count > MOST_MODULES
+    ]
+
+
+def without_docstring(checkout):
+    """Return the packages whose `__init__` does not say what they are for."""
+    paths = [path for path in find_modules(checkout).values() if path.name == "__init__.py"]
+    return [
+        f"{path.relative_to(checkout).as_posix()} has no docstring"
+        for path in paths
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+
+
+@pytest.mark.parametrize("rule", [wrong_imports, circles, crowded, without_docstring])
+def test_the_layout(rule):
+    broken = rule(ROOT)
+    assert not broken, "\n" + "\n".join(broken)
+
+
+def test_every_part_has_its_place_in_the_order():
+    parts = {part_of(module) for module in find_modules(ROOT)}
+    assert parts <= MAY_IMPORT.keys(), f"not in MAY_IMPORT: {parts - MAY_IMPORT.keys()}"
+
+
+def test_no_module_lies_loose_beside_the_packages():
+    assert {path.stem for path in CORE.glob("*.py")} <= TOP
+
+
+# The rules, on small trees
+
+
+def tree(folder, **sources):
+    """Write modules of lmm_core, their names with `__` for a dot ("store__points")."""
+    for name, source in sources.items():
+        path = folder.joinpath("lmm_core", *name.split("__")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(source, encoding="utf-8")
+    return folder
+
+
+RIGHT = {
+    "files__walk": "import os\nfrom ..logging import say\n",
+    "store__points": "from ..files.walk import walk\nfrom . import places\n",
+    "store__places": "from __future__ import annotations\n",
+    "logging": "def say(): ...\n",
+}
+
+
+def test_a_tree_in_order_breaks_no_rule(tmp_path):
+    tree(tmp_path, **RIGHT)
+    assert wrong_imports(tmp_path) == circles(tmp_path) == crowded(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "target"),
+    [
+        ("from ..store.points import Point\n", 1, "lmm_core.store.points"),
+        ("import lmm_core.store.points\n", 1, "lmm_core.store.points"),
+        ("from lmm_core.store import points\n", 1, "lmm_core.store.points"),
+        ("from ..store import Store\n", 1, "lmm_core.store"),
+        ("import os\n\ndef late():\n    from .. import store\n", 4, "lmm_core.store inside a function"),
+        ("try:\n    from ..cli import main\nexcept ImportError:\n    pass\n", 2, "lmm_core.cli"),
+    ],
+)
+def test_an_import_against_the_order_is_found(source, line, target, tmp_path):
+    tree(tmp_path, **RIGHT, cli__page="", models__chat=source)
+    (found,) = wrong_imports(tmp_path)
+    assert found == (
+        f"lmm_core/models/chat.py:{line} imports {target}; models may import errors, files, lmm_core, logging, markdown"
+    )
+
+
+def test_packages_beside_one_another_do_not_import_each_other(tmp_path):
+    tree(tmp_path, study__plan="from ..crawl import tools\n", crawl__tools="", langchain="from .workflows import ask\n",
+         workflows__ask="from ..crawl import tools\nfrom ..quarto import render\n", quarto__render="")  # fmt: skip
+    assert [message.partition(";")[0] for message in wrong_imports(tmp_path)] == [
+        "lmm_core/study/plan.py:1 imports lmm_core.crawl.tools",
+        "lmm_core/workflows/ask.py:2 imports lmm_core.quarto.render",
+    ]
+
+
+def test_imports_for_types_alone_are_free(tmp_path):
+    code = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..store import points\n"
+    tree(tmp_path, **RIGHT, models__chat=code)
+    assert wrong_imports(tmp_path) == []
+    tree(tmp_path, models__chat=code + "else:\n    from ..store import points\n")
+    assert len(wrong_imports(tmp_path)) == 1
+
+
+def test_a_circle_is_found_when_one_of_its_imports_is_inside_a_function(tmp_path):
+    tree(tmp_path, scan__rag="from . import boxes\n", scan__boxes="from .edit import edit\n",
+         scan__edit="def edit():\n    from .rag import scan\n", scan__knit="from .rag import scan\n")  # fmt: skip
+    (found,) = circles(tmp_path)
+    assert found.splitlines() == [
+        "a circle:",
+        "  lmm_core/scan/boxes.py:1 imports lmm_core.scan.edit",
+        "  lmm_core/scan/edit.py:2 imports lmm_core.scan.rag inside a function",
+        "  lmm_core/scan/rag.py:1 imports lmm_core.scan.boxes",
+    ]
+
+
+def test_a_circle_through_the_init_of_a_package_is_found(tmp_path):
+    """Importing a module of another package runs that package's `__init__` first."""
+    tree(
+        tmp_path,
+        scan__options="",
+        index__split="from .merge import pool\n",
+        index__merge="from ..scan.options import X\n",
+    )
+    (tmp_path / "lmm_core/scan/__init__.py").write_text("from ..index.split import split\n")
+    (found,) = circles(tmp_path)
+    assert found.splitlines() == [
+        "a circle:",
+        "  lmm_core/index/merge.py:1 imports lmm_core.scan.options",
+        "  lmm_core/index/split.py:1 imports lmm_core.index.merge",
+        "  lmm_core/scan/__init__.py:1 imports lmm_core.index.split",
+    ]
+
+
+def test_a_package_whose_init_names_its_modules_is_no_circle(tmp_path):
+    tree(tmp_path, scan__rag="from .options import X\n", scan__options="", index__split="from ..scan.rag import scan\n")
+    (tmp_path / "lmm_core/scan/__init__.py").write_text("from .rag import scan\n")
+    assert circles(tmp_path) == []
+
+
+def test_a_folder_with_too_many_modules_is_found(tmp_path):
+    tree(tmp_path, **{f"scan__m{number}": "" for number in range(MOST_MODULES)})
+    assert crowded(tmp_path) == []
+    tree(tmp_path, scan__one_more="")
+    assert crowded(tmp_path) == ["lmm_core/scan holds 13 modules, at most 12 are allowed"]
+
+
+def test_a_package_that_does_not_say_what_it_is_for_is_found(tmp_path):
+    tree(tmp_path, scan__rag='"""A module."""\n')
+    assert without_docstring(tmp_path) == ["lmm_core/scan/__init__.py has no docstring"]
+
+
+# What is not imported
 
 
 def test_nothing_imports_the_filters():
@@ -57,11 +226,11 @@ def test_the_core_knows_no_pandoc_library_and_no_terminal():
     for path in CORE.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         assert "import panflute" not in source, path
-        assert "import click" not in source or path.parent.name == "cli", path
+        assert "import click" not in source or "cli" in path.relative_to(CORE).parts, path
 
 
 def test_markdown_needs_the_standard_library_and_yaml_alone():
-    for path in (CORE / "markdown").glob("*.py"):
+    for path in (CORE / "markdown").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = []
             if isinstance(node, ast.Import):
@@ -72,17 +241,17 @@ def test_markdown_needs_the_standard_library_and_yaml_alone():
                 assert name.split(".")[0] in sys.stdlib_module_names | {"yaml"}, f"{path.name} imports {name}"
 
 
-COMMANDS = [f"lmm_core.cli.{path.stem}" for path in sorted((CORE / "cli").glob("[a-z]*.py"))]
+COMMANDS = [module for module in find_modules(ROOT) if module.startswith("lmm_core.cli.")]
 
 
 def test_the_command_imports_no_commands_but_the_one_that_is_called():
-    code = "import sys, lmm_core.cli; print([n for n in sys.modules if n.startswith('lmm_core.cli.')])"
+    code = "import sys, lmm_core.cli; print([n for n in sys.modules if n.startswith('lmm_core.cli.commands.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(
-    "module", ["lmm_filters.lmm_rag", "lmm_filters.lmm_knit", "lmm_core.scan", ", ".join(["lmm_core.cli", *COMMANDS])]
+    "module", ["lmm_filters.lmm_rag", "lmm_filters.lmm_knit", "lmm_core.scan", ", ".join(COMMANDS)]
 )
 def test_start_up_imports_nothing_heavy(module):
     heavy = [*HEAVY, "panflute"]
@@ -113,6 +282,6 @@ def test_a_filter_with_nothing_to_do_imports_no_panflute(command, pandoc, tmp_pa
 
 def test_no_pattern_trusts_possessive_groups():
     """Before Python 3.11.5 they keep what failed in them; 3.11.2 is Debian's."""
-    for path in [*CORE.rglob("*.py"), *(ROOT / "filters").glob("*.py")]:
+    for path in [*CORE.rglob("*.py"), *(ROOT / "filters").rglob("*.py")]:
         source = path.read_text(encoding="utf-8")
         assert not any(sign in source for sign in (")*+", ")++", ")?+", "(?>")), path

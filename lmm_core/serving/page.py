@@ -1,4 +1,4 @@
-"""The server's own page: the ask box of a course site, for courses that have none."""
+"""The server's own page: the ask box of a course site, for courses without one."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ OPEN = "window.lmmAsk.open(); // there is nothing else on this page\n"
 
 
 def own_page(folder: Path) -> dict[str, Response]:
-    """The page and the box's files, by their paths. They are read once: no path of a request
-    leads to a file. Addresses in it are relative, so that a proxy can give the server any
-    path. folder: where the box is."""
+    """Return the page and the files of the box, by their paths.
+
+    They are read once, so that no path in a request leads to a file. Their addresses are
+    relative, so that a proxy can put the server under any path. folder: where the box is."""
     files = {f"/box/{path.name}": _file(path) for path in sorted(folder.iterdir()) if path.suffix in TYPES}
     page = {"/": Response(HTML, 200, HEADERS, "text/html"), "/open.js": Response(OPEN, 200, HEADERS, TYPES[".js"])}
     return page | files

@@ -1,9 +1,9 @@
-"""What a Quarto project says: `_quarto.yml`, with all that Quarto merges into it, and what
-folders and documents add to it for a page.
+"""The settings of a Quarto project: `_quarto.yml` with all that Quarto merges into it, and the
+additions of folders and documents for a page.
 
-What reaches the pages has to reach the scripts, so the rules are those of Quarto's source:
+Our scripts have to see the same settings as the pages, so the rules are those of Quarto's source:
 `src/project/project-context.ts`, `project-profile.ts`, `project-shared.ts` and
-`src/command/render/render-contexts.ts`. Asking `quarto inspect` in its place costs two seconds for each page.
+`src/command/render/render-contexts.ts`. Asking `quarto inspect` instead would cost two seconds for each page.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?QUARTO_PROFILE[ \t]*=[ \t]*[\"'
 
 
 def project_file(folder: Path) -> Path | None:
-    """Return the `_quarto.yml` of a folder."""
+    """Return the `_quarto.yml` of a folder, or None."""
     return _first(folder, PROJECT_FILES)
 
 
 def read_project(folder: Path) -> dict[str, Any]:
-    """Return what `_quarto.yml` says, with the files that it names and the profiles of this run
-    over it. Raises QuartoError."""
+    """Return the settings of `_quarto.yml`, overridden by the files that it names and the profiles
+    of this run. Raise QuartoError."""
     file = project_file(folder)
     if file is None:
         return {}
@@ -47,18 +47,20 @@ def read_project(folder: Path) -> dict[str, Any]:
     over = [_first(folder, (f"_quarto-{name}.yml", f"_quarto-{name}.yaml")) for name in reversed(profiles)]
     for layer in (*over, _first(folder, _LOCAL_FILES)):
         found = merged(found, read_yaml(layer)) if layer else found
-    of_pages = with_named(found, folder)  # what profiles name reaches the pages alone
+    of_pages = with_named(found, folder)  # files that profiles name are for pages only
     return of_pages | {key: found[key] for key in _OF_PROJECT if key in found}
 
 
 def active_profiles() -> list[str]:
-    """Return the profiles of this run: Quarto tells its scripts all that are active."""
+    """Return the profiles of this run, all of which Quarto tells its scripts."""
     return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
 
 
 def _profiles(folder: Path, said: Any) -> list[str]:
-    """Return the profiles of a run, the most important one first: those that the person names,
-    else those of `_environment` or `_quarto.yml.local`, else the default; and one of each group."""
+    """Return the profiles of a run, the most important one first.
+
+    These are the ones that the person names, else those of `_environment` or `_quarto.yml.local`,
+    else the default, and one of each group."""
     said = said if isinstance(said, dict) else {}
     found = active_profiles() or _in_environment(folder) or _local_default(folder) or _names(said.get("default"))
     if not found and os.environ.get("RSTUDIO_PRODUCT") == "CONNECT":
@@ -100,8 +102,8 @@ def _groups(value: Any) -> list[list[str]]:
 
 
 def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
-    """Return what the `_metadata.yml` of the folders say that a document of the project in
-    `folder` lies in: of that folder itself for its own documents alone. Raises QuartoError."""
+    """Return the settings in the `_metadata.yml` files that hold for a document of the project in
+    `folder`. Raise QuartoError."""
     found: dict[str, Any] = {}
     for file in folder_files(path, folder):
         found = merged(found, with_named(read_yaml(file), file.parent))
@@ -109,7 +111,9 @@ def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
 
 
 def folder_files(path: Path, folder: Path) -> Iterator[Path]:
-    """Yield the `_metadata.yml` of the folders that a document lies in, the outermost first."""
+    """Yield the `_metadata.yml` of the folders that a document lies in, the outermost first.
+
+    The one of the project's own folder counts only for documents directly in it."""
     path, folder = path.absolute(), folder.absolute()
     if not path.is_relative_to(folder):
         return
@@ -120,8 +124,8 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what holds for one document of a project: the project's settings, and over them
-    those of its folders and of its header. Raises QuartoError."""
+    """Return the settings of one document: the project's, overridden by those of its folders and
+    of its header. Raise QuartoError."""
     folder = _quarto_folder(path)
     if folder is None:
         return merged(settings, header)
@@ -129,8 +133,8 @@ def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, 
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Return the rules of a project for one of its documents: with what the `_metadata.yml` of
-    its folders say, and its header. Raises QuartoError."""
+    """Return the rules of a project for one of its documents, with those in the `_metadata.yml` of
+    its folders and in its header. Raise QuartoError."""
     folder = _quarto_folder(path)
     if folder is not None:
         rules = project_rules(folder_settings(path, folder), rules)
@@ -147,8 +151,8 @@ def _quarto_folder(path: Path) -> Path | None:
 
 
 def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return settings with what the files say that they name in `metadata-file` and
-    `metadata-files`; those that are not there say nothing. Raises QuartoError."""
+    """Return settings overridden by the files that they name in `metadata-file` and
+    `metadata-files`. Files that do not exist are passed over. Raise QuartoError."""
     listed = settings.get("metadata-files")
     names = [settings.get("metadata-file"), *(listed if isinstance(listed, list) else [])]
     found = dict(settings)
@@ -160,8 +164,10 @@ def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def merged(one: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two settings as Quarto merges them: mappings by key, lists one after the other (a
-    single value is a list of one), each value once."""
+    """Return two settings merged as Quarto does it.
+
+    Mappings are merged by key. Lists are joined, each value once; beside a list, a single value
+    counts as a list of one."""
     made = dict(one)
     for key, value in over.items():
         old = made.get(key)
@@ -187,7 +193,7 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
-    """Return the mapping of a file, which may be empty. Raises QuartoError."""
+    """Return the mapping in a file, which may be empty. Raise QuartoError."""
     text = _read_text(file)
     try:
         found = parse_metadata(text)  # not plain YAML: some hold R's `!expr`

@@ -14,7 +14,8 @@ from .. import __version__
 from ..errors import ConfigError, ModelError
 from ..models.roles import NO_MODEL, ROLES, ModelName
 from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources, shown_address
-from ..settings.project import CONFIG_NAME, Project, load_project, model_name
+from ..settings.names import CONFIG_NAME
+from ..settings.project import Project, load_project, model_name
 
 OLDEST_PANDOC = (2, 17)
 FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-index", "lmm-pass")

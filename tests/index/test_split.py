@@ -2,7 +2,6 @@
 
 import re
 from itertools import pairwise
-from pathlib import Path
 from time import process_time
 
 import pytest
@@ -27,9 +26,9 @@ from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.tokens import estimate_tokens
 from lmm_core.scan.options import SplitOpts
 from lmm_core.scan.rag_parts import Excerpt, unfold_parts
+from tests.real_files import SAMPLE, markdown_files
 from tests.strategies import LONG, PROSE, any_text, markdown
 
-CORPORA = Path(__file__).parents[2].parent / "shared" / "corpora"
 often = settings(max_examples=150, deadline=None)
 small = st.builds(
     lambda size, more, overlap, unit, short: SplitOpts(size, size + more, min(overlap, size - 1), unit, short),
@@ -518,21 +517,19 @@ def test_an_edit_in_one_section_leaves_the_chunks_of_the_others(before, one, oth
     assert contents(f"# A\n\n{before}", size=200) == contents(f"# A\n\n{before}", size=200)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora beside the repository")
 @pytest.mark.parametrize(
     "opts", [SplitOpts(), SplitOpts(400, 500, 80), SplitOpts(220, 256, 0, "tokens")], ids=["1000", "500", "tokens"]
 )
-def test_real_documents(opts):
+def test_real_documents(opts, real_place):
     sizes = []
-    for path in sorted(CORPORA.rglob("*md")):
-        if path.suffix in (".md", ".Rmd", ".qmd"):
-            found = check(path.read_bytes().decode(), opts)
-            sizes += [len(chunk.content) for chunk in found]
-            for chunk in found:
-                fences = re.findall(r"^[ \t>]*(?:```|~~~)", chunk.content, re.M)
-                assert len(fences) % 2 == 0, (path, chunk.line)
-    assert sum(size < 200 for size in sizes) < 0.05 * len(sizes) or opts.size < 1000
+    for path in markdown_files(real_place):
+        found = check(path.read_bytes().decode(), opts)
+        sizes += [len(chunk.content) for chunk in found]
+        for chunk in found:
+            fences = re.findall(r"^[ \t>]*(?:```|~~~)", chunk.content, re.M)
+            assert len(fences) % 2 == 0, (path, chunk.line)
+    share = 0.1 if real_place == SAMPLE else 0.05  # the sample's files are small and odd
+    assert sum(size < 200 for size in sizes) < share * len(sizes) or opts.size < 1000
 
 
 SENTENCE = "A residual is the vertical distance between a point and the line. "

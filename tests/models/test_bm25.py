@@ -14,6 +14,7 @@ from lmm_core.errors import ModelError
 from lmm_core.models.embedders import bm25
 from lmm_core.models.embedders.bm25 import LANGUAGES, LISTS, Bm25Encoder, bm25_language, stop_words
 from lmm_core.models.embedders.embedder import Sparse, SparseEncoder
+from tests.real_files import markdown_files
 
 ROOT = Path(__file__).parents[2]
 TEXTS = [
@@ -46,8 +47,8 @@ def reference():
 
 
 @pytest.mark.parametrize("language", LANGUAGES.values())
-def test_vectors_are_those_of_fastembed(language, reference, corpora):
-    texts = TEXTS + [path.read_text(encoding="utf-8")[:3000] for path in sorted(corpora.rglob("*.md"))[:20]]
+def test_vectors_are_those_of_fastembed(language, reference, real_place):
+    texts = TEXTS + [path.read_text(encoding="utf-8")[:3000] for path in markdown_files(real_place)[:20]]
     texts = [unicodedata.normalize("NFC", text) for text in texts]
     encoder, other = Bm25Encoder(language), reference(language)
     for text, found, vector in zip(texts, encoder.encode(texts), other.embed(texts), strict=True):
@@ -151,9 +152,9 @@ def test_neither_fastembed_nor_numpy_is_imported():
     assert done.stdout == "[]\n"
 
 
-def test_encoding_is_no_part_of_the_wait(corpora):
+def test_encoding_is_no_part_of_the_wait(real_place):
     """2,500 chunks a second are asked for; a busy machine gets half of it."""
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted(corpora.rglob("*.md")))
+    text = "".join(path.read_text(encoding="utf-8") for path in markdown_files(real_place))
     chunks = [text[start : start + 1000] for start in range(0, min(len(text), 2_000_000), 1000)]
     began = time.process_time()
     Bm25Encoder("en").encode(chunks)

@@ -1,5 +1,7 @@
 """The chat pass: what is asked, what is recorded, and that nothing else changes."""
 
+import asyncio
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from lmm_core.markdown.blocks import trim_blank_lines
 from lmm_core.markdown.metadata.body import DELETED
 from lmm_core.markdown.spelling import edit_block, keeps_structure
 from lmm_core.models.chat import Asker
-from lmm_core.scan.chat import CHAT_KEY, clear_messages, pending_messages, read_chat, scan_messages
+from lmm_core.scan.chat import CHAT_KEY, ChatRun, Talk, clear_messages, pending_messages, read_chat, scan_messages
 from tests.strategies import annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 
@@ -294,3 +296,47 @@ def test_clearing_after_a_chat_is_clearing_before_it(text, reply):
         assert "not closed" in str(error)
         return
     assert again.replace("\r", "").split() == at_once.replace("\r", "").split()
+
+
+# What has changed on disk while the model thought
+
+
+def answered(asked, changed):
+    """Return what a changed document becomes by the answer to the one that was asked, and what found no place."""
+    run = ChatRun(Talk(Asker(Sayer("New.")), "", 100_000), ListLogger())
+    run.start(parse_markdown_text(asked))
+    asyncio.run(run.ask())
+    assert [chat.answered for chat in run.open] == [True]
+    return serialize_blocks(run.apply(parse_markdown_text(changed))), run.unmerged
+
+
+ASKED = "?: Why?"
+RECORDED = f"{ASKED}\n~chat:\n  - user: Why?\n  - model: Because."
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize(
+    ("asked", "changed"),
+    [
+        (ASKED, RECORDED),
+        (f"{RECORDED}\n+: And?", f"{RECORDED} Corrected by hand.\n+: And?"),
+        (f"{RECORDED}\n+: And?", f"{RECORDED}\n  - user: And?\n  - model: Answered by another run.\n+: And?"),
+        (f"{RECORDED}\n+: And?", f"{ASKED}\n+: And?"),
+    ],
+    ids=["answered", "corrected", "gone on", "removed"],
+)
+def test_an_answer_is_not_written_over_a_chat_that_has_changed(asked, changed, spelling):
+    asked, changed = (f"{block(body, spelling)}\n\n# A\n\nText.\n" for body in (asked, changed))
+    document, unmerged = answered(asked, changed)
+    assert document == changed
+    assert len(unmerged) == 1
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_an_answer_is_written_if_only_a_message_was_added(spelling):
+    document, unmerged = answered(
+        f"{block(ASKED, spelling)}\n\n# A\n\nText.\n",
+        f"{block(ASKED + chr(10) + '+: And?', spelling)}\n\n# A\n\nText.\n",
+    )
+    assert chats(document) == [[("user", "Why?"), ("model", "New.")]]
+    assert unmerged == []

@@ -5,6 +5,7 @@ import pytest
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.scan.check.near_misses import find_near_misses, kept_by_none, nearest, slips_between, types_in
+from tests.real_files import markdown_files
 
 BLOCK = "# A\n\n---\n{}\n---\n\nText.\n"
 IN_DIV = "# A\n\n::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::\n\nText.\n"
@@ -196,6 +197,6 @@ def test_short_words_may_have_fewer_slips():
     assert nearest("topyk", ["topic"]) == ""
 
 
-def test_real_markdown_has_no_near_misses(corpora):
-    for path in sorted(corpora.rglob("*.*md")):
+def test_real_markdown_has_no_near_misses(real_place):
+    for path in markdown_files(real_place):
         assert messages(path.read_text("utf-8")) == [], path

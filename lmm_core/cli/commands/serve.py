@@ -13,7 +13,8 @@ import click
 from ...errors import LmmError
 from ...files.outputs import LINES_OF_JSON
 from ...logging import one_line, say
-from ...settings.project import TOKEN_VARIABLE, Project
+from ...settings.names import TOKEN_VARIABLE
+from ...settings.project import Project
 from ..shared import LOOPBACK, check_written, needing, warn
 from .find import searched_project
 

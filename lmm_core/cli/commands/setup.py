@@ -11,7 +11,7 @@ import click
 from ...errors import ConfigError
 from ...logging import say
 from ...markdown.files import project_root
-from ...settings.project import CONFIG_NAME
+from ...settings.names import CONFIG_NAME
 from ..shared import checked, json_option, print_json
 
 

@@ -21,7 +21,7 @@ from ...models.trust import (
     trust_file,
     trusted_pairs,
 )
-from ...settings.project import CONFIG_NAME
+from ...settings.names import CONFIG_NAME
 from ..shared import json_option, print_json
 
 Result = TypeVar("Result")

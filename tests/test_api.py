@@ -1,0 +1,61 @@
+"""The documented names of `lmm_core`: lazy, complete, each with an example that runs."""
+
+import ast
+import doctest
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lmm_core
+
+ROOT = Path(__file__).parents[1]
+
+
+def docs_module():
+    spec = importlib.util.spec_from_file_location("docs_api", ROOT / "docs" / "api.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+API = docs_module()
+EXAMPLES = API.examples()
+PUBLIC = [name for name in dir(lmm_core) if not name.startswith("_")]
+
+
+def test_importing_the_package_imports_none_of_its_modules():
+    code = "import sys, lmm_core; print([name for name in sys.modules if name.startswith('lmm_core.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = lmm_core.nothing
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse((ROOT / "lmm_core" / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name: node.module for node in block.body for alias in node.names}
+    assert seen == lmm_core._MODULE_OF
+
+
+def test_every_name_is_on_the_page_and_nothing_else():
+    assert sorted(EXAMPLES) == sorted(PUBLIC)
+
+
+def test_the_page_is_current():
+    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == API.make_page(), "run: python docs/api.py"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_runs(name, indexed_book):
+    example = doctest.DocTestParser().get_doctest(EXAMPLES[name], {}, name, "docs/api.in.md", 0)
+    assert name in EXAMPLES[name], f"the example does not use {name}"
+    told = []
+    failed = doctest.DocTestRunner(verbose=False).run(example, out=told.append).failed
+    assert not failed, "".join(told)
