@@ -329,7 +329,7 @@ def test_a_wrong_key_is_tried_once_in_all(model):
     for number in range(20):
         write(f"book/{number}.md", NOTES)
     model.key = "sk-another"
-    done = lmm("lmm rag book", status=1)
+    done = lmm("lmm rag --jobs 1 book", status=1)
     assert model.count == 1
     assert "the key is refused (401): look at $OPENAI_API_KEY" in done.stderr
     assert "questions" not in "".join(text(f"book/{number}.md") for number in range(20))
@@ -341,7 +341,7 @@ def test_a_wrong_key_is_tried_once_in_all(model):
 def test_an_address_without_a_model_is_tried_once(model):
     write("notes.md", NOTES)
     model.fault = lambda body, number: 404
-    assert "no such model or address" in lmm("lmm rag notes.md", status=1).stderr
+    assert "no such model or address" in lmm("lmm rag --jobs 1 notes.md", status=1).stderr
     assert model.count == 1
 
 
