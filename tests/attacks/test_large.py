@@ -118,6 +118,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("line", ["scan x.md", "rag x.md", "knit x.md -o y.md", "convert x.md --to div", "index x.md"])
 def test_large_notes_are_done(name, line):
@@ -128,6 +129,7 @@ def test_large_notes_are_done(name, line):
     assert done.exit_code in (0, 1) and "Text" in text("x.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["header", "block", "div", "run"])
 def test_the_filter_does_large_notes(name, pandoc):
     write("x.md", LARGE[name])

@@ -92,6 +92,7 @@ def test_batches_go_over_files(monkeypatch):
     assert sizes == [4, 4, 3]
 
 
+@pytest.mark.slow
 def test_other_processes_cut_the_same_snippets(monkeypatch):
     fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
     index()

@@ -332,6 +332,7 @@ def random_searches(count):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segment", [None, 50], ids=["one segment", "many"])
 def test_all_places_find_the_same_in_the_same_order(tmp_path, monkeypatch, segment):
     """Of points with many twins, written twice in part, and in part removed."""
@@ -527,6 +528,7 @@ for at in range(1000, 9000, 100):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "forever",
     ["while True: store.upsert('notes', [point(n, words=[n % 99]) for n in range(1000, 9000)])", SETTLING],
@@ -803,6 +805,7 @@ print("fine")
 # A server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [
