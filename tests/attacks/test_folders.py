@@ -20,7 +20,7 @@ from lmm_core.quarto.render import post_render
 from lmm_core.quarto.setup import init_project
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import VectorSpec
-from tests.commands import run, text, write
+from tests.commands import held, run, text, write
 from tests.indexing import document, lmm
 
 ROOT = Path(__file__).parents[2]
@@ -49,11 +49,11 @@ def project(tmp_path, monkeypatch):
 
 
 def tree(folder):
-    """All that is in a folder: paths with bytes, where links lead, None for folders."""
+    """All that is in a folder: paths with bytes but for holes, where links lead, None for folders."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        found[name] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        found[name] = os.readlink(path) if path.is_symlink() else held(path) if path.is_file() else None
     return found
 
 

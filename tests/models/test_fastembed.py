@@ -34,7 +34,12 @@ MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 NEAR = ("The mean is pulled by extreme values.", "Outliers move the average.", "We went to the beach by bus.")
 
-needs_model = pytest.mark.skipif(not MINILM.is_dir(), reason="no models beside the repository")
+REASON = "no models beside the repository"
+
+
+def needs_model(test):
+    """Mark a test of the real model, which takes seconds to load."""
+    return pytest.mark.slow(pytest.mark.skipif(not MINILM.is_dir(), reason=REASON)(test))
 
 
 def name(model):
@@ -327,17 +332,17 @@ import fastembed  # not to count how long this takes
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, get_model
 from lmm_core.models.roles import ModelName
 from lmm_core.models.sources import ModelError
-began = time.monotonic()
+began = time.process_time()
 try:
     {code}
 except ModelError as error:
     print(error)
-print(time.monotonic() - began)
+print(time.process_time() - began)
 """
 
 
 def offline(code):
-    """What some code prints, its seconds, and its standard error, where every socket fails."""
+    """What some code prints, the seconds it computes, and its standard error, where every socket fails."""
     done = subprocess.run([sys.executable, "-c", OFFLINE.format(code=code)], cwd=ROOT, capture_output=True, text=True)
     *said, seconds = done.stdout.splitlines()
     return "\n".join(said), float(seconds), done.stderr

@@ -68,6 +68,7 @@ def chunks(encoding=EncodingModel.BM25):
 # Encodings
 
 
+@pytest.mark.slow
 @with_minilm
 @pytest.mark.parametrize("encoding", list(EncodingModel))
 def test_every_encoding_in_every_place(encoding, minilm):
@@ -90,6 +91,7 @@ def test_every_encoding_in_every_place(encoding, minilm):
     assert results[1:] == results[:1]
 
 
+@pytest.mark.slow
 @with_minilm
 def test_the_default_encoding_is_hybrid_with_a_model_and_follows_the_collection(notes, minilm, monkeypatch):
     lmm("index notes.md")

