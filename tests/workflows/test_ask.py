@@ -16,7 +16,7 @@ from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.test_readme import ROOT, fits, transcript
-from tests.workflows.test_talk import Terminal, wait_for
+from tests.workflows.test_document_chat import Terminal, wait_for
 
 
 def answering(body):
