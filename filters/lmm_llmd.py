@@ -26,23 +26,7 @@ from .pandoc.write_elements import hand_on
 from .process import run_filter
 
 Element = dict[str, Any]
-_STYLE = """<style>
-.llmd-human, .llmd-assistant { border-left: 4px solid #b6c2cf; padding: .1em 1em; margin: 1em 0; }
-.llmd-human { background: #f3f6fa; }
-.llmd-assistant { border-color: #7aa874; }
-.llmd-change { border: 1px solid #d0d7de; border-radius: 6px; margin: 1em 0; overflow: auto; }
-.llmd-change > p { margin: 0; padding: .3em .7em; background: #f6f8fa; border-bottom: 1px solid #d0d7de; }
-.llmd-change pre { margin: 0; padding: .4em .7em; }
-details > summary { cursor: pointer; margin: .6em 0; }
-pre { overflow: auto; }
-code.sourceCode .kw, code.sourceCode .cf, code.sourceCode .im { color: #cf222e; }
-code.sourceCode .st, code.sourceCode .ch { color: #0a3069; }
-code.sourceCode .co { color: #6e7781; font-style: italic; }
-code.sourceCode .dv, code.sourceCode .fl, code.sourceCode .cn { color: #0550ae; }
-code.sourceCode .fu, code.sourceCode .bu { color: #8250df; }
-code.sourceCode.diff .va { color: #116329; background: #dafbe1; }
-code.sourceCode.diff .st { color: #82071e; background: #ffebe9; }
-</style>"""
+_STYLE = Path(__file__).with_name("llmd.css")
 _FRAGMENT = (
     '<meta charset="utf-8">\n'
     "<style>body { max-width: 48em; margin: 2em auto; padding: 0 1em; font-family: sans-serif; line-height: 1.5; }\n"
@@ -105,7 +89,8 @@ class _LlmdPage:
         standalone = run is not None and any(
             run.value(name) not in (None, "False") or (name, None) in run.options for name in _STANDALONE
         )
-        yield _raw(_STYLE if standalone else f"{_FRAGMENT}\n{_STYLE}")
+        style = f"<style>\n{_STYLE.read_text(encoding='utf-8')}</style>"
+        yield _raw(style if standalone else f"{_FRAGMENT}\n{style}")
         if not standalone:
             yield _header(1, llmd.name)
 

@@ -19,6 +19,10 @@ from lmm_core.workflows.models import Models
 MINILM = Path(__file__).parents[2] / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 LONG = "that is told at some length, so that the text is no short one which is pooled with what stands around it."
 
+EXERCISE = (
+    "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden? Solution: count, and get eighty.\n:::\n"
+)
+
 
 def section(word):
     """A section that is one chunk, found by one word."""

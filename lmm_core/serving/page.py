@@ -8,26 +8,7 @@ from starlette.responses import Response
 
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 HEADERS = {"Cache-Control": "no-cache"}
-HTML = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Ask the notes</title>
-<link rel="stylesheet" href="box/ask.css">
-</head>
-<body>
-<main>
-<h1>Ask the notes</h1>
-<noscript>This page needs JavaScript.</noscript>
-</main>
-<script src="box/ask.js" data-server="."></script>
-<script src="open.js"></script>
-</body>
-</html>
-"""
+HTML = Path(__file__).with_name("page.html")
 OPEN = "window.lmmAsk.open(); // there is nothing else on this page\n"
 
 
@@ -37,7 +18,10 @@ def own_page(folder: Path) -> dict[str, Response]:
     They are read once, so that no path in a request leads to a file. Their addresses are
     relative, so that a proxy can put the server under any path. folder: where the box is."""
     files = {f"/box/{path.name}": _file(path) for path in sorted(folder.iterdir()) if path.suffix in TYPES}
-    page = {"/": Response(HTML, 200, HEADERS, "text/html"), "/open.js": Response(OPEN, 200, HEADERS, TYPES[".js"])}
+    page = {
+        "/": Response(HTML.read_bytes(), 200, HEADERS, "text/html"),
+        "/open.js": Response(OPEN, 200, HEADERS, TYPES[".js"]),
+    }
     return page | files
 
 

@@ -820,6 +820,7 @@ def test_what_is_allowed_is_allowed_by_https(outside, monkeypatch):
 # A file that leads a source of ours elsewhere
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["openai", "ollama", "vllm", "mistral"])
 @pytest.mark.parametrize("sender", SENDERS, ids=lambda sender: sender.__name__)
 def test_that_a_source_of_ours_is_elsewhere_is_said_at_each_run(sender, name, outside, monkeypatch, capsys):

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.markdown import MetadataBlock, parse_markdown_text
-from tests.commands import BIN, run, text, write
+from tests.commands import BIN, held, run, text, write
 from tests.model_server import ModelServer, annotate
 from tests.strategies import LONG, outside_metadata, squeezed
 
@@ -48,16 +48,16 @@ NO_PATIENCE = "[minor]\nmax_retries = 0\n"
 
 @pytest.fixture
 def model(monkeypatch, tmp_path):
-    """A model behind a key, as the environment names it. The key gets into no file."""
+    """Name a model behind a key in the environment. The key gets into no file."""
     with ModelServer() as server:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in held(path)] == []
 
 
 def lmm(command, status=0):
-    """A command line of `lmm`, in this process: importing openai each time takes longer
+    """Run a command line of `lmm` in this process: importing openai each time takes longer
     than all the rest."""
     done = CliRunner().invoke(cli, shlex.split(command)[1:])
     if done.exception and not isinstance(done.exception, SystemExit):
@@ -68,26 +68,26 @@ def lmm(command, status=0):
 
 
 def section_of(body):
-    """The title of the section that a request is about."""
+    """Return the title of the section that a request is about."""
     return body["messages"][-1]["content"].split("\n")[0].split(" > ")[-1].removeprefix("Section: ")
 
 
 def asked(server):
-    """The titles of the sections that were asked for since the last call, in order."""
+    """Return the titles of the sections that were asked for since the last call, in order."""
     titles = [section_of(body) for body in server.requests]
     server.requests.clear()
     return titles
 
 
 def change(before, after, path="notes.md"):
-    """What a writer does in an editor."""
+    """Change a text in a file, as a writer does in an editor."""
     content = text(path)
     assert content.count(before) == 1
     write(path, content.replace(before, after))
 
 
 def blocks_of(title, path="notes.md"):
-    """The keys of each metadata block before a heading, the nearest last."""
+    """Return the keys of each metadata block before a heading, the nearest last."""
     found = []
     for block in parse_markdown_text(text(path)):
         if block.source.strip("# \n") == title:
@@ -97,7 +97,7 @@ def blocks_of(title, path="notes.md"):
 
 
 def value(title, key, path="notes.md"):
-    """A key of a section, in the nearest block."""
+    """Return the value of a key of a section, in the nearest block."""
     return blocks_of(title, path)[-1].get(key)
 
 
@@ -109,7 +109,7 @@ def set_summary(title, line):
 
 
 def line_of(heading):
-    """The line of a heading in the notes as they were."""
+    """Return the line of a heading in the notes as they were."""
     return NOTES.split("\n").index(heading) + 1
 
 
@@ -118,12 +118,12 @@ def header(path="notes.md"):
 
 
 def failing(*titles, status=500):
-    """A fault for the requests about some sections."""
+    """Return a fault for the requests about some sections."""
     return lambda body, number: status if section_of(body) in titles else None
 
 
 def closed_port():
-    """An address at which nobody is."""
+    """Return an address at which nothing listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -286,7 +286,10 @@ def test_without_the_key_nothing_of_the_model_is_lost(model, monkeypatch):
     before = {title: blocks_of(title) for title in ("One", "Two", "Three")}
     monkeypatch.delenv("OPENAI_API_KEY")
     done = lmm("lmm rag notes.md")
-    assert "2 sections changed since a model annotated them; kept until a model is there" in done.stderr
+    assert (
+        "2 sections changed since a model annotated them; their annotations are kept until a model is there"
+        in done.stderr
+    )
     assert {title: blocks_of(title) for title in before} == before
     assert header()["~~annotator"] == "openai/gpt-4o-mini"
     assert value("Five", "~~annotator") == "extractive/default"
@@ -307,7 +310,7 @@ def test_without_a_header_each_section_says_who_annotated_it(model, monkeypatch)
     before = blocks_of("One")
     change("\nOne. The mean", "\nOne. A mean")
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert "kept until a model is there" in lmm("lmm rag notes.md").stderr
+    assert "are kept until a model is there" in lmm("lmm rag notes.md").stderr
     assert blocks_of("One") == before
 
 
@@ -328,7 +331,7 @@ def test_a_wrong_key_is_tried_once_in_all(model):
     for number in range(20):
         write(f"book/{number}.md", NOTES)
     model.key = "sk-another"
-    done = lmm("lmm rag book", status=1)
+    done = lmm("lmm rag --jobs 1 book", status=1)
     assert model.count == 1
     assert "the server refuses the key (401): check $OPENAI_API_KEY" in done.stderr
     assert "questions" not in "".join(text(f"book/{number}.md") for number in range(20))
@@ -340,7 +343,7 @@ def test_a_wrong_key_is_tried_once_in_all(model):
 def test_an_address_without_a_model_is_tried_once(model):
     write("notes.md", NOTES)
     model.fault = lambda body, number: 404
-    assert "no such model or address" in lmm("lmm rag notes.md", status=1).stderr
+    assert "no such model or address" in lmm("lmm rag --jobs 1 notes.md", status=1).stderr
     assert model.count == 1
 
 
@@ -352,7 +355,7 @@ def test_a_section_that_fails_does_not_stop_the_others(status, model):
     done = lmm("lmm rag notes.md", status=1)
     said = "http://127.0.0.1:" if status == "drop" else f"the server reports error {status}"
     assert f"notes.md:{line_of('## Three')}: section not annotated: openai/gpt-4o-mini: {said}" in done.stderr
-    assert "2 sections above wait for what failed; run again" in done.stderr
+    assert "2 sections above wait for those that failed; run again" in done.stderr
     assert "1 of 1 files annotated" in done.stderr
     assert sorted(asked(model)) == ["Four", "Three", "Two"]
     assert value("Two", "~questions")
@@ -527,6 +530,7 @@ def test_b25_a_reply_is_not_garbled(model):
 # Interrupted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["lmm rag --jobs 1 notes.md", "lmm rag --jobs 1 --refresh notes.md"])
 def test_a_killed_run_leaves_the_old_file_and_is_not_paid_for_twice(command, model):
     write("notes.md", NOTES)

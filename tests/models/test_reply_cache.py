@@ -384,6 +384,7 @@ def test_what_was_kept_outlives_a_kill(tmp_path):
     assert [cache.find(b"%d" % number) for number in range(60)] == [f"reply {number}" for number in range(60)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no kill -9")
 def test_a_run_that_was_killed_pays_for_nothing_twice(server, cache):
     code = (

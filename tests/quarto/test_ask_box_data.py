@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.ask_box_data import PART, element_ids, plain_text
+from lmm_core.quarto.ask_box.data import PART
+from lmm_core.quarto.ask_box.page_html import element_ids
+from lmm_core.quarto.ask_box.plain_text import plain_text
 from lmm_core.quarto.render import post_render
 from tests.commands import pandocs, run, text, write
 
@@ -324,6 +326,7 @@ def test_a_box_that_is_no_longer_wanted_goes(site):
     assert text(site / "means.html") == left
 
 
+@pytest.mark.slow
 def test_large_books_come_in_parts(site):
     paragraphs = (f"## Section {n}\n\n{'Umbrellas and trains. ' * 60}{n}\n" for n in range(700))
     write("means.md", "# Long\n\n" + "\n".join(paragraphs))

@@ -10,6 +10,7 @@ from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.ask import open_library
 from lmm_core.workflows.models import Models
 from tests.commands import write
+from tests.effort import PATIENCE
 from tests.indexing import document, lmm
 
 WORDS = ["oak", "birch", "elm"]
@@ -19,7 +20,7 @@ class Meeting:
     """A store whose searches wait until all have come; where one comes alone, they fail."""
 
     def __init__(self, store, searches):
-        self._store, self._all = store, threading.Barrier(searches, timeout=2)
+        self._store, self._all = store, threading.Barrier(searches, timeout=PATIENCE)
 
     def search(self, *values):
         self._all.wait()

@@ -54,14 +54,13 @@ Plot the residuals of the twelve students, and say what you see {LONG}
 """
 
 
-@pytest.fixture(scope="module")
-def indexed(tmp_path_factory):
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory, index_once):
     folder = tmp_path_factory.mktemp("indexed")
     write(folder / "config.toml", "")
     write(folder / "a-linear.md", NOTES)
     write(folder / "b-trees.md", document("oak", "birch", header="title: Trees\ndocid: trees"))
-    lmm(f"index {folder} -q")
-    return folder
+    return index_once(folder)
 
 
 @pytest.fixture

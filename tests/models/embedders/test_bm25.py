@@ -46,6 +46,7 @@ def reference():
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES.values())
 def test_vectors_are_those_of_fastembed(language, reference, real_place):
     texts = TEXTS + [path.read_text(encoding="utf-8")[:3000] for path in markdown_files(real_place)[:20]]

@@ -301,6 +301,7 @@ for number in range(100):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once(tmp_path):
     running = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name], cwd=ROOT, stderr=subprocess.PIPE)

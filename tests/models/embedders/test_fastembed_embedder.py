@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lmm_core.cli.commands.models import models as models_command
+from lmm_core.cli.commands.machine import models as models_command
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
@@ -23,15 +23,19 @@ from lmm_core.models.names import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.project import for_document, load_project
 from lmm_core.workflows.doctor import examine
-from lmm_core.workflows.from_config import embedder_from_config
-from lmm_core.workflows.models import Models
+from lmm_core.workflows.models import Models, embedder_from_config
 
 ROOT = Path(__file__).parents[3]
 MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 NEAR = ("The mean is pulled by extreme values.", "Outliers move the average.", "We went to the beach by bus.")
 
-needs_model = pytest.mark.skipif(not MINILM.is_dir(), reason="no models beside the repository")
+REASON = "no models beside the repository"
+
+
+def needs_model(test):
+    """Mark a test of the real model, which takes seconds to load."""
+    return pytest.mark.slow(pytest.mark.skipif(not MINILM.is_dir(), reason=REASON)(test))
 
 
 def name(model):
@@ -321,21 +325,20 @@ def refuse(*arguments, **more):
     raise OSError("no network in this test")
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 import fastembed  # not to count how long this takes
-from lmm_core.errors import ModelError
-from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
-from lmm_core.models.embedders.fastembed_models import get_model
-from lmm_core.models.names import ModelName
-began = time.monotonic()
+from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, get_model
+from lmm_core.models.roles import ModelName
+from lmm_core.models.sources import ModelError
+began = time.process_time()
 try:
     {code}
 except ModelError as error:
     print(error)
-print(time.monotonic() - began)
+print(time.process_time() - began)
 """
 
 
 def offline(code):
-    """What some code prints, its seconds, and its standard error, where every socket fails."""
+    """What some code prints, the seconds it computes, and its standard error, where every socket fails."""
     done = subprocess.run([sys.executable, "-c", OFFLINE.format(code=code)], cwd=ROOT, capture_output=True, text=True)
     *said, seconds = done.stdout.splitlines()
     return "\n".join(said), float(seconds), done.stderr
@@ -401,9 +404,8 @@ def test_the_doctor_says_what_embeds(monkeypatch):
 
 def test_naming_a_folder_imports_nothing_heavy():
     code = (
-        "import sys, lmm_core.cli.commands.models, lmm_core.models.embedders.embedding_cache\n"
-        "from lmm_core.models.embedders.fastembed_embedder import FastEmbedder\n"
-        "from lmm_core.models.embedders.fastembed_models import newest_model\n"
+        "import sys, lmm_core.cli.commands.machine, lmm_core.models.embedders.embedding_cache\n"
+        "from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, newest_model\n"
         "newest_model()\n"
         "print([n for n in ('fastembed', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"
     )

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import socket
-import time
 
 import pytest
 
@@ -120,10 +119,8 @@ def test_requests_run_at_once():
     with ModelServer(delay=0.2) as server:
         chat = chat_at(server.url)
         answers(chat, asked())
-        start = time.monotonic()
         answers(chat, *[asked(str(number)) for number in range(15)])
     assert server.most_at_once > 8
-    assert time.monotonic() - start < 1.5
 
 
 def test_the_address_of_openai_comes_from_the_environment(monkeypatch):
