@@ -31,7 +31,7 @@ from lmm_core.models.chat import Asker, Usage
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.reply_cache import ReplyCache
-from lmm_core.models.sources import ModelSource, Requests
+from lmm_core.models.sources import ModelSource, RequestLimits
 from lmm_core.scan import scan, scan_rag
 from lmm_core.scan.annotations.sections import SectionTexts
 
@@ -80,7 +80,7 @@ def server(delay: float) -> Iterator[str]:
 
 def annotator(url: str, folder: Path, at_once: int = AT_ONCE) -> ModelAnnotator:
     """The model at an address, with a reply cache in a folder."""
-    chat = OpenAIChat(ModelName("bench", "model"), ModelSource("bench", url), Requests(max_concurrency=at_once))
+    chat = OpenAIChat(ModelName("bench", "model"), ModelSource("bench", url), RequestLimits(max_concurrency=at_once))
     return ModelAnnotator(Asker(chat, ReplyCache(folder)))
 
 

@@ -55,7 +55,7 @@ from lmm_core.settings.project import AskOptions, IndexOptions, Project, load_pr
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorStore
-from lmm_core.workflows.ask import conversation, open_library
+from lmm_core.workflows.ask import make_conversation, open_library
 from lmm_core.workflows.index import Upload
 from lmm_core.workflows.models import Models
 
@@ -177,7 +177,7 @@ class Timed:
 def reranker_of(project: Project, name: str, models: Models, library: Library) -> Reranker:
     """What `rerank = name` in the project's `[ask]` gives. Raises NotMeasured."""
     try:
-        made = conversation(replace(project, ask=AskOptions(rerank=name)), models, library).retriever.reranker
+        made = make_conversation(replace(project, ask=AskOptions(rerank=name)), models, library).retriever.reranker
     except ModelError as error:
         raise NotMeasured(str(error)) from None
     if isinstance(made, NoReranker) and name != NONE:

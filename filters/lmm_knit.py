@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from lmm_core.markdown.blocks import serialize_blocks
-from lmm_core.scan.header import report_broken, report_errors
-from lmm_core.scan.knit import find_open, knit
+from lmm_core.scan.header import report_broken_edits, report_errors
+from lmm_core.scan.knit import find_unclosed_div, knit
 
 from .knit.checks import (
     check_quarto_file,
@@ -37,12 +37,12 @@ def knit_document(document: FilterDocument) -> FilterOutput:
 
 def _knit_source(document: FilterDocument) -> FilterOutput:
     report_errors(document.blocks, document.logger)
-    report_broken(document.blocks, document.logger)
+    report_broken_edits(document.blocks, document.logger)
     report_near_misses(document)
     if document.call.to_markdown:
         return write_text(document, _knitted_text(document))
     # Old pandocs take a div that is not closed for text.
-    ast = as_divs(document, document.blocks) if find_open(document.blocks, document.rules) is None else None
+    ast = as_divs(document, document.blocks) if find_unclosed_div(document.blocks, document.rules) is None else None
     if ast is None:
         return _knit_as_text(document)
     report_dangling(document)

@@ -9,7 +9,7 @@ from lmm_core.markdown.blocks import Block
 from lmm_core.scan.header import scan
 from lmm_core.scan.rag import RagRun
 from lmm_core.workflows.models import Models
-from lmm_core.workflows.passes import docid_of, new_run
+from lmm_core.workflows.passes import docid_of, new_rag_run
 
 from .pandoc.document import FilterDocument, FilterOutput
 from .pass_run import apply_pass
@@ -30,7 +30,7 @@ def _annotate(document: FilterDocument, blocks: list[Block]) -> list[Block]:
         return scanned
     models = Models(document.options.model, warn=document.logger.warning)
     try:
-        run = new_run(project, models.annotator(project), docid, document.logger)
+        run = new_rag_run(project, models.annotator(project), docid, document.logger)
     except ModelError as error:
         document.logger.error(f"The document was not annotated: {error}")
         return scanned

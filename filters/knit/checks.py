@@ -10,10 +10,10 @@ from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import NOT_CLOSED
-from lmm_core.scan.check.near_misses import find_near_misses, kept_by_none, types_in
+from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, types_in
 from lmm_core.scan.header import report_errors
-from lmm_core.scan.knit import find_dangling, find_open, knit, lost_message
-from lmm_core.scan.references import lost_in
+from lmm_core.scan.knit import dangling_message, find_dangling, find_unclosed_div, knit
+from lmm_core.scan.references import find_references_to
 from lmm_core.workflows.typos import read_blocks, typo_lines, with_types
 
 from ..errors import FilterError
@@ -41,7 +41,7 @@ def report_near_misses(document: FilterDocument) -> None:
     for problem in find_near_misses(document.blocks, document.rules):
         document.logger.warning(problem.message, problem.line)
     types = document.rules.div_types | types_in(document.blocks)
-    for message in kept_by_none(document.options.keep, types):
+    for message in check_kept_types(document.options.keep, types):
         document.logger.warning(f"lmm-keep: {message}")
 
 
@@ -62,7 +62,7 @@ def check_quarto_file(document: FilterDocument, text: Source) -> None:
     _refuse_faults(document)
     logger, blocks = LocatedLogger(document.logger, text.locate), parse_markdown_text(text.text)
     report_errors(blocks, logger)
-    if (line := find_open(blocks, document.rules)) is not None:
+    if (line := find_unclosed_div(blocks, document.rules)) is not None:
         file, line = text.locate(line)
         raise FilterError(f"{file}:{line}: {NOT_CLOSED}")
     for line, message in find_dangling(blocks, document.rules):
@@ -91,5 +91,5 @@ def report_lost(document: FilterDocument, labels: set[str]) -> None:
     if text is None or not labels:
         return
     logger = LocatedLogger(document.logger, text.locate)
-    for at, label in lost_in(text.text, labels):
-        logger.warning(lost_message(label), text.text.count("\n", 0, at) + 1)
+    for at, label in find_references_to(text.text, labels):
+        logger.warning(dangling_message(label), text.text.count("\n", 0, at) + 1)

@@ -10,7 +10,7 @@ from typing import Any
 from lmm_core.markdown.files import load_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
-from lmm_core.scan.knit import find_gone
+from lmm_core.scan.knit import find_labels_left_out
 from lmm_core.scan.references import LEFT_OUT, is_cross_reference
 
 from ..errors import FilterError
@@ -54,7 +54,7 @@ def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
     for path in pages:
         text = load_markdown(path).text
         named = {label for label in labels if f"#{label}" in text}
-        gone = find_gone(parse_markdown_text(text), rules) if named else set()
+        gone = find_labels_left_out(parse_markdown_text(text), rules) if named else set()
         found |= named & gone
         there |= named - gone
     return found - there

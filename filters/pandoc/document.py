@@ -17,7 +17,7 @@ from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlo
 from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import OUT, KnitRules, named_types, words_of
-from lmm_core.scan.header import report_kept
+from lmm_core.scan.header import report_ignored_exclusions
 from lmm_core.settings.project import Project, load_project
 from lmm_core.workflows.passes import project_of
 
@@ -123,7 +123,7 @@ def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
     for option in options.unknown:
         known = ", ".join(f"lmm-{name}" for name in sorted(OPTIONS))
         logger.warning(f"There is no option lmm-{option}. Known options are {known}.")
-    report_kept([word for word in options.div_types if word.startswith(OUT)], logger)
+    report_ignored_exclusions([word for word in options.div_types if word.startswith(OUT)], logger)
     if options.spelling not in ("", "div", "native"):
         raise FilterError(f"lmm-spelling must be div or native, not {options.spelling!r}.")
 

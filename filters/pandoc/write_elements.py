@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, serialize_blocks
 from lmm_core.markdown.divs import find_parts
-from lmm_core.markdown.originals import unfold_edits
+from lmm_core.markdown.originals import restore_originals
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import DOCUMENT_KEYS
 from lmm_core.markdown.spelling import convert, edit_block, make_block
-from lmm_core.scan.system_keys import FLOW
+from lmm_core.scan.system_keys import FLOW_KEYS
 
 from ..errors import FilterError
 from .document import FilterDocument, FilterOutput
@@ -88,7 +88,7 @@ def _with_header(document: FilterDocument, ast: Json, header: HeaderBlock) -> Js
     if not document.call.to_markdown or document.call.is_followed:
         return {**ast, "meta": {**theirs, **{key: to_meta(value) for key, value in ours.items()}}}
     base = _header_of_pandoc(document, theirs)
-    made = edit_block(base, ours, FLOW) if ours else base
+    made = edit_block(base, ours, FLOW_KEYS) if ours else base
     first = []
     if made is not None and (ours or theirs):
         first = [{"t": "RawBlock", "c": ["markdown", made.source.rstrip("\n")]}]
@@ -119,7 +119,7 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
     its reader knows no divs."""
     if needs_text(document.call) or any("fenced div" in problem.message for problem in document.problems):
         return None
-    unfolded = unfold_edits(blocks).blocks
+    unfolded = restore_originals(blocks).blocks
     if any(_holds_native(block) for block in unfolded):
         return None
     converted = serialize_blocks(convert(unfolded, "div"))

@@ -30,7 +30,7 @@ from ..store.folder_lock import FolderLock
 from ..store.opening import open_store
 from ..store.places import LocalStorage, RemoteSource
 from ..store.points import checked_name
-from ..store.ranking import fused, in_order
+from ..store.ranking import fuse_ranks, sort_hits
 from ..store.vector_store import Vector, VectorStore
 
 FORMAT = 1
@@ -206,7 +206,7 @@ def shortlist(
     if isinstance(sparse, Sparse):
         weights = {word: rarity(terms.values(), word) for word in sparse.indices}
         orders.append({entry.name: _aboutness(weights, entry, terms.get(entry.name, Terms())) for entry in entries})
-    ranked = fused(in_order((name, score) for name, score in order.items() if score > 0) for order in orders)
+    ranked = fuse_ranks(sort_hits((name, score) for name, score in order.items() if score > 0) for order in orders)
     return sorted(entries, key=lambda entry: (-ranked.get(entry.name, 0.0), entry.name))[:most]
 
 

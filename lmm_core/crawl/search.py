@@ -23,7 +23,7 @@ from ..errors import CrawlError, StoreError
 from ..index.encoding import DENSE, SPARSE, Encoder
 from ..models.embedders.embedder import Sparse
 from ..store.folder_lock import is_awaited
-from ..store.ranking import Hit, fused, in_order
+from ..store.ranking import Hit, fuse_ranks, sort_hits
 from ..store.vector_store import ScoredPoint, Search, Vector
 from .catalogue import (
     ALL,
@@ -257,8 +257,8 @@ class _Asked:
             scored = self._rescored(candidates) if kind == SPARSE else candidates
             points |= {f"{name}\0{point.id}": point for point in scored}
             rankings.setdefault(kind, []).extend((f"{name}\0{point.id}", point.score) for point in scored)
-        orders = [in_order(hits) for hits in rankings.values()]
-        scores = orders[0] if len(orders) == 1 else in_order(fused(orders).items())
+        orders = [sort_hits(hits) for hits in rankings.values()]
+        scores = orders[0] if len(orders) == 1 else sort_hits(fuse_ranks(orders).items())
         texts: dict[tuple[str, str], Match] = {}
         for at, score in scores:
             if len(texts) < k:

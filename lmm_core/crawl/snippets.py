@@ -16,13 +16,13 @@ from itertools import pairwise, takewhile
 
 from ..errors import CrawlError
 from ..index.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
-from ..index.cut_points import Seams
-from ..index.pieces import Piece, cut_text, shown
+from ..index.cut_points import UnitCutter
+from ..index.pieces import Piece, add_frame, cut_text
 from ..index.split import BlocksText
-from ..index.units import NO_FRAME, ChunkLimits, Surroundings
+from ..index.units import NO_FRAME, ChunkLimits, Frame
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut
-from ..markdown.originals import unfold_edits
+from ..markdown.originals import restore_originals
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..models.tokens import count_tokens
@@ -71,7 +71,7 @@ def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens
     doc_path: the text's file, relative to the index's root; count: the tokens of a text,
     which has about as many as its parts together."""
     blocks = parse_markdown_text(text)
-    tree = blocks_to_tree(unfold_edits(blocks).blocks if "{#lmm-" in text else blocks)
+    tree = blocks_to_tree(restore_originals(blocks).blocks if "{#lmm-" in text else blocks)
     if tree is None:
         return []
     title = _title(tree)
@@ -207,7 +207,7 @@ class _Group:
     def snippets(self) -> Iterator[tuple[int, int, str, str]]:
         """Of each snippet its first and last line, its body and its header."""
         for piece in self._pieces():
-            body = trim_blank_lines(shown(self.source.text[piece.overlap : piece.end], piece.frame))
+            body = trim_blank_lines(add_frame(self.source.text[piece.overlap : piece.end], piece.frame))
             yield *self.source.lines(piece.overlap, piece.end), body, self._header(piece)
 
     def _pieces(self) -> list[Piece]:
@@ -226,18 +226,18 @@ class _Group:
 
     def _join(self, one: Piece, other: Piece) -> list[Piece]:
         """Two pieces as one; where that is too long, cut again into two."""
-        joined = self._piece(one.start, other.end, Surroundings(one.frame.before, other.frame.after))
+        joined = self._piece(one.start, other.end, Frame(one.frame.before, other.frame.after))
         if joined.size <= MOST:
             return [joined]
         text = self.source.text[one.start : other.end]
         inside = [start - one.start for start in self.source.starts if one.start < start < other.end]
-        units = Seams(text, ChunkLimits(SMALL, SMALL, self.limits.count)).units([0, *inside])
+        units = UnitCutter(text, ChunkLimits(SMALL, SMALL, self.limits.count)).units([0, *inside])
         best: tuple[float, list[Piece]] | None = None
         for before, after in pairwise(units):
             at = one.start + after.start
             pair = [
-                self._piece(one.start, at, Surroundings(one.frame.before, before.frame.after)),
-                self._piece(at, other.end, Surroundings(after.frame.before, other.frame.after)),
+                self._piece(one.start, at, Frame(one.frame.before, before.frame.after)),
+                self._piece(at, other.end, Frame(after.frame.before, other.frame.after)),
             ]
             sizes = [piece.size for piece in pair]
             out = sum(max(0, LEAST - size, size - MOST) for size in sizes)
@@ -246,8 +246,8 @@ class _Group:
                 best = cost, pair
         return best[1] if best else [one, other]
 
-    def _piece(self, start: int, end: int, frame: Surroundings) -> Piece:
-        return Piece(start, end, frame, start, self.limits.of(shown(self.source.text[start:end], frame)))
+    def _piece(self, start: int, end: int, frame: Frame) -> Piece:
+        return Piece(start, end, frame, start, self.limits.of(add_frame(self.source.text[start:end], frame)))
 
     def _header(self, piece: Piece) -> str:
         """The titles that all of a piece stands under, and what annotations say of its

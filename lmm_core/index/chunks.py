@@ -18,14 +18,14 @@ from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.metadata.ownership import find_key
-from ..markdown.originals import unfold_edits
+from ..markdown.originals import restore_originals
 from ..markdown.rag_only import KnitRules, types_of
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..scan.knit import slug, strip_metadata
-from ..scan.rag_parts import unfold_parts
+from ..scan.rag_parts import extract_parts
 from .encoding import CHUNKER, ChunkTexts, EncodingModel, texts_to_encode
 from .merge import div_type
-from .split import ChunkBlock, Document
+from .split import ChunkBlock, ParentDocument
 
 SUMMARY = "summary"
 _WORD = re.compile(r"\w")
@@ -108,7 +108,7 @@ def blocks_to_chunks(
     """
     logger = logger or ConsoleLogger()
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else _own_and_inherited(annotation_model)
-    tree = blocks_to_tree(unfold_parts(unfold_edits(blocks).blocks, rules or KnitRules()))
+    tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules or KnitRules()))
     if tree is None:
         return []
     base = {"docid": str(tree.get("docid") or docid), "source": source}
@@ -303,7 +303,7 @@ def _hash(parts: Sequence[str]) -> str:
 
 
 def document_chunks(
-    documents: Sequence[Document], docid: str, source: str, encoding: EncodingModel = EncodingModel.NONE
+    documents: Sequence[ParentDocument], docid: str, source: str, encoding: EncodingModel = EncodingModel.NONE
 ) -> list[Chunk]:
     """Return the chunks of the companion collection: the larger texts that chunks are parts of."""
     counts: Counter[str] = Counter()

@@ -16,7 +16,7 @@ from ..markdown.blocks import Block, TextBlock
 from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
 from ..models.chat import run
-from ..store.threads import in_store
+from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .chunks import Chunk
 from .encoding import Encoder, compare_identity
@@ -67,7 +67,7 @@ class ParsedQuery:
     type: str = ""
 
 
-def understand(text: str, types: Sequence[str]) -> ParsedQuery:
+def parse_query(text: str, types: Sequence[str]) -> ParsedQuery:
     """Return a query with its type keyword, if one is spelled as a type of the collection."""
     by_name = {name.casefold(): name for name in types}
     for match in _KEYWORD.finditer(text):
@@ -85,16 +85,16 @@ async def aquery(
     A type keyword in the text (`*exercise*`, any type of the collection between asterisks) puts
     chunks of that type first. Raise StoreError and ModelError.
     """
-    types = list(await in_store(_types, store, name)) if "*" in text else []
-    asked = understand(text, types)
-    return (await aqueries(store, name, encoder, [asked.text], limit, where, asked.type))[0]
+    types = list(await run_in_thread(_types, store, name)) if "*" in text else []
+    asked = parse_query(text, types)
+    return (await aquery_many(store, name, encoder, [asked.text], limit, where, asked.type))[0]
 
 
 def _types(store: VectorStore, name: str) -> dict[str, int]:
     return store.facet(name, "type") if store.metadata(name) is not None else {}
 
 
-async def aqueries(
+async def aquery_many(
     store: VectorStore,
     name: str,
     encoder: Encoder,
@@ -110,14 +110,14 @@ async def aqueries(
     concurrently; with `words`, by their words alone (see `Encoder.searches`). Raise StoreError and
     ModelError.
     """
-    known = await in_store(store.metadata, name)
+    known = await run_in_thread(store.metadata, name)
     if known is None:
         raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
     compare_identity(name, known, encoder.identity())
     # far above all scores: reciprocal ranks add up to less than 2, and BM25 scores stay below 1,000
     boost = ("type", kind, 1000.0) if kind else None
     searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, words)
-    found = await asyncio.gather(*(in_store(store.search, name, search) for search in searches))
+    found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
     return [[_unboosted(point, kind) for point in points] for points in found]
 
 
@@ -154,7 +154,7 @@ async def aquery_grouped(
     for chunk in chunks:
         if group := chunk.payload.get(GROUP):
             best.setdefault(str(group), chunk.score)
-    found = await in_store(store.retrieve, companion, list(best)[:limit])
+    found = await run_in_thread(store.retrieve, companion, list(best)[:limit])
     return [replace(document, score=best[document.id]) for document in found]
 
 

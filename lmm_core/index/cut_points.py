@@ -17,7 +17,7 @@ from ..markdown.blocks import blank, newline_of
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import DIV_OPEN, Regions
 from .separators import CODE, GRID, PROSE, ROWS, WORDS, Separator, find_separators
-from .units import ANYWHERE, BLOCK, CLOSE, NO_FRAME, PART, WORD, ChunkLimits, Surroundings, Unit
+from .units import ANYWHERE, BLOCK, CLOSE, NO_FRAME, PART, WORD, ChunkLimits, Frame, Unit
 
 DEEPEST = 6  # how many levels of lists, quotes and divs in each other are cut by their blocks
 
@@ -53,7 +53,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]")
 _CONTINUES = re.compile(r"[a-zß-ÿ]|\$\$|\\begin\{|\\\[")
 
 
-class Seams:
+class UnitCutter:
     """Cuts a text into units that keep within the limits."""
 
     def __init__(self, text: str, limits: ChunkLimits) -> None:
@@ -96,7 +96,7 @@ class Seams:
         """Cut a part of any kind between words, and long words anywhere."""
         return self._leaf(start, end, NO_FRAME, WORDS)
 
-    def _fit(self, start: int, end: int, frame: Surroundings, kind: bool | None = None) -> list[Unit]:
+    def _fit(self, start: int, end: int, frame: Frame, kind: bool | None = None) -> list[Unit]:
         """Return a part as one unit, or an empty list if it is too long."""
         text = self.text[start:end]
         size = self.limits.of(text)
@@ -107,11 +107,11 @@ class Seams:
             kind = not (_NOT_PROSE_HERE.match(text) or _NOT_PROSE_BELOW.search(text))
         return [Unit(start, end, frame, BLOCK, kind, size)]
 
-    def _room(self, frame: Surroundings) -> int:
+    def _room(self, frame: Frame) -> int:
         """Return the size that a unit may have within a frame, less one for a line end."""
         return self.limits.max_size - self._length(frame)
 
-    def _length(self, frame: Surroundings) -> int:
+    def _length(self, frame: Frame) -> int:
         if not frame.before and not frame.after:
             return 0
         if frame is not self._last[0]:  # cached, since it is needed for each line of code that is cut
@@ -127,7 +127,7 @@ class Seams:
     def _view(self, lines: Sequence[SourceLine]) -> str:
         return "".join([self.text[start + lead : end] for start, lead, end in lines])
 
-    def _inside(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
+    def _inside(self, lines: list[SourceLine], frame: Frame, depth: int) -> list[Unit]:
         """Return the units of some lines, cut at the blocks that they form."""
         if depth > DEEPEST:
             return self._leaf(lines[0].start, lines[-1].end, frame, PROSE)
@@ -138,7 +138,7 @@ class Seams:
             units[-1].cost = self._block_cost(units[-1], units[-1].end)
         return units
 
-    def _part(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
+    def _part(self, lines: list[SourceLine], frame: Frame, depth: int) -> list[Unit]:
         """Return the units of one block: the block itself if it fits."""
         whole = self._fit(lines[0].start, lines[-1].end, frame)
         if whole:
@@ -150,7 +150,7 @@ class Seams:
         units[0].start = lines[0].start
         return units
 
-    def _by_kind(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
+    def _by_kind(self, lines: list[SourceLine], frame: Frame, depth: int) -> list[Unit]:
         view = self._view(lines)
         if item := _ITEM.match(view):
             return self._items(lines, view, item.end(), frame, depth)
@@ -178,7 +178,7 @@ class Seams:
             inner.append(line._replace(lead=line.lead + len(text) - len(text.lstrip(" \t"))))
         return inner
 
-    def _items(self, lines: list[SourceLine], view: str, width: int, frame: Surroundings, depth: int) -> list[Unit]:
+    def _items(self, lines: list[SourceLine], view: str, width: int, frame: Frame, depth: int) -> list[Unit]:
         """Return the units of a list: its items, or the parts of items that are too long."""
         starts = [at for at in _free_lines(view) if self._is_item(lines[at], width)]
         units: list[Unit] = []
@@ -195,7 +195,7 @@ class Seams:
         text = self.text[line.start + line.lead : line.end]
         return found is not None and len(text) - len(text.lstrip(" \t")) < width
 
-    def _by_region(self, lines: list[SourceLine], view: str, frame: Surroundings, depth: int) -> list[Unit]:
+    def _by_region(self, lines: list[SourceLine], view: str, frame: Frame, depth: int) -> list[Unit]:
         """Return the units of code, divs, HTML and formulas, and of the prose between them."""
         regions = list(_regions(view))
         if len(regions) == 1:
@@ -209,7 +209,7 @@ class Seams:
             units[-1].cost = CLOSE
         return units
 
-    def _region(self, lines: list[SourceLine], view: str, special: bool, frame: Surroundings, depth: int) -> list[Unit]:
+    def _region(self, lines: list[SourceLine], view: str, special: bool, frame: Frame, depth: int) -> list[Unit]:
         start, end = lines[0].start, lines[-1].end
         if special and _FENCE.match(view):
             return self._framed(lines, 1, 1, frame, CODE)
@@ -226,7 +226,7 @@ class Seams:
         lines: list[SourceLine],
         head: int,
         tail: int,
-        frame: Surroundings,
+        frame: Frame,
         separators: tuple[Separator, ...] | None,
         depth: int = 0,
         repeats: bool = True,
@@ -252,18 +252,18 @@ class Seams:
             units = self._leaf(body[0].start, body[-1].end, inner, separators, False)
         if not inner.before.endswith(opening) or inner is frame:  # not repeated, or not whole
             after = frame.after if inner is frame else inner.after
-            units.insert(0, Unit(start, lines[head - 1].end, Surroundings("", after), WORD, False))
+            units.insert(0, Unit(start, lines[head - 1].end, Frame("", after), WORD, False))
         if tail and inner is frame:
             units[-1].cost = WORD
             units.append(Unit(lines[last].start, end, frame, BLOCK, False))
         units[0].start, units[-1].end = start, end
-        units[0].frame = Surroundings(frame.before, units[0].frame.after)
-        units[-1].frame = Surroundings(units[-1].frame.before, frame.after)
+        units[0].frame = Frame(frame.before, units[0].frame.after)
+        units[-1].frame = Frame(units[-1].frame.before, frame.after)
         for unit in {0: units[0], len(units) - 1: units[-1]}.values():
             unit.size = self.limits.of(self.text[unit.start : unit.end])
         return units
 
-    def _frame(self, outer: Surroundings, opening: str, closing: str) -> Surroundings:
+    def _frame(self, outer: Frame, opening: str, closing: str) -> Frame:
         """Return a frame within another one.
 
         If it took most of a chunk, the shortest form is returned that fits: the fence without its
@@ -271,16 +271,16 @@ class Seams:
         """
         newline = newline_of(opening)
         closing += newline if closing and not closing.endswith("\n") else ""
-        frames = [Surroundings(outer.before + opening, closing + outer.after)]
+        frames = [Frame(outer.before + opening, closing + outer.after)]
         if marks := _FENCE_MARKS.match(opening):
-            frames.append(Surroundings(outer.before + marks[0] + newline, closing + outer.after))
-            frames.append(Surroundings(marks[0] + newline, closing))
+            frames.append(Frame(outer.before + marks[0] + newline, closing + outer.after))
+            frames.append(Frame(marks[0] + newline, closing))
         return next((frame for frame in frames if self._length(frame) <= self.limits.max_size // 2), outer)
 
     # Lines, sentences, words
 
     def _leaf(
-        self, start: int, end: int, frame: Surroundings, separators: Sequence[Separator], prose: bool = True
+        self, start: int, end: int, frame: Frame, separators: Sequence[Separator], prose: bool = True
     ) -> list[Unit]:
         """Return the units of a part that holds no other blocks, cut at the first separator, and at
         the next ones where a unit is still too long."""
@@ -306,7 +306,7 @@ class Seams:
                 at = found.end()
         yield start + at, end, BLOCK
 
-    def _anywhere(self, start: int, end: int, frame: Surroundings, prose: bool) -> list[Unit]:
+    def _anywhere(self, start: int, end: int, frame: Frame, prose: bool) -> list[Unit]:
         """Return the units of one long word. Indentation that is too long is left out."""
         text = self.text[start:end]
         at = start + len(text) - len(text.lstrip(" \t\r\n"))

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from .cut_points import Seams
+from .cut_points import UnitCutter
 from .separators import sentence_ends
-from .units import GOOD, NO_FRAME, ChunkLimits, Surroundings, Unit
+from .units import GOOD, NO_FRAME, ChunkLimits, Frame, Unit
 
 # An eighth of the size more is accepted.
 TOLERANCE = 8
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
     start: int
     end: int
-    frame: Surroundings
+    frame: Frame
     overlap: int
     size: int = 0
 
@@ -36,7 +36,7 @@ def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int
     `starts` are the positions of its blocks; as many blocks as possible stay whole. `overlap`, in
     the unit of the limits, is how much of a piece the next one may repeat.
     """
-    cutter = Seams(text, limits)
+    cutter = UnitCutter(text, limits)
     search = _PieceSearch(text, _merge_small(cutter.units(starts), limits), limits, overlap)
     return _without_blank(text, list(search.pieces()))
 
@@ -65,7 +65,7 @@ def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
         if closed or last.end != unit.start or full + unit.size > 2 * least:
             merged.append(unit)
         else:
-            frame = Surroundings(last.frame.before, unit.frame.after)
+            frame = Frame(last.frame.before, unit.frame.after)
             prose = last.prose and unit.prose
             merged[-1] = Unit(last.start, unit.end, frame, unit.cost, prose, full + unit.size)
     return merged
@@ -138,10 +138,10 @@ class _PieceSearch:
         """Yield the units as one piece, or as several if the whole is too long: a tokenizer may
         find more tokens in a text than in its parts."""
         one, other = self.units[first], self.units[stop - 1]
-        frame = Surroundings(one.frame.before, other.frame.after)
+        frame = Frame(one.frame.before, other.frame.after)
         size = sum(self.full[first:stop]) + self.before[first] + self.after[stop - 1]
         if not self._surely_fits(size):
-            size = self.limits.of(shown(self.text[one.start : other.end], frame))
+            size = self.limits.of(add_frame(self.text[one.start : other.end], frame))
         if size <= self.limits.max_size:
             yield Piece(one.start, other.end, frame, one.start, size)
         elif stop - first > 1:
@@ -149,7 +149,7 @@ class _PieceSearch:
             yield from self._checked(first, middle)
             yield from self._checked(middle, stop)
         else:
-            for unit in Seams(self.text, self.limits).cut(one.start, one.end):
+            for unit in UnitCutter(self.text, self.limits).cut(one.start, one.end):
                 yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:
@@ -172,14 +172,14 @@ class _PieceSearch:
         return self.limits.of(self.text[at : piece.start])
 
     def _fits_with(self, at: int, piece: Piece) -> bool:
-        return self.limits.fits(shown(self.text[at : piece.end], piece.frame))
+        return self.limits.fits(add_frame(self.text[at : piece.end], piece.frame))
 
     def _surely_fits(self, size: int) -> bool:
         """Return True if a sum of sizes is so far below the limit that the whole need not be counted."""
         return self.limits.additive and size <= self.limits.max_size - self.limits.max_size // 8
 
 
-def shown(text: str, frame: Surroundings) -> str:
+def add_frame(text: str, frame: Frame) -> str:
     """Return a text within a frame. The closing lines start on a line of their own."""
     if frame.after and not text.endswith("\n"):
         text += "\r\n" if frame.after.endswith("\r\n") else "\n"

@@ -29,15 +29,15 @@ from ..markdown.blocks import (
     trim_blank_lines,
 )
 from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
-from ..markdown.originals import unfold_edits
+from ..markdown.originals import restore_originals
 from ..markdown.rag_only import header_rules, properties_verdict
 from ..markdown.spelling import edit_block
 from ..markdown.tree import TextNode, blocks_to_tree, sections, titles_path
 from ..models.tokens import estimate_tokens
 from ..scan.options import SplitOpts
-from ..scan.rag_parts import Excerpt, unfold_parts
+from ..scan.rag_parts import Excerpt, extract_parts
 from .merge import TextRun, div_type, find_runs, first_line, merge_blocks
-from .pieces import Piece, cut_text, shown
+from .pieces import Piece, add_frame, cut_text
 from .units import NO_FRAME, ChunkLimits
 
 Count = Callable[[str], int]
@@ -71,7 +71,7 @@ class ChunkBlock(TextBlock):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ParentDocument:
     """A text that a search returns.
 
     `line` and `line_end` are its first and last line in the file (from 1, inclusive), `titles` is
@@ -94,7 +94,7 @@ class Strategy:
     """
 
     merge: Callable[[Sequence[Block], SplitOpts], list[Block]]
-    documents: Callable[[Sequence[Block], SplitOpts], list[Document]]
+    documents: Callable[[Sequence[Block], SplitOpts], list[ParentDocument]]
     chunks: Splitter
 
 
@@ -103,7 +103,7 @@ class Split:
     """The result of `transform`: the blocks with the chunks, and the documents in their order."""
 
     blocks: list[Block]
-    documents: list[Document]
+    documents: list[ParentDocument]
 
 
 def scan_split(
@@ -136,7 +136,7 @@ def transform(
     opts, strategy = opts or SplitOpts(), strategy or DEFAULT_STRATEGY
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
-    merged = strategy.merge(unfold_parts(unfold_edits(blocks).blocks, opts.rules), opts)
+    merged = strategy.merge(extract_parts(restore_originals(blocks).blocks, opts.rules), opts)
     documents = strategy.documents(merged, opts)
     chunks = strategy.chunks(merged, opts, _counter(opts, count))
     for block in chunks:
@@ -255,7 +255,7 @@ class BlocksText:
         """Return the chunk of a piece of the text."""
         own = self.text[piece.start : piece.end]
         first, last = self.lines(piece.start, piece.end)
-        source = shown(own, piece.frame)
+        source = add_frame(own, piece.frame)
         closing = len(source) - len(piece.frame.before) - len(own)
         repeated = piece.frame.before + self.text[piece.overlap : piece.start]
         source = repeated + source[len(piece.frame.before) :]
@@ -318,7 +318,7 @@ def _after_blank_line(block: MetadataBlock, before: ChunkBlock) -> Block:
 # Documents
 
 
-def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[Document]:
+def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocument]:
     """Return the documents of merged blocks in the order of their lines.
 
     Each section's own text, without subsections, is one document, or several if it has more than
@@ -326,7 +326,7 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[Document]:
     own.
     """
     tree = blocks_to_tree(blocks) if opts.documents >= 0 else None
-    found: list[Document] = []
+    found: list[ParentDocument] = []
     for section in sections(tree):
         titles = tuple(titles_path(section))
         texts = [node for node in section.texts if node.block is not None and not blank(node.content)]
@@ -345,7 +345,7 @@ def _stands_alone(node: TextNode, opts: SplitOpts) -> bool:
     return node.block is not None and div_type(node.block, opts.rules) is not None
 
 
-def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitOpts) -> Iterator[Document]:
+def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitOpts) -> Iterator[ParentDocument]:
     if not texts:
         return
     source = BlocksText(texts)
@@ -353,8 +353,8 @@ def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitO
     if 0 < opts.documents < len(trim_blank_lines(source.text)):
         pieces = cut_text(source.text, source.starts, ChunkLimits(opts.documents, opts.documents, len))
     for piece in pieces:
-        text = trim_blank_lines(shown(source.text[piece.start : piece.end], piece.frame))
-        yield Document(text, *source.lines(piece.start, piece.end), titles)
+        text = trim_blank_lines(add_frame(source.text[piece.start : piece.end], piece.frame))
+        yield ParentDocument(text, *source.lines(piece.start, piece.end), titles)
 
 
 DEFAULT_STRATEGY = Strategy(merge_blocks, split_documents, split_chunks)

@@ -40,7 +40,7 @@ class ChunkLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Frame:
     """Lines that each piece of something longer repeats.
 
     `before` is the header of a table, or the opening line of code or of a div; `after` is the
@@ -51,7 +51,7 @@ class Surroundings:
     after: str = ""
 
 
-NO_FRAME = Surroundings()
+NO_FRAME = Frame()
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Unit:
 
     start: int
     end: int
-    frame: Surroundings = NO_FRAME
+    frame: Frame = NO_FRAME
     cost: float = BLOCK
     prose: bool = True
     size: int = 0

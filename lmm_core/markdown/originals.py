@@ -11,7 +11,7 @@ from .parse import parse_markdown_text
 
 
 @dataclass(slots=True)
-class Unfolded:
+class RestoredBlocks:
     """`blocks` with the old texts in place of edits; `regions` gives the edit's block
     for each block (by `id`) that has come out of it."""
 
@@ -32,9 +32,9 @@ class Unfolded:
         return folded
 
 
-def unfold_edits(blocks: Sequence[Block]) -> Unfolded:
+def restore_originals(blocks: Sequence[Block]) -> RestoredBlocks:
     """Return the blocks with the old texts in place of edits."""
-    unfolded = Unfolded([], {})
+    unfolded = RestoredBlocks([], {})
     for block in blocks:
         edit = read_edit(block)
         if edit is None or not isinstance(block, TextBlock):

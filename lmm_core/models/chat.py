@@ -20,7 +20,7 @@ Show = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A tool call that a model asks for; `arguments` is JSON as the model wrote it."""
 
     id: str
@@ -37,7 +37,7 @@ class ChatMessage:
 
     role: Role
     content: str
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     answers: str = ""
 
 
@@ -67,7 +67,7 @@ class Reply:
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(slots=True)
@@ -162,7 +162,7 @@ class Asker:
         if known is not None:
             with contextlib.suppress(ValueError, TypeError, KeyError):
                 kept = json.loads(known)
-                reply = Reply(str(kept["text"]), calls=tuple(Call(*call) for call in kept["calls"]))
+                reply = Reply(str(kept["text"]), calls=tuple(ToolCall(*call) for call in kept["calls"]))
                 self.model.usage.cached += 1
                 if show:
                     show(reply.text)

@@ -127,7 +127,7 @@ def _homes(variable: str) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
+class RequestLimits:
     """The limits of requests to a model.
 
     timeout: seconds for one request; max_retries: attempts after a failed one; max_concurrency:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ModelError, ToolError
-from ..models.annotators.prose import plain_text, split_sentences
-from ..models.chat import Asker, Call, ChatMessage, Reply, Request, Show
+from ..models.annotators.prose import extract_prose, whole_sentences
+from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
 from ..models.embedders.bm25 import Bm25Encoder
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
 from ..models.sources import STAND_IN_NAME
@@ -116,7 +116,7 @@ class Conversation:
             "system": self.system or TEACH,
             "kind": OF_KIND.format(kind=found.kind) if found.kind else "",
             "tools": USE_TOOLS if self.tools and self.tool_calls else "",
-            "context": shown_context(found, context),
+            "context": context_text(found, context),
             "question": question[:MOST_CHARACTERS],
         }
         asked = ANSWER.request(values)
@@ -135,7 +135,7 @@ class Conversation:
         return kept
 
 
-def shown_context(found: Retrieval, context: Context) -> str:
+def context_text(found: Retrieval, context: Context) -> str:
     """A context's text; why it has none, where it has none."""
     nothing = "nothing of what was found fits into so few tokens" if found.passages else "nothing was found"
     return context.text or f"({nothing})"
@@ -191,7 +191,7 @@ class _Turn:
             request = Request((*request.messages, said, *self._told(reply.calls, results, request)))
             left -= len(results)
 
-    def _told(self, calls: Sequence[Call], results: Sequence[Result | str], request: Request) -> list[ChatMessage]:
+    def _told(self, calls: Sequence[ToolCall], results: Sequence[Result | str], request: Request) -> list[ChatMessage]:
         """What a model is told of its calls, as long as the request has room: its texts
         numbered."""
         room = self.talk.tokens - count_tokens(request.text)
@@ -263,7 +263,7 @@ class _Turn:
         )
 
 
-async def _use(tools: Tools, call: Call) -> Result | str:
+async def _use(tools: Tools, call: ToolCall) -> Result | str:
     """What a tool gives back; what it could not do."""
     try:
         return await tools.call(call.name, json.loads(call.arguments or "{}"))
@@ -336,7 +336,7 @@ def _excerpt(source: CitedSource, asked: set[int], encoder: Bm25Encoder, whole: 
     """The best sentences of a source in their order, or its text, with its number."""
     if whole:
         return _numbered(without_fences(source.text).strip(), source.number)
-    sentences = split_sentences(plain_text(source.text))
+    sentences = whole_sentences(extract_prose(source.text))
     if not sentences:  # code, a table, a note
         return _numbered(_NOTE.sub("", source.text.strip()), source.number)
     order = sorted(range(len(sentences)), key=lambda at: (-_common(sentences[at], asked, encoder), at))

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ..errors import RetrieveError
-from ..index.collection import aqueries
+from ..index.collection import aquery_many
 from ..index.encoding import Encoder
 from ..index.refresh import FILES
-from ..store.threads import in_store
+from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material
 
@@ -43,7 +43,7 @@ class Library:
     async def material(self) -> Material:
         """All passages and sections. Raises StoreError, and RetrieveError where there are
         none."""
-        return await in_store(self._read)
+        return await run_in_thread(self._read)
 
     def _read(self) -> Material:
         with self._reading:  # many may ask at once: one reads
@@ -76,7 +76,7 @@ class Library:
         a refresh is looked for there. Raises StoreError and ModelError."""
         material = self._material or await self.material()
         where = Where({"type": kind}) if kind and only else None
-        found = await aqueries(self.store, self.collection, self.encoder, texts, limit, where, kind, words)
+        found = await aquery_many(self.store, self.collection, self.encoder, texts, limit, where, kind, words)
         return [[passage for point in points if (passage := _found(point, material))] for points in found]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ..errors import ModelError, RetrieveError
-from ..index.collection import understand
+from ..index.collection import parse_query
 from .library import Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
@@ -63,7 +63,7 @@ class Retriever:
 
     async def _retrieve(self, library: Library, question: str, kind: str, earlier: Sequence[str]) -> Retrieval:
         material, language = await library.material(), library.language
-        asked = understand(question, list(material.kinds))
+        asked = parse_query(question, list(material.kinds))
         kind = known_kind(kind, material) or asked.type
         missed: list[str] = []
         queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)

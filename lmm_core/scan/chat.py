@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MetadataBlock, blank
-from ..markdown.originals import unfold_edits
+from ..markdown.originals import restore_originals
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
 from ..models.chat import Asker, ChatMessage, Request, run
@@ -21,8 +21,8 @@ from ..models.prompts import CHAT
 from .exchange.context import PromptText
 from .exchange.matching import can_take, find_blocks
 from .exchange.record import CHAT_KEY, QUESTION, Entry, pending_messages
-from .exchange.requests import ModelRun, Talk, report_failures, say
-from .header import report_broken
+from .exchange.requests import ModelRun, Talk, ask_model, report_failures
+from .header import report_broken_edits
 
 
 @dataclass
@@ -86,9 +86,9 @@ class ChatRun(ModelRun):
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Find the chats that have something to ask."""
-        if report_broken(blocks, self.logger):
+        if report_broken_edits(blocks, self.logger):
             return
-        originals = unfold_edits(blocks)
+        originals = restore_originals(blocks)
         for node in traverse(blocks_to_tree(originals.blocks)):
             for block in node.metadata:
                 if id(block) not in originals.regions:
@@ -116,7 +116,7 @@ class ChatRun(ModelRun):
             try:
                 if excerpt.left_out and blank(excerpt.text):
                     raise ModelError("no part of the text fits into what the model can take (context_tokens)")
-                answer = await say(self.talk.asker, request, chat.pending[0], self.screen)
+                answer = await ask_model(self.talk.asker, request, chat.pending[0], self.screen)
             except ModelError as error:
                 self.failed.append((chat.block.line, error))
                 return

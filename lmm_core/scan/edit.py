@@ -21,7 +21,7 @@ from ..markdown.blocks import (
 )
 from ..markdown.edits import EDIT_KEY, Edit, new_ident, open_edit, read_edit, write_edit
 from ..markdown.metadata.ownership import digest
-from ..markdown.originals import unfold_edits
+from ..markdown.originals import restore_originals
 from ..markdown.rag_only import node_block
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
@@ -31,8 +31,8 @@ from .exchange.context import PromptText
 from .exchange.decisions import EDIT_FLOW, trailing_space
 from .exchange.matching import can_take, find_blocks
 from .exchange.record import EDIT as EDIT_MESSAGES
-from .exchange.requests import ModelRun, Talk, report_failures, say
-from .header import report_broken
+from .exchange.requests import ModelRun, Talk, ask_model, report_failures
+from .header import report_broken_edits
 from .system_keys import first_newline
 
 
@@ -82,9 +82,9 @@ class EditRun(ModelRun):
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Find the requests. One inside a part that is itself to be edited waits until that is decided."""
-        if report_broken(blocks, self.logger):
+        if report_broken_edits(blocks, self.logger):
             return
-        originals = unfold_edits(blocks)
+        originals = restore_originals(blocks)
         proposed = {id(block): edit for block in blocks if (edit := read_edit(block))}
         regions = {id(block): proposed[id(region)] for block in originals.blocks
                    if (region := originals.regions.get(id(block)))}  # fmt: skip
@@ -131,7 +131,7 @@ class EditRun(ModelRun):
         first, *rest = self._spoken(wanted)
         request = self.talk.request(EDIT, wanted.node, excerpt, first.content, rest)
         try:
-            reply = await say(self.talk.asker, request, "\n".join(wanted.new), self.screen)
+            reply = await ask_model(self.talk.asker, request, "\n".join(wanted.new), self.screen)
         except ModelError as error:
             self.failed.append((line, error))
             return

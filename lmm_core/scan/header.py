@@ -11,11 +11,11 @@ from ..markdown.divs import parts_by_line
 from ..markdown.edits import broken_edits
 from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.ownership import digest
-from ..markdown.originals import unfold_edits
+from ..markdown.originals import restore_originals
 from ..markdown.rag_only import taken_out
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
-from .system_keys import FLOW, State, first_newline, key_state, set_values, write_keys
+from .system_keys import FLOW_KEYS, State, first_newline, key_state, set_values, write_keys
 
 _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
 
@@ -30,11 +30,11 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
     """
     logger = logger or ConsoleLogger()
     report_errors(blocks, logger)
-    if report_broken(blocks, logger) or not _can_have_header(blocks, logger):
+    if report_broken_edits(blocks, logger) or not _can_have_header(blocks, logger):
         return list(blocks)
     header = blocks[0] if isinstance(blocks[0], HeaderBlock) else None
     node = HeaderNode([header] if header else [])
-    wanted = {"title": _title(unfold_edits(blocks).blocks, name), "docid": docid}
+    wanted = {"title": _title(restore_originals(blocks).blocks, name), "docid": docid}
     hashes = {key: digest(value) for key, value in wanted.items()}
     writable = (State.MISSING, State.OUTDATED, State.CURRENT)
     values = {k: v for k, v in wanted.items() if v and key_state(node.properties, k, hashes[k]) in writable}
@@ -43,7 +43,7 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
         return list(blocks)
     newline = first_newline(blocks)
     if header is None:
-        body = "".join(dump_entry(key, value, key in FLOW, newline) for key, value in changes.items())
+        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline) for key, value in changes.items())
         return settle(blocks, [make_block(body, "native", newline, header=True), *blocks])
     write_keys(node, changes, "native", newline, logger)
     return settle(blocks, [*node.metadata, *blocks[1:]])
@@ -60,7 +60,7 @@ def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     return True
 
 
-def report_broken(blocks: Sequence[Block], logger: LoggerBase) -> bool:
+def report_broken_edits(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     """Report edits whose markers do not fit together. Return True if there are any."""
     problems = broken_edits(blocks)
     for problem in problems:
@@ -87,10 +87,10 @@ def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
         logger.error(problem.message, problem.line)
     header = blocks[0] if blocks else None
     if isinstance(header, HeaderBlock):
-        report_kept(taken_out(header.content), logger, header.line)
+        report_ignored_exclusions(taken_out(header.content), logger, header.line)
 
 
-def report_kept(classes: Sequence[str], logger: LoggerBase, line: int = 0) -> None:
+def report_ignored_exclusions(classes: Sequence[str], logger: LoggerBase, line: int = 0) -> None:
     """Report classes named with a `-` in a place other than the configuration, where that has no effect."""
     for name in classes:
         logger.warning(

@@ -24,7 +24,7 @@ from ..markdown.blocks import (
 )
 from ..markdown.divs import Cut, cut, find_cuts, find_parts, without
 from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
-from ..markdown.originals import unfold_edits
+from ..markdown.originals import restore_originals
 from ..markdown.rag_only import (
     DOCUMENT_KEYS,
     NOT_CLOSED,
@@ -37,7 +37,7 @@ from ..markdown.rag_only import (
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeadingNode, blocks_to_tree
 from .boxes import cut_with_boxes
-from .references import lost_in, without_lost
+from .references import find_references_to, replace_references_to
 
 
 def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: LoggerBase | None = None) -> list[Block]:
@@ -49,7 +49,7 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     old text of an edit that is not decided is used.
     """
     rules, logger = rules or KnitRules(), logger or ConsoleLogger()
-    blocks = close_parts(unfold_edits(blocks).blocks, rules)
+    blocks = close_parts(restore_originals(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
@@ -77,7 +77,7 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
 def _readable(block: Block, labels: Set[str]) -> Block:
     if not isinstance(block, TextBlock | HeadingBlock):
         return block
-    return replace(block, source=without_lost(block.source, labels))
+    return replace(block, source=replace_references_to(block.source, labels))
 
 
 def _join(blocks: Sequence[Block], kept: list[Block], gone: str) -> list[Block]:
@@ -162,7 +162,7 @@ def strip_metadata(text: str) -> str:
     return without(text, cut(text, lambda part: None))
 
 
-def find_open(blocks: Sequence[Block], rules: KnitRules) -> int | None:
+def find_unclosed_div(blocks: Sequence[Block], rules: KnitRules) -> int | None:
     """Return the line of the first RAG-only div that is not closed, at any depth, or None."""
     for block in blocks:
         if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
@@ -183,13 +183,13 @@ def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, 
     return _find_lost(blocks, rules)[0]
 
 
-def find_gone(blocks: Sequence[Block], rules: KnitRules) -> frozenset[str]:
+def find_labels_left_out(blocks: Sequence[Block], rules: KnitRules) -> frozenset[str]:
     """Return the labels of the parts left out."""
     return _find_lost(blocks, rules)[1]
 
 
 def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[int, str]], frozenset[str]]:
-    tree = blocks_to_tree(close_parts(unfold_edits(blocks).blocks, rules))
+    tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
     if tree is None:
         return [], frozenset()
     stays: list[tuple[int, str]] = []
@@ -231,11 +231,11 @@ def slug(title: str) -> str:
 
 
 def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[int, str]]:
-    for at, label in lost_in(text, gone):
-        yield line + text.count("\n", 0, at), lost_message(label)
+    for at, label in find_references_to(text, gone):
+        yield line + text.count("\n", 0, at), dangling_message(label)
 
 
-def lost_message(label: str) -> str:
+def dangling_message(label: str) -> str:
     """Return the message about a reference to a part left out."""
     return (
         f"a reference to `{label}`, which is left out of the notes; "

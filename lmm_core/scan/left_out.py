@@ -10,7 +10,7 @@ from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, Meta
 from ..markdown.divs import Part, cut, find_parts
 from ..markdown.edits import read_edit
 from ..markdown.metadata.body import MESSAGE_KEYS
-from ..markdown.originals import unfold_edits
+from ..markdown.originals import restore_originals
 from ..markdown.rag_only import KnitRules, close_parts, div_verdict, node_block, properties_verdict, verdicts
 from ..markdown.tree import blocks_to_tree
 from .knit import slug
@@ -39,7 +39,7 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
             yield SourcePiece(block.line, block.source, True, True)  # the new text: the old one stays in
         elif isinstance(block, MetadataBlock):
             yield from (SourcePiece(block.line, text, True, True) for text in _values(block))
-    tree = blocks_to_tree(close_parts(unfold_edits(blocks).blocks, rules))
+    tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
     for node, is_out in verdicts(tree, rules) if tree is not None else ():
         text = node_block(node)
         if isinstance(text, ErrorBlock):

@@ -17,7 +17,7 @@ from ..markdown.blocks import Block, MetadataBlock, Spelling
 from ..markdown.edits import broken_edits, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair
-from ..markdown.originals import Unfolded, unfold_edits
+from ..markdown.originals import RestoredBlocks, restore_originals
 from ..markdown.rag_only import KnitRules, node_block
 from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, sections, traverse, tree_to_blocks
@@ -78,7 +78,7 @@ def scan_rag(
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedRequest:
     """A request that a run would make.
 
     `tokens` is the number of tokens to be sent, as far as is known. `certain` is False if the
@@ -112,7 +112,7 @@ class RagRun:
     open: list[HeadingNode] = field(default_factory=list, init=False)
     _blocks: list[Block] = field(default_factory=list, init=False)
     _tree: HeadingNode | None = field(default=None, init=False)
-    _originals: Unfolded = field(default_factory=lambda: Unfolded([], {}), init=False)
+    _originals: RestoredBlocks = field(default_factory=lambda: RestoredBlocks([], {}), init=False)
     _newline: str = field(default="\n", init=False)
     _spellings: dict[int, Spelling] = field(default_factory=dict, init=False)
     _closed: set[int] = field(default_factory=set, init=False)
@@ -130,7 +130,7 @@ class RagRun:
         is: the header pass reports it. The old texts of edits that are not decided are used.
         """
         self._blocks = list(blocks)
-        self._originals = unfold_edits(blocks)
+        self._originals = restore_originals(blocks)
         left_alone = is_list_header(blocks) or broken_edits(blocks)
         self._tree = tree = None if left_alone else blocks_to_tree(self._originals.blocks)
         if tree is None:
@@ -314,7 +314,7 @@ class RagRun:
 
     # The plan of a run
 
-    def planned(self) -> list[Planned]:
+    def planned(self) -> list[PlannedRequest]:
         """Return the requests that a run would make; call `start` before."""
         found = []
         for node in self.open:
@@ -322,7 +322,7 @@ class RagRun:
                 needs = self._finder.needs_of(node)
                 wanted = needs.wanted or self._finder.changeable_keys(node)
                 tokens = self.annotator.cost(needs.section, wanted) if wanted else 0
-                found.append(Planned(node.line, needs.section.titles, wanted, tokens, bool(needs.wanted)))
+                found.append(PlannedRequest(node.line, needs.section.titles, wanted, tokens, bool(needs.wanted)))
         return [request for request in found if request.wanted]
 
 

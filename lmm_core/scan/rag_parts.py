@@ -42,7 +42,7 @@ def div_kind(attributes: Attributes, rules: KnitRules) -> str | None:
     return [*named, *(name for name in types if name != RAG_ONLY), RAG_ONLY][0]
 
 
-def unfold_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
+def extract_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     """Return the blocks, with parts of texts as texts of their own.
 
     A part is set apart if it has a type, or says whether it is in the notes or in the index. It

@@ -32,7 +32,7 @@ def is_cross_reference(label: str) -> bool:
     return _ACROSS.match(label) is not None
 
 
-def lost_in(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
+def find_references_to(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
     """Yield the position and the label of each reference to a label in `gone`."""
     for at, found in _references(text):
         for label in _labels(found):
@@ -40,7 +40,7 @@ def lost_in(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
                 yield at, label
 
 
-def without_lost(text: str, gone: Set[str]) -> str:
+def replace_references_to(text: str, gone: Set[str]) -> str:
     """Return a text with its references to labels in `gone` made readable."""
     made, at = [], 0
     for start, found in _references(text):

@@ -19,7 +19,7 @@ from ..markdown.spelling import edit_block, make_block
 from ..markdown.tree import Node, TextNode
 
 NOTHING = digest(None)
-FLOW = frozenset({HASHES})
+FLOW_KEYS = frozenset({HASHES})
 
 
 class State(Enum):
@@ -79,12 +79,12 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
     if not kept:
         return
     if not node.metadata:
-        body = "".join(dump_entry(key, value, key in FLOW, newline) for key, value in kept.items())
+        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline) for key, value in kept.items())
         node.metadata = [make_block(body, spelling, newline)]
         return
     nearest = node.metadata[-1]
     try:
-        edited = edit_block(nearest, kept, FLOW)
+        edited = edit_block(nearest, kept, FLOW_KEYS)
     except MarkdownError as error:
         logger.error(f"metadata not updated: {error}", nearest.line)
         return

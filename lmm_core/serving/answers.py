@@ -24,9 +24,9 @@ from ..retrieve.passages import Passage
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..retrieve.tools import Tools
 from ..settings.project import Project
-from ..study.measures import address
+from ..study.measures import section_address
 from ..study.outline import make_outline
-from ..workflows.ask import SharedLibrary, conversation
+from ..workflows.ask import SharedLibrary, make_conversation
 from ..workflows.models import Models
 from .log import Say
 from .questions import Question, QuestionLog
@@ -141,7 +141,7 @@ class Answers:
 
         async def work(library: Library) -> Looked:
             patience = self.project.serve.patience
-            talk = conversation(self.project, self.models, library, tools=self._tools, patience=patience)
+            talk = make_conversation(self.project, self.models, library, tools=self._tools, patience=patience)
             talk.history = list(question.history)
             return Looked(talk, *await talk.look(question.text, question.kind))
 
@@ -183,7 +183,7 @@ class Answers:
             return
         cited = next((one for one in answer.sources if one.number in answer.cited[:1]), None)
         try:
-            self.questions.add(answer.question, address(cited) if cited else "")
+            self.questions.add(answer.question, section_address(cited) if cited else "")
         except OSError as error:
             self.log(f"{self.questions.path}: the question was not logged: {error.strerror}")
 

@@ -17,7 +17,7 @@ from ..markdown.files import project_root
 from ..markdown.rag_only import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ModelName, is_default, leads_outside, parse_name
 from ..models.roles import ROLES, choose_model
-from ..models.sources import ModelSource, Requests, known_sources
+from ..models.sources import ModelSource, RequestLimits, known_sources
 from ..scan.options import ScanOpts, SplitOpts
 from .names import CONFIG_NAME, is_setting
 
@@ -105,7 +105,7 @@ class Project:
     rules: KnitRules = field(default_factory=KnitRules)
     opts: ScanOpts = field(default_factory=ScanOpts)
     models: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ROLES, DEFAULT))
-    requests: dict[str, Requests] = field(default_factory=lambda: dict.fromkeys(ROLES, Requests()))
+    requests: dict[str, RequestLimits] = field(default_factory=lambda: dict.fromkeys(ROLES, RequestLimits()))
     sources: dict[str, ModelSource] = field(default_factory=dict)
     system: str = ""
     index: IndexOptions = field(default_factory=IndexOptions)
@@ -131,7 +131,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
     """Return the project in a folder that has these settings."""
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
     requests = {
-        role: Requests(chosen.timeout, chosen.max_retries, chosen.max_concurrency, chosen.context_tokens)
+        role: RequestLimits(chosen.timeout, chosen.max_retries, chosen.max_concurrency, chosen.context_tokens)
         for role, chosen in roles.items()
     }
     return Project(
@@ -140,7 +140,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         _knit_rules(settings.knit),
         ScanOpts(**settings.RAG.model_dump()),
         {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model},
-        requests | {"embedding": Requests()},
+        requests | {"embedding": RequestLimits()},
         {name: source.as_source(name) for name, source in settings.sources.items()},
         index=_index_options(settings),
         ask=AskOptions(**settings.ask.model_dump()),

@@ -49,11 +49,11 @@ def run_search(search: Search, spec: VectorSpec, place: Searching) -> list[Score
     if not compared or search.limit < 1:
         return []
     lists = _candidates(compared, _depth(search), place)
-    scores = dict(lists[0]) if len(lists) == 1 else fused(lists)
+    scores = dict(lists[0]) if len(lists) == 1 else fuse_ranks(lists)
     if search.boost and scores:
         key, value, weight = search.boost
         scores |= {at: scores[at] + weight for at in place.fitting(list(scores), key, value)}
-    best = in_order(list(scores.items()))[: search.limit]
+    best = sort_hits(list(scores.items()))[: search.limit]
     return [replace(point, score=scores[point.id]) for point in place.retrieve([at for at, _ in best])]
 
 
@@ -73,7 +73,7 @@ def _candidates(vectors: Mapping[str, Vector], depth: int, place: Searching) -> 
     while asked < MOST and any(_cut_among_equals(hits, depth, asked) for hits in found):
         asked *= 4
         found = place.nearest(vectors, asked)
-    return [in_order(hits)[:depth] for hits in found]
+    return [sort_hits(hits)[:depth] for hits in found]
 
 
 def _cut_among_equals(hits: Sequence[Hit], depth: int, asked: int) -> bool:
@@ -84,7 +84,7 @@ def _equal(one: float, other: float) -> bool:
     return abs(one - other) <= SAME * max(1.0, abs(one))
 
 
-def in_order(hits: Iterable[Hit]) -> list[Hit]:
+def sort_hits(hits: Iterable[Hit]) -> list[Hit]:
     """Return the hits, best first; those with equal scores by id."""
     groups: list[list[Hit]] = []
     for hit in sorted(hits, key=itemgetter(1), reverse=True):
@@ -95,7 +95,7 @@ def in_order(hits: Iterable[Hit]) -> list[Hit]:
     return [hit for group in groups for hit in (sorted(group) if len(group) > 1 else group)]
 
 
-def fused(lists: Iterable[list[Hit]]) -> dict[str, float]:
+def fuse_ranks(lists: Iterable[list[Hit]]) -> dict[str, float]:
     """Return the scores of reciprocal rank fusion, as Qdrant computes them."""
     scores: dict[str, float] = {}
     for hits in lists:

@@ -18,7 +18,7 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-async def in_store(work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
+async def run_in_thread(work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
     """Return what a store's method returns, run in a thread.
 
     A caller that gives up frees its place in the queue, but stops nothing that has begun: stores

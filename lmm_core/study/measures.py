@@ -86,7 +86,7 @@ def find_section(material: Material, name: str) -> Section:
     raise RetrieveError(f"no section {name!r}; " + (f"near: {_listed(near)}" if near else "lmm scan FILE lists them"))
 
 
-def address(section: Section | CitedSource) -> str:
+def section_address(section: Section | CitedSource) -> str:
     """What names the section (of a source) in a collection: `file#anchor`; the file for a
     document."""
     return f"{section.source}#{section.anchor}" if section.anchor else section.source
@@ -120,7 +120,7 @@ def _near(material: Material, name: str) -> list[Section]:
 
 
 def _listed(sections: Sequence[Section]) -> str:
-    shown = [f"{address(one)} ({' > '.join(one.titles)})" for one in sections[:NEAR]]
+    shown = [f"{section_address(one)} ({' > '.join(one.titles)})" for one in sections[:NEAR]]
     return ", ".join(shown) + (", …" if len(sections) > NEAR else "")
 
 

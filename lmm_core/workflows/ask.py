@@ -22,7 +22,7 @@ from ..scan.exchange.requests import REPLY_TOKENS
 from ..settings.project import Project
 from ..settings.quarto_inputs import find_inputs
 from ..store.folder_lock import is_awaited
-from ..store.threads import in_store
+from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .encode import encoder_for
 from .index import client_from_config
@@ -42,9 +42,9 @@ async def open_library(
     patience: see `Encoder`. Raise StoreError, ModelError, and RetrieveError if nothing is
     indexed."""
     index = project.index
-    opened: VectorStore = store if store is not None else await in_store(client_from_config, project)
+    opened: VectorStore = store if store is not None else await run_in_thread(client_from_config, project)
     try:
-        if await in_store(opened.metadata, index.collection) is None:
+        if await run_in_thread(opened.metadata, index.collection) is None:
             raise RetrieveError("nothing is indexed yet: lmm index FILES")
         encoder = await encoder_for(opened, project, models, index.collection, index.encoding)
         encoder.patience = patience
@@ -101,8 +101,8 @@ class SharedLibrary:
 
     async def _open(self) -> Library:
         order = await asyncio.to_thread(reading_order, self.project)
-        store = await in_store(client_from_config, self.project)
-        known = await in_store(_metadata, store, self.project.index.collection)
+        store = await run_in_thread(client_from_config, self.project)
+        known = await run_in_thread(_metadata, store, self.project.index.collection)
         if self._library is None or known is None or known != self._known:
             self._library = await open_library(self.project, self.models, store, self.patience)
         self._library.store, self._library.order = store, order
@@ -155,7 +155,7 @@ def _metadata(store: VectorStore, collection: str) -> dict[str, Any] | None:
         raise
 
 
-def conversation(
+def make_conversation(
     project: Project, models: Models, library: Lender, with_model: bool = True, tools: Tools | None = None,
     patience: float = PATIENCE,
 ) -> Conversation:  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import MarkdownError, QuestionsError, RetrieveError
-from ..index.collection import understand
+from ..index.collection import parse_query
 from ..index.encoding import has_dense
 from ..logging import ListLogger, LoggerBase, printable
 from ..markdown.files import load_markdown
@@ -175,7 +175,7 @@ async def ask_all(library: Library, labelled: Sequence[Labelled]) -> list[Questi
 async def _search(library: Library, questions: Sequence[str]) -> list[list[Passage]]:
     """Return the hits of each question. Those with the same type keyword are searched for together."""
     kinds = sorted((await library.material()).kinds)
-    asked = [understand(question, kinds) for question in questions]
+    asked = [parse_query(question, kinds) for question in questions]
     found: dict[int, list[Passage]] = {}
     for kind in {one.type for one in asked}:
         numbers = [number for number, one in enumerate(asked) if one.type == kind]

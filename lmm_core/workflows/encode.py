@@ -13,7 +13,7 @@ from ..errors import ConfigError, MarkdownError
 from ..index.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
 from ..index.collection import GROUP
 from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model
-from ..index.split import ChunkBlock, Document, fit_window, scan_split, transform
+from ..index.split import ChunkBlock, ParentDocument, fit_window, scan_split, transform
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, TextBlock, header_content
 from ..markdown.files import MarkdownFile, load_markdown, project_root
@@ -21,7 +21,7 @@ from ..markdown.parse import parse_markdown_text
 from ..models.names import DEFAULT
 from ..scan.options import SplitOpts
 from ..settings.project import Project, load_project, project_from_settings
-from ..store.threads import in_store
+from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .models import Models
 from .passes import Work, docid_of, project_of
@@ -51,7 +51,7 @@ async def encoder_for(
     """Return the encoder for a collection; see `make_encoder`.
 
     language: of the documents, for a new collection. Raise StoreError and ModelError."""
-    known = await in_store(store.metadata, collection) or {}
+    known = await run_in_thread(store.metadata, collection) or {}
     return make_encoder(project, models, known, encoding, language)
 
 
@@ -137,7 +137,7 @@ def blocklist_encode(
     return Encoded(docid, source, _linked(chunks, split.documents, documents), documents)
 
 
-def _linked(chunks: list[Chunk], texts: Sequence[Document], documents: Sequence[Chunk]) -> list[Chunk]:
+def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:
     """Return the chunks, each with the id of the document that it stands in.
 
     A summary gets the id of the first text of its section."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import ModelError
 from ..logging import ConsoleLogger
 from ..models.annotators.annotator import Annotator
-from ..models.annotators.lazy import Deferred, stand_in
+from ..models.annotators.lazy import LazyAnnotator, stand_in
 from ..models.names import NO_MODEL, ModelName, parse_name
-from ..models.sources import FASTEMBED, STAND_IN, ModelSource, Requests, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, known_sources
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project, model_name
 
@@ -61,7 +61,7 @@ class Models:
 
             return ModelAnnotator(self.asker(project, "minor"))
 
-        return Deferred(str(name), open_annotator)
+        return LazyAnnotator(str(name), open_annotator)
 
     def asker(self, project: Project, role: str) -> Asker:
         """Return a chat model with the reply cache in front of it.
@@ -102,7 +102,7 @@ class Models:
             self.warn(source.detour)
         return source
 
-    def _open(self, name: ModelName, source: ModelSource, limits: Requests) -> Asker:
+    def _open(self, name: ModelName, source: ModelSource, limits: RequestLimits) -> Asker:
         from ..models.chat import Asker
         from ..models.openai.chat import OpenAIChat
         from ..models.reply_cache import ReplyCache

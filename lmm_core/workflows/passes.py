@@ -27,7 +27,7 @@ from ..scan.check.near_misses import find_near_misses
 from ..scan.header import report_errors, scan
 from ..scan.knit import knit
 from ..scan.options import ScanOpts
-from ..scan.rag import Planned, Progress, RagRun
+from ..scan.rag import PlannedRequest, Progress, RagRun
 from ..settings.arguments import validated
 from ..settings.project import Project, for_document, load_project
 from .models import Models
@@ -104,7 +104,9 @@ class RagWork:
             if self.annotator:
                 await self.annotator.close()
 
-    async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> tuple[str, list[Planned]]:
+    async def plan(
+        self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase
+    ) -> tuple[str, list[PlannedRequest]]:
         """Return the name of the annotator, and the requests that `finish` would make of it.
 
         Raise ConfigError and ModelError."""
@@ -121,14 +123,14 @@ class RagWork:
             return None
         if project is None or annotator is None:
             return None
-        run = new_run(project, annotator, docid_of(file.path), logger)
+        run = new_rag_run(project, annotator, docid_of(file.path), logger)
         run.opts = replace(self.opts or project.opts, **self.changes)
         run.refresh, run.progress = self.refresh, self.progress
         run.start(await _scan(blocks, file, logger))
         return run
 
 
-def new_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
+def new_rag_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
     """Return a run of the RAG pass with the options of a project; it has not started."""
     spelling: Any = project.spelling
     return RagRun(project.opts, annotator, docid, spelling, project.rules, True, False, logger)

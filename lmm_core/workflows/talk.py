@@ -19,7 +19,7 @@ from ..scan.edit import EditRun, requests_in
 from ..scan.exchange.decisions import Decision, accept_edits, reject_edits
 from ..scan.exchange.record import clear_messages, pending_messages
 from ..scan.exchange.requests import Screen, Talk
-from ..scan.header import report_broken
+from ..scan.header import report_broken_edits
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project
 from .models import Models
@@ -48,7 +48,7 @@ class DocumentChat:
         """Find what has to be asked. Return True if there is something, and a model to ask.
 
         A model that cannot be asked is reported."""
-        if report_broken(blocks, self.logger) or not any(map(self._asks, blocks)):
+        if report_broken_edits(blocks, self.logger) or not any(map(self._asks, blocks)):
             return False
         try:
             talk = Talk(

@@ -22,7 +22,7 @@ from lmm_core.serving import answers as serving_answers
 from lmm_core.serving.connections import ConnectionLimits
 from lmm_core.serving.log import EVERY, FULLEST, KINDS, LABEL, LONGEST, Log
 from lmm_core.serving.server import room_for
-from lmm_core.store.threads import THREADS, in_store
+from lmm_core.store.threads import THREADS, run_in_thread
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.embedding_server import EmbeddingServer
@@ -522,14 +522,14 @@ def test_calls_of_a_store_that_hang_keep_no_other_work_waiting():
     released = threading.Event()
 
     async def work():
-        hung = [asyncio.create_task(in_store(released.wait, PATIENCE)) for _ in range(5 * THREADS)]
+        hung = [asyncio.create_task(run_in_thread(released.wait, PATIENCE)) for _ in range(5 * THREADS)]
         await asyncio.sleep(0.1)
         async with asyncio.timeout(PATIENCE):
             assert await asyncio.to_thread(lambda: "done") == "done"
             for task in hung[THREADS:]:
                 task.cancel()
             released.set()
-            assert await in_store(lambda: "next") == "next"
+            assert await run_in_thread(lambda: "next") == "next"
         return await asyncio.gather(*hung, return_exceptions=True)
 
     ended = asyncio.run(work())
@@ -556,7 +556,7 @@ def test_lookups_that_hang_give_their_places_back(course, far_end, released):
 
 def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, monkeypatch, released):
     monkeypatch.setattr("lmm_core.workflows.ask.PATIENCE", 0.5)
-    monkeypatch.setattr("lmm_core.workflows.ask.conversation.__defaults__", (True, None, 0.5))
+    monkeypatch.setattr("lmm_core.workflows.ask.make_conversation.__defaults__", (True, None, 0.5))
     monkeypatch.chdir(course)
     with ModelServer(reply="The oak [1].") as model:
         far_end(model)

@@ -17,7 +17,7 @@ from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.names import parse_name
-from lmm_core.models.sources import Requests, known_sources
+from lmm_core.models.sources import RequestLimits, known_sources
 from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
 from tests.crawl.indexed import DATABASE, bm25, fill, index, page, search
@@ -45,7 +45,9 @@ def hybrid(monkeypatch):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
         def encoder(known=None, model="openai/colours"):
-            embedder = OpenAIEmbedder(parse_name(model, known_sources({})), known_sources({})["openai"], Requests())
+            embedder = OpenAIEmbedder(
+                parse_name(model, known_sources({})), known_sources({})["openai"], RequestLimits()
+            )
             return Encoder(QdrantEmbeddingModel.HYBRID, embedder, Bm25Encoder("en"), EncodingModel.HYBRID)
 
         encoder.server = server

@@ -20,11 +20,11 @@ from lmm_core.index.split import (
 )
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
-from lmm_core.markdown.originals import unfold_edits
+from lmm_core.markdown.originals import restore_originals
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.tokens import estimate_tokens
 from lmm_core.scan.options import SplitOpts
-from lmm_core.scan.rag_parts import Excerpt, unfold_parts
+from lmm_core.scan.rag_parts import Excerpt, extract_parts
 from tests.real_files import SAMPLE, markdown_files
 from tests.strategies import LONG, PROSE, any_text, markdown
 
@@ -466,7 +466,7 @@ def own_texts(text):
 
 def set_apart(text):
     """Return the blocks of a text, with RAG-only parts of texts set apart."""
-    return unfold_parts(unfold_edits(parse_markdown_text(text)).blocks, KnitRules())
+    return extract_parts(restore_originals(parse_markdown_text(text)).blocks, KnitRules())
 
 
 def check(text, opts):

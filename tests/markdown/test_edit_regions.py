@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.edits import Edit, broken_edits, new_ident, read_edit, write_edit
-from lmm_core.markdown.originals import unfold_edits
+from lmm_core.markdown.originals import restore_originals
 from tests.strategies import any_text, markdown
 
 REGION = "###### old text {#lmm-old-k3x9}\n\nA\n\n###### new text {#lmm-new-k3x9}\n\nB\n\n###### end of edit {#lmm-end-k3x9}\n"
@@ -104,7 +104,7 @@ def test_a_name_stands_in_none_of_the_texts(monkeypatch):
 
 def test_unfolded_the_old_text_stands_where_it_stood():
     text = f"---\n=: x\n---\n\n{REGION.replace('A', '## A' + chr(10) * 2 + 'Old.')}\n# Next\n"
-    unfolded = unfold_edits(parse_markdown_text(text))
+    unfolded = restore_originals(parse_markdown_text(text))
     assert serialize_blocks(unfolded.blocks) == "---\n=: x\n---\n\n## A\n\nOld.\n\n# Next\n"
     assert [block.line for block in unfolded.blocks] == [1, 7, 9, 17]
     assert serialize_blocks(unfolded.fold(unfolded.blocks)) == text
@@ -114,13 +114,13 @@ def test_unfolded_the_old_text_stands_where_it_stood():
 def test_folding_what_was_unfolded_gives_the_text_again(before, old, new):
     region = write_edit(Edit("k3x9", old, new), "\n")
     blocks = parse_markdown_text(f"{before}\n\n# H\n\n{region.source}\n# Next\n\nText.\n")
-    unfolded = unfold_edits(blocks)
+    unfolded = restore_originals(blocks)
     assert unfolded.fold(unfolded.blocks) == blocks
 
 
 def test_a_block_before_an_insertion_still_has_something_to_be_about():
     blocks = parse_markdown_text(f"---\na: 1\n---\n\n{write_edit(Edit('k3x9', None, 'B'), chr(10)).source}")
-    unfolded = unfold_edits(blocks)
+    unfolded = restore_originals(blocks)
     assert [type(block).__name__ for block in unfolded.blocks] == ["HeaderBlock", "TextBlock"]
     assert isinstance(unfolded.blocks[0], MetadataBlock)
     assert unfolded.blocks[1].source == ""

@@ -20,7 +20,7 @@ from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.reply_cache import CacheSize, ReplyCache, request_key
-from lmm_core.models.sources import ModelSource, Requests
+from lmm_core.models.sources import ModelSource, RequestLimits
 from tests.model_server import ModelServer
 
 KEY = "sk-secret-0123456789"
@@ -48,7 +48,7 @@ class Asked(Asker):
     def __init__(self, server, cache, model="m"):
         source = ModelSource("test", server.url, "TEST_API_KEY")
         self.warnings = []
-        chat = OpenAIChat(ModelName("test", model), source, Requests(max_retries=0))
+        chat = OpenAIChat(ModelName("test", model), source, RequestLimits(max_retries=0))
         super().__init__(chat, cache, self.warnings.append)
 
     def answer(self, text="What is a mean?", read=str, **more):

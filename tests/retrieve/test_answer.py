@@ -5,12 +5,12 @@ import json
 import pytest
 
 from lmm_core.errors import ModelError
-from lmm_core.models.chat import Asker, Call, Reply
+from lmm_core.models.chat import Asker, Reply, ToolCall
 from lmm_core.models.chat import run as run_async
 from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer
 from lmm_core.retrieve.tools import Tools
 from lmm_core.settings.project import load_project
-from lmm_core.workflows.ask import conversation, open_library
+from lmm_core.workflows.ask import make_conversation, open_library
 from lmm_core.workflows.models import Models
 from tests.commands import write
 from tests.indexing import lmm
@@ -60,7 +60,7 @@ def asked(question, *said, tools=False, kind="", history=(), **options):
     async def work():
         library = await open_library(load_project(None), Models())
         try:
-            talk = conversation(load_project(None), Models(), library)
+            talk = make_conversation(load_project(None), Models(), library)
             model = Caller(list(said))
             talk.asker = Asker(model) if said else None
             talk.tools = Tools(library) if tools else None
@@ -183,7 +183,7 @@ def broken(says):
     async def work():
         library = await open_library(load_project(None), Models())
         try:
-            talk = conversation(load_project(None), Models(), library, with_model=False)
+            talk = make_conversation(load_project(None), Models(), library, with_model=False)
             talk.asker = Asker(Breaking(says))
             return await talk.ask("What is leverage?", shown.append)
         finally:
@@ -214,7 +214,7 @@ def test_what_was_said_before_a_failure_is_kept():
 
 
 def call(name, **arguments):
-    return Reply("", calls=(Call("c1", name, json.dumps(arguments)),))
+    return Reply("", calls=(ToolCall("c1", name, json.dumps(arguments)),))
 
 
 def test_a_tool_is_used_and_what_it_shows_can_be_cited():
@@ -237,7 +237,7 @@ def test_calls_are_bounded():
 
 
 def test_calls_in_one_reply_are_bounded_too():
-    many = Reply("", calls=tuple(Call(f"c{number}", "outline", "{}") for number in range(9)))
+    many = Reply("", calls=tuple(ToolCall(f"c{number}", "outline", "{}") for number in range(9)))
     answer, requests, _ = asked("leverage", many, "Done [1].", tools=True, tool_calls=2)
     told = [message.content for message in requests[1].messages if message.role == "tool"]
     assert (len(told), sum(text.startswith("{") for text in told)) == (9, 2)
@@ -257,8 +257,8 @@ def test_what_tools_give_back_has_the_room_of_the_request():
     [
         (call("read_section", section="/etc/passwd"), "there is no"),
         (call("no_such_tool"), "there is no tool"),
-        (Reply("", calls=(Call("c1", "search", "{not json"),)), "not JSON"),
-        (Reply("", calls=(Call("c1", "search", "[1]"),)), "have to be an object"),
+        (Reply("", calls=(ToolCall("c1", "search", "{not json"),)), "not JSON"),
+        (Reply("", calls=(ToolCall("c1", "search", "[1]"),)), "have to be an object"),
     ],
 )
 def test_a_wrong_call_is_told_to_the_model(wrong, told):

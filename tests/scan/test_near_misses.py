@@ -4,7 +4,7 @@ import pytest
 
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
-from lmm_core.scan.check.near_misses import find_near_misses, kept_by_none, nearest, slips_between, types_in
+from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, nearest, slips_between, types_in
 from tests.real_files import markdown_files
 
 BLOCK = "# A\n\n---\n{}\n---\n\nText.\n"
@@ -175,8 +175,8 @@ def test_types_in_a_document():
 
 
 def test_a_type_to_keep_that_no_part_has():
-    assert kept_by_none(["exercise", "all", "rag-only"], {"exercise", "rag-only"}) == []
-    assert kept_by_none(["exercize"], {"exercise", "topic", "rag-only"}) == [
+    assert check_kept_types(["exercise", "all", "rag-only"], {"exercise", "rag-only"}) == []
+    assert check_kept_types(["exercize"], {"exercise", "topic", "rag-only"}) == [
         "no part has the type 'exercize'; did you mean 'exercise'? (types here: exercise, topic; all for all)"
     ]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lmm_core.scan.references import lost_in, without_lost
+from lmm_core.scan.references import find_references_to, replace_references_to
 from tests.commands import run, write
 from tests.effort import at_most
 
@@ -26,8 +26,8 @@ CASES = {
 
 @pytest.mark.parametrize("before", CASES)
 def test_in_a_text(before):
-    assert without_lost(before, GONE) == CASES[before]
-    assert bool(list(lost_in(before, GONE))) == (before != CASES[before])
+    assert replace_references_to(before, GONE) == CASES[before]
+    assert bool(list(find_references_to(before, GONE))) == (before != CASES[before])
 
 
 @pytest.mark.parametrize("before", CASES)
@@ -41,7 +41,7 @@ def test_among_elements(before, pandoc):
 
 def test_code_stays_as_it_is():
     text = "```\n@sec-x\n```\n\n@sec-x\n"
-    assert without_lost(text, GONE) == "```\n@sec-x\n```\n\n[…]\n"
+    assert replace_references_to(text, GONE) == "```\n@sec-x\n```\n\n[…]\n"
 
 
 def test_what_stays_elsewhere_is_not_lost(pandoc):
@@ -54,4 +54,4 @@ def test_what_stays_elsewhere_is_not_lost(pandoc):
 @pytest.mark.parametrize("text", ["[" * 50_000, "[@" * 50_000, "@" * 50_000, "[a](#" * 20_000, "@a." * 30_000 + "]"])
 def test_hostile_texts_take_no_time(text):
     with at_most(seconds=5):
-        list(lost_in(text, GONE))
+        list(find_references_to(text, GONE))

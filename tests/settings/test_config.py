@@ -13,7 +13,7 @@ import pytest
 
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.rag_only import KnitRules
-from lmm_core.models.sources import ModelSource, Requests
+from lmm_core.models.sources import ModelSource, RequestLimits
 from lmm_core.scan.options import ScanOpts
 from lmm_core.settings.config import (
     ConfigSettings,
@@ -468,7 +468,7 @@ def test_the_defaults_of_a_project_are_those_of_the_configuration():
     plain = Project(Path.cwd())
     config("")
     assert load_project(None) == plain
-    assert (plain.rules, plain.opts, plain.requests["major"]) == (KnitRules(), ScanOpts(), Requests())
+    assert (plain.rules, plain.opts, plain.requests["major"]) == (KnitRules(), ScanOpts(), RequestLimits())
 
 
 def test_a_project_has_what_the_file_says():
@@ -482,7 +482,7 @@ def test_a_project_has_what_the_file_says():
     assert project.opts == ScanOpts(titles=True, summary_threshold=7)
     assert "solution" in project.rules.div_types
     assert project.rules.keep == {"topic"}
-    assert project.requests["minor"] == Requests(5.0, 0, 1)
+    assert project.requests["minor"] == RequestLimits(5.0, 0, 1)
     assert project.models["embedding"] == "ollama/e"
 
 

@@ -12,7 +12,6 @@ from lmm_core.study.measures import (
     Labelled,
     LabelledQuestion,
     QuestionResult,
-    address,
     annotated_questions,
     by_section,
     find_section,
@@ -20,6 +19,7 @@ from lmm_core.study.measures import (
     judge,
     label_questions,
     mean_reciprocal_rank,
+    section_address,
 )
 
 
@@ -61,7 +61,7 @@ def outcomes(*ranks):
 
 
 def test_the_annotated_questions_are_those_of_all_sections():
-    assert [(one.question, address(one.section)) for one in annotated_questions(MATERIAL)] == [
+    assert [(one.question, section_address(one.section)) for one in annotated_questions(MATERIAL)] == [
         ("How far apart?", "a.md#spread"),
         ("What is spread?", "a.md#spread"),
         ("What is a variance?", "a.md#the-variance"),
@@ -127,7 +127,7 @@ def test_the_section_that_cannot_be_found_is_first_and_its_worst_question():
     ],
 )
 def test_a_section_is_named_by_title_titles_anchor_or_file(name, found):
-    assert address(named(name)) == found
+    assert section_address(named(name)) == found
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def ask(
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
     from ...retrieve.tools import Tools
-    from ...workflows.ask import conversation
+    from ...workflows.ask import make_conversation
 
     if question is not None and not question.strip():
         raise click.UsageError("an empty question: say what you want to know")
@@ -89,7 +89,7 @@ def ask(
     async def work(library: SharedLibrary) -> None:
         tools = Tools(library)
         async with _markdown_folders(tools, project, models):
-            talk = conversation(project, models, library, not no_model, tools)
+            talk = make_conversation(project, models, library, not no_model, tools)
             printer = _AnswerPrinter(project, talk, kind, no_model, as_json)
             if question is not None:
                 await printer.answer(question)
@@ -180,7 +180,7 @@ class _AnswerPrinter:
 
     async def _print_context(self, question: str) -> None:
         """Print only the context that a model would be shown."""
-        from ...retrieve.answer import shown_context
+        from ...retrieve.answer import context_text
 
         found, context = await self.talk.look(question, self.kind)
         if self.as_json:
@@ -188,7 +188,7 @@ class _AnswerPrinter:
             print_json({"question": question, "queries": found.queries, "context": context.text,
                         "tokens": context.tokens, "sources": sources})  # fmt: skip
         else:
-            say(shown_context(found, context))
+            say(context_text(found, context))
 
     def _print_rest(self, answer: Answer) -> None:
         """Print what stands below the text of an answer."""

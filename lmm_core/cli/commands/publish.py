@@ -10,7 +10,7 @@ from ...files.outputs import MARKDOWN, write_output
 from ...files.walk import is_inside
 from ...logging import put
 from ...markdown.blocks import Spelling
-from ...scan.check.near_misses import kept_by_none, types_in
+from ...scan.check.near_misses import check_kept_types, types_in
 from ...workflows.passes import convert_work, knit_work, rules_of
 from ...workflows.typos import read_blocks
 from ..arguments import (
@@ -69,7 +69,7 @@ def _report_kept_by_none(keep: tuple[str, ...], files: list[Path], logger: Repor
     types: set[str] = set()
     for path, blocks in read_blocks(files):
         types |= rules_of(blocks, project_at(path).rules).div_types | types_in(blocks)
-    for message in kept_by_none(keep, types):
+    for message in check_kept_types(keep, types):
         logger.warning(f"--keep: {message}")
 
 

@@ -16,7 +16,7 @@ from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules
 from ...scan.annotations.overview import Overview, overview
-from ...scan.rag import Planned
+from ...scan.rag import PlannedRequest
 from ...settings.project import load_project
 from ...workflows.models import Models
 from ...workflows.passes import RagWork
@@ -163,7 +163,7 @@ def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
     exit_with_status(logger)
 
 
-def _print_requests(path: str, name: str, requests: list[Planned]) -> None:
+def _print_requests(path: str, name: str, requests: list[PlannedRequest]) -> None:
     if requests:
         say(one_line(f"{path}: {len(requests)} by {name}"))
     for request in requests:
@@ -172,7 +172,7 @@ def _print_requests(path: str, name: str, requests: list[Planned]) -> None:
         say(f"  {request.line:>5}  {title:<52.52} {request.tokens:>7,} tokens  {', '.join(request.wanted)}{doubt}")
 
 
-def _print_sum(requests: list[Planned]) -> None:
+def _print_sum(requests: list[PlannedRequest]) -> None:
     tokens = sum(request.tokens for request in requests)
     maybe = sum(not request.certain for request in requests)
     say(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..sources import STAND_IN_NAME
 from ..stopwords import STOPWORDS
 from .annotator import Annotation, AnnotatorSection
-from .prose import plain_text, split_sentences
+from .prose import extract_prose, whole_sentences
 
 SUMMARY_CHARACTERS = 400
 MOST_QUESTIONS = 3
@@ -92,7 +92,7 @@ def extract(section: AnnotatorSection) -> Annotation:
 
     Both are empty if the text holds no sentence."""
     language = section.language.lower()[:2]
-    sentences = split_sentences(plain_text(section.text))
+    sentences = whole_sentences(extract_prose(section.text))
     terms = key_terms(" ".join([*sentences, *section.summaries]), language)
     summary = _summarize(sentences, section.summaries, terms)
     questions = _ask(section, sentences, terms, _PHRASES.get(language, _PHRASES["en"]))
@@ -120,7 +120,7 @@ def _summarize(sentences: list[str], summaries: tuple[str, ...], terms: list[str
     lead = [_cut(sentence) for sentence in sentences[:1]]
     best = max(sentences[1:], key=lambda s: _score(s, terms), default="")
     chosen = [*lead, *([best] if best and _score(best, terms) > 0 else [])]
-    chosen += [split_sentences(summary)[0] for summary in summaries if split_sentences(summary)]
+    chosen += [whole_sentences(summary)[0] for summary in summaries if whole_sentences(summary)]
     return _fit(chosen)
 
 
@@ -146,7 +146,7 @@ def _fit(sentences: list[str]) -> str:
 
 
 def _ask(section: AnnotatorSection, sentences: list[str], terms: list[str], phrases: _Phrases) -> list[str]:
-    title = plain_text(section.titles[-1]).replace("\n", " ") if section.titles else ""
+    title = extract_prose(section.titles[-1]).replace("\n", " ") if section.titles else ""
     questions = [title] if title.endswith("?") else []
     if title and not questions:
         questions.append(phrases.about.format(title=title))

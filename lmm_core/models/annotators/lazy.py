@@ -14,7 +14,7 @@ from .annotator import Annotation, Annotator, AnnotatorSection
 
 
 @dataclass
-class Deferred:
+class LazyAnnotator:
     """An annotator that `make` makes when it is first asked. `make` may raise ModelError."""
 
     name: str
@@ -59,4 +59,4 @@ def stand_in() -> Annotator:
 
         return ExtractiveAnnotator()
 
-    return Deferred(STAND_IN_NAME, make)
+    return LazyAnnotator(STAND_IN_NAME, make)

@@ -39,7 +39,7 @@ _ABBREVIATION = re.compile(
 )
 
 
-def plain_text(markdown: str) -> str:
+def extract_prose(markdown: str) -> str:
     """Return the prose of a markdown text, one paragraph a line.
 
     Code, equations, tables, notes and markup are left out, and so is everything after the first
@@ -58,7 +58,7 @@ def plain_text(markdown: str) -> str:
     return "\n".join(part for part in paragraphs if part)
 
 
-def split_sentences(text: str) -> list[str]:
+def whole_sentences(text: str) -> list[str]:
     """Return the whole sentences of a plain text that has one paragraph a line.
 
     Fragments without a full stop (list items, labels) are left out, unless there is nothing

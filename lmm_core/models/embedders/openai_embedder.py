@@ -11,7 +11,7 @@ from ..chat import Reply, Usage
 from ..names import ModelName
 from ..openai.client import explain, open_client, require_key
 from ..openai.completions import number_in
-from ..sources import ModelSource, Requests
+from ..sources import ModelSource, RequestLimits
 from ..tokens import estimate_tokens
 from .embedder import batches
 
@@ -31,11 +31,11 @@ class OpenAIEmbedder:
 
     window = WINDOW
 
-    def __init__(self, name: ModelName, source: ModelSource, limits: Requests | None = None) -> None:
+    def __init__(self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None) -> None:
         self.name = str(name)
         self.space = f"{name}@{source.base_url}"  # one name may be another model on another server
         self.usage = Usage()
-        self._model, self._source, self._limits = name.model, source, limits or Requests()
+        self._model, self._source, self._limits = name.model, source, limits or RequestLimits()
         self._key = require_key(name, source)
         self._client: AsyncOpenAI | None = None
 

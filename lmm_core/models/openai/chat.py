@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ModelError
 from ..chat import Reply, Request, Show, Usage
 from ..names import ModelName
-from ..sources import ModelSource, Requests
+from ..sources import ModelSource, RequestLimits
 from ..tokens import estimate_tokens
 from .client import explain, open_client, require_key, without_key
 from .completions import (
@@ -44,11 +44,11 @@ class OpenAIChat:
 
     Raise ModelError if a key is needed and not set."""
 
-    def __init__(self, name: ModelName, source: ModelSource, limits: Requests | None = None) -> None:
+    def __init__(self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None) -> None:
         self.name, self.server = str(name), source.base_url
         self.usage = Usage()
         self.stopped: ModelError | None = None
-        self._model, self._source, self._limits = name.model, source, limits or Requests()
+        self._model, self._source, self._limits = name.model, source, limits or RequestLimits()
         self._key = require_key(name, source)
         self._clients: list[AsyncOpenAI] = []  # used in turn
         self._sent = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ModelError
 from ..addresses import is_address, shown_address
 from ..names import ModelName
-from ..sources import ModelSource, Requests
+from ..sources import ModelSource, RequestLimits
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
@@ -37,7 +37,7 @@ def require_key(name: ModelName, source: ModelSource) -> str:
     return key
 
 
-def open_client(source: ModelSource, key: str, limits: Requests) -> AsyncOpenAI:
+def open_client(source: ModelSource, key: str, limits: RequestLimits) -> AsyncOpenAI:
     """Return a client that sends to the host of a source and to no other.
 
     Raise ModelError if the source's address is not a server's."""
@@ -85,7 +85,7 @@ async def check_server(source: ModelSource, seconds: float) -> ModelError | None
     import openai
 
     try:
-        async with open_client(source, source.key(), Requests(timeout=seconds, max_retries=0)) as client:
+        async with open_client(source, source.key(), RequestLimits(timeout=seconds, max_retries=0)) as client:
             await client.models.list()
     except ModelError as error:
         return error

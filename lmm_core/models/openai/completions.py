@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
-from ..chat import Call, ChatMessage, Show
+from ..chat import ChatMessage, Show, ToolCall
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
@@ -75,14 +75,14 @@ def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
             call["function"][key] += text_in(value_at(function, key))
 
 
-def calls_in(message: Any) -> tuple[Call, ...]:
+def calls_in(message: Any) -> tuple[ToolCall, ...]:
     """Return the tool calls of a message. Some servers give them no ids."""
     found = value_at(message, "tool_calls")
     calls = []
     for number, call in enumerate(found if isinstance(found, list) else []):
         name, arguments = (text_in(value_at(value_at(call, "function"), key)) for key in ("name", "arguments"))
         if name:
-            calls.append(Call(text_in(value_at(call, "id")) or f"call_{number}", name, arguments))
+            calls.append(ToolCall(text_in(value_at(call, "id")) or f"call_{number}", name, arguments))
     return tuple(calls)
 
 

@@ -14,13 +14,13 @@ from ...index.chunks import anchor_of
 from ...logging import LoggerBase, in_file
 from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
 from ...markdown.files import load_markdown
-from ...markdown.originals import unfold_edits
+from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, verdicts
 from ...markdown.tree import blocks_to_tree
 from ...retrieve.passages import Material, build_material
 from ...scan.knit import strip_divs
-from ...scan.rag_parts import unfold_parts
+from ...scan.rag_parts import extract_parts
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, page_rules, page_settings
 from ...store.vector_store import ScoredPoint
@@ -43,7 +43,7 @@ class SitePage:
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     """Return the blocks that stay in the notes, with their metadata. Headings carry the identifiers
     that Pandoc gives them, which depend on the headings that are left out, too."""
-    blocks = unfold_parts(unfold_edits(blocks).blocks, rules)
+    blocks = extract_parts(restore_originals(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
@@ -82,7 +82,7 @@ def read_material(
         header = header_content(blocks)
         metadata = page_settings(page.source, header, settings)
         conditions = PageConditions(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
-        on_page = [_visible(block, conditions) for block in unfold_edits(blocks).blocks]
+        on_page = [_visible(block, conditions) for block in restore_originals(blocks).blocks]
         kept = public_blocks(on_page, page_rules(page.source, header, own.rules))
         chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
         points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]

@@ -15,7 +15,7 @@ from ...errors import MarkdownError
 from ...logging import ConsoleLogger, LoggerBase
 from ...markdown.blocks import Block, header_content
 from ...markdown.files import load_markdown
-from ...markdown.originals import unfold_edits
+from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, verdicts
 from ...markdown.tree import blocks_to_tree
@@ -156,7 +156,7 @@ def _texts_for_data(sources: Iterable[Path], project: Project, include: frozense
 
 def _annotations(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
     """Yield the questions and summaries of what stays in."""
-    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    tree = blocks_to_tree(restore_originals(blocks).blocks)
     if tree is None:
         return
     document = [] if tree.get("knit") is False else [tree]

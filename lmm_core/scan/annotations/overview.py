@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...markdown.blocks import Block, HeaderBlock
 from ...markdown.edits import broken_edits
-from ...markdown.originals import unfold_edits
+from ...markdown.originals import restore_originals
 from ...markdown.rag_only import KnitRules, types_of
 from ...markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
 from ..check.near_misses import find_near_misses
@@ -51,7 +51,7 @@ class Overview:
 def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitRules | None = None) -> Overview:
     """Return an overview of a document."""
     opts, rules = opts or ScanOpts(), rules or KnitRules()
-    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    tree = blocks_to_tree(restore_originals(blocks).blocks)
     errors = [(problem.line, problem.message) for problem in find_errors(blocks)]
     errors += [(problem.line, problem.message) for problem in find_near_misses(blocks, rules)]
     errors += [(problem.line, problem.message) for problem in broken_edits(blocks)]

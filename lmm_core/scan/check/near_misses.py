@@ -30,7 +30,7 @@ from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.lists import listed_tables, may_be_metadata
 from ...markdown.metadata.lmm_options import OPTIONS, options_in
 from ...markdown.metadata.ownership import find_key
-from ...markdown.originals import unfold_edits
+from ...markdown.originals import restore_originals
 from ...markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
 from ...markdown.rag_only import (
     ALL,
@@ -64,7 +64,7 @@ def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Problem]
     `rules` name the types of the project; those of the document itself count as well. A part with
     `knit: true` of its own is not compared, nor are the words that the rules allow.
     """
-    tree = blocks_to_tree(unfold_edits(blocks).blocks)
+    tree = blocks_to_tree(restore_originals(blocks).blocks)
     if tree is None:
         return []
     rules = header_rules(header_content(blocks), rules)
@@ -99,7 +99,7 @@ def types_in(blocks: Iterable[Block], read: ReadParts = read_parts) -> frozenset
     return frozenset(found)
 
 
-def kept_by_none(keep: Iterable[str], types: Iterable[str]) -> list[str]:
+def check_kept_types(keep: Iterable[str], types: Iterable[str]) -> list[str]:
     """Return a sentence for each word of `keep` that is the type of no part."""
     known = sorted({*types} - {RAG_ONLY, ALL})
     return [_no_type(word, known) for word in keep if word not in (*known, RAG_ONLY, ALL)]

@@ -24,7 +24,7 @@ from ...markdown.edits import EDIT_KEY, Edit, broken_edits, open_edit, read_edit
 from ...markdown.metadata.ownership import digest
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import edit_block, settle
-from ..header import report_broken
+from ..header import report_broken_edits
 
 EDIT_FLOW = frozenset({EDIT_KEY})
 
@@ -54,7 +54,7 @@ def reject_edits(blocks: Sequence[Block], line: int | None = None, logger: Logge
 
 
 def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: LoggerBase) -> Decision:
-    if report_broken(blocks, logger):
+    if report_broken_edits(blocks, logger):
         return Decision(list(blocks))
     made: list[Block] = []
     decision = Decision([])

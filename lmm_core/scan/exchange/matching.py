@@ -9,7 +9,7 @@ from typing import Protocol
 from ...errors import MarkdownError
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeaderBlock, MetadataBlock, trim_blank_lines
-from ...markdown.originals import unfold_edits
+from ...markdown.originals import restore_originals
 from ...markdown.rag_only import node_block
 from ...markdown.spelling import edit_block
 from ...markdown.tree import Node, blocks_to_tree, traverse
@@ -58,7 +58,7 @@ def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str
 
 def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
     """Return all metadata blocks but those inside edits, each with the text that it precedes."""
-    originals = unfold_edits(blocks)
+    originals = restore_originals(blocks)
     return [
         (block, _text_at(node))
         for node in traverse(blocks_to_tree(originals.blocks))

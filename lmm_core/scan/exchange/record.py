@@ -11,7 +11,7 @@ from ...markdown.blocks import Block, MetadataBlock
 from ...markdown.edits import EDIT_KEY, open_edit
 from ...markdown.metadata.body import DELETED
 from ...markdown.spelling import edit_block, settle_safely
-from ..header import report_broken
+from ..header import report_broken_edits
 
 QUESTION = frozenset({"?", "query"})
 MESSAGE = frozenset({"+", "message"})
@@ -91,7 +91,7 @@ def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerB
     nothing left in them are removed.
     """
     logger = logger or ConsoleLogger()
-    if report_broken(blocks, logger):
+    if report_broken_edits(blocks, logger):
         return list(blocks)
     made = [cleared for block in blocks if (cleared := _cleared(block, edits, logger)) is not None]
     return settle_safely(blocks, made)

@@ -87,7 +87,7 @@ class ModelRun:
             await self.talk.asker.close()
 
 
-async def say(asker: Asker, request: Request, question: str, screen: Screen | None) -> str:
+async def ask_model(asker: Asker, request: Request, question: str, screen: Screen | None) -> str:
     """Return the model's answer unchanged. Raise ModelError.
 
     It is shown as it comes, under the question, if the screen is free.

@@ -14,7 +14,7 @@ from ...markdown.blocks import BOM
 from ...markdown.files import MarkdownFile, load_markdown, save_markdown
 from ...models.chat import ChatMessage, Request
 from ...models.prompts import LLMD, LLMD_TOOLS
-from ...scan.exchange.requests import REPLY_TOKENS, Screen, say
+from ...scan.exchange.requests import REPLY_TOKENS, Screen, ask_model
 from ...settings.project import load_project
 from ..models import Models
 from ..talk import keep_unmerged
@@ -41,7 +41,7 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
             logger.warning(
                 f"too long for the model, which has not seen {_name_entries(left_out)} (context_tokens)", entry.line
             )
-        reply = (await say(asker, request, entry.human, screen)).replace("\r\n", "\n").strip()
+        reply = (await ask_model(asker, request, entry.human, screen)).replace("\r\n", "\n").strip()
         if not reply:
             raise ModelError("the model said nothing")
     except ModelError as error:

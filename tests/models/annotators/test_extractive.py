@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lmm_core.models.annotators.annotator import AnnotatorSection
 from lmm_core.models.annotators.extractive import SUMMARY_CHARACTERS, extract, key_terms
-from lmm_core.models.annotators.prose import plain_text, split_sentences
+from lmm_core.models.annotators.prose import extract_prose, whole_sentences
 from tests.strategies import LONG, any_text, markdown
 
 often = settings(max_examples=150, deadline=None)
@@ -27,7 +27,7 @@ def test_the_summary_begins_with_the_first_sentence():
 
 def test_a_summary_is_made_of_sentences_of_the_text():
     summary = said(LONG).summary
-    assert all(sentence in LONG for sentence in split_sentences(summary))
+    assert all(sentence in LONG for sentence in whole_sentences(summary))
 
 
 @often
@@ -138,18 +138,18 @@ def test_a_section_of_subsections_alone():
     ],
 )
 def test_prose(markdown, prose):
-    assert plain_text(markdown) == prose
+    assert extract_prose(markdown) == prose
 
 
 def test_abbreviations_end_no_sentence():
-    assert split_sentences("We use e.g. The mean of Dr. Smith here. It is good to have it.") == [
+    assert whole_sentences("We use e.g. The mean of Dr. Smith here. It is good to have it.") == [
         "We use e.g. The mean of Dr. Smith here.",
         "It is good to have it.",
     ]
 
 
 def test_labels_are_no_sentences_where_there_are_sentences():
-    assert split_sentences("Some label without an end\nThis is a whole sentence.") == ["This is a whole sentence."]
+    assert whole_sentences("Some label without an end\nThis is a whole sentence.") == ["This is a whole sentence."]
 
 
 def test_key_terms_are_the_words_that_occur_most():

@@ -22,7 +22,7 @@ from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
 from lmm_core.models.reply_cache import ReplyCache
-from lmm_core.models.sources import ModelSource, Requests
+from lmm_core.models.sources import ModelSource, RequestLimits
 from tests.effort import at_most
 from tests.model_server import ModelServer
 from tests.strategies import markdown
@@ -320,7 +320,9 @@ def server(monkeypatch):
 
 
 def annotator_of(server, cache=None):
-    chat = OpenAIChat(ModelName("test", "m"), ModelSource("test", server.url, "TEST_API_KEY"), Requests(max_retries=0))
+    chat = OpenAIChat(
+        ModelName("test", "m"), ModelSource("test", server.url, "TEST_API_KEY"), RequestLimits(max_retries=0)
+    )
     return ModelAnnotator(Asker(chat, cache))
 
 

@@ -12,7 +12,7 @@ from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.openai.client import check_server
-from lmm_core.models.sources import ModelSource, Requests, known_sources
+from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
 from tests.model_server import ModelServer, completion
 
 KEY = "sk-secret-0123456789"
@@ -36,7 +36,7 @@ def asked(text="What is a mean?", schema=None):
 
 def chat_at(url, variable="TEST_API_KEY", **limits):
     limits = {"timeout": 10, "max_retries": 0} | limits
-    return OpenAIChat(ModelName("test", "m"), ModelSource("test", url, variable), Requests(**limits))
+    return OpenAIChat(ModelName("test", "m"), ModelSource("test", url, variable), RequestLimits(**limits))
 
 
 def answers(chat, *requests):
@@ -464,7 +464,7 @@ def test_an_error_that_a_server_sends_as_a_reply_is_told():
 )  # fmt: skip
 def test_vectors_of_another_shape(data):
     with ModelServer(reply=f'{{"data": {data}}}'.encode()) as server:
-        embedder = OpenAIEmbedder(ModelName("test", "m"), ModelSource("test", server.url), Requests(max_retries=0))
+        embedder = OpenAIEmbedder(ModelName("test", "m"), ModelSource("test", server.url), RequestLimits(max_retries=0))
         with pytest.raises(ModelError):
             asyncio.run(embedder.embed(["text"]))
 
