@@ -12,7 +12,7 @@ from typing import Annotated
 
 from ..errors import CrawlError, ToolError
 from ..logging import one_line
-from ..retrieve.tools import Function, Result
+from ..retrieve.library_tools import Function, Result
 from .catalogue import ALL
 from .indexer import Indexed
 from .search import Indexes

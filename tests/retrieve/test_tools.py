@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from lmm_core.errors import StoreError, ToolError
 from lmm_core.models.chat import run
 from lmm_core.retrieve.library import Library
+from lmm_core.retrieve.library_tools import MOST, SHOWN, section_text
 from lmm_core.retrieve.passages import build_material
-from lmm_core.retrieve.tools import DATA, MOST, SHOWN, Tools, section_text
+from lmm_core.retrieve.tools import DATA, Tools
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import ScoredPoint
