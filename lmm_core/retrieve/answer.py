@@ -23,10 +23,11 @@ from ..models.tokens import count_tokens
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
 from .items import without_fences
+from .library_tools import Result
 from .queries import keyword_form
 from .rank import Ranked
 from .retriever import Retrieval, Retriever
-from .tools import Result, Tools
+from .tools import Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
 NEAREST = 3  # sections that are named if there is no answer

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..index.cut_points import sentence_ends
+from ..models.prompts import enclose
 from ..models.tokens import count_tokens
-from .delimit import enclose
 from .passages import Material, Passage, Section, place
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import Protocol
 from ..errors import ModelError
 from ..models.chat import Asker
 from ..models.embedders.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, stop_words
-from ..models.prompts import QUERIES
+from ..models.prompts import QUERIES, as_data
 from ..models.replies import find_value
 from ..models.stopwords import STOPWORDS
-from .delimit import as_data
 
 MOST_QUERIES = 4  # besides the question
 MOST_EARLIER = 3  # earlier questions that a model is told

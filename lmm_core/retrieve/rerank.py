@@ -12,11 +12,10 @@ from ..errors import ModelError
 from ..models.chat import Asker
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.openai_chat import require_key, without_key
-from ..models.prompts import RERANK
+from ..models.prompts import RERANK, as_data, enclose
 from ..models.replies import find_value
 from ..models.roles import ModelName
 from ..models.sources import ModelSource, is_address, shown_address
-from .delimit import as_data, enclose
 from .passages import Passage
 
 if TYPE_CHECKING:
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 2_000  # of a passage, and of the question
 TIMEOUT = 20.0  # seconds
-_LEADS_ON = (
-    "the server redirects to another address, to which nothing is sent: if that is the right one, configure it"
-)
+_LEADS_ON = "the server redirects to another address, to which nothing is sent: if that is the right one, configure it"
 
 
 class Reranker(Protocol):

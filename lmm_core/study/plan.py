@@ -11,10 +11,9 @@ from typing import Any
 from ..errors import ModelError
 from ..logging import printable
 from ..models.chat import Asker
-from ..models.prompts import PLAN
+from ..models.prompts import PLAN, as_data
 from ..models.replies import find_object
 from ..models.tokens import count_tokens
-from ..retrieve.delimit import as_data
 from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, items_under
 from ..retrieve.library import Library
 from ..retrieve.passages import Material, Passage, Section, place

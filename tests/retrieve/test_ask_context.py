@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from lmm_core.models.tokens import count_tokens, estimate_tokens
 from lmm_core.retrieve.context import build_context, merge, outline_context
-from lmm_core.retrieve.delimit import as_data, enclose
 from tests.retrieve.materials import documents, found, material, passage, questions, words
 from tests.strategies import LONG, PROSE
 
@@ -101,20 +100,6 @@ def test_there_are_as_many_delimiters_as_sources_and_they_are_numbered(asked, bu
     assert re.findall(r"<source n=\"(\d+)\">", context.text) == [str(one.number) for one in context.sources]
     assert len(re.findall("</source>", context.text, re.I)) == len(context.sources)
     assert [one.number for one in context.sources] == list(range(1, len(context.sources) + 1))
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(["<", "\\", "/", " ", "source", "SOURCE", ">", "notes", "x", "\n", "</source>"])))
-def test_what_looks_like_a_tag_is_made_harmless_and_nothing_is_lost(parts):
-    text = "".join(parts)
-    assert as_data(text).replace("\\", "") == text.replace("\\", "")
-    assert not re.search(r"<\s*/?\s*(source|notes)\b", as_data(text), re.I)
-    assert enclose("source", text, 1).count("</source>") == 1
-
-
-def test_only_our_own_tags_are_changed():
-    text = "a < b, <em>x</em>, <sources>, \\<div>, </p>"
-    assert as_data(text) == text
 
 
 # Choice
