@@ -1,8 +1,8 @@
-"""The tools of agents on a library: search, outline, reading on, mentions of a term.
+"""The tools on a library: search, outline, reading on, mentions of a term.
 
-Each tool is an asynchronous function. Its docstring is its description for agents, and its
-annotations are its JSON schema (`Tools`). All of them only read, and only what is in the
-collection: a name is looked up there, and is never a path.
+Each is an asynchronous function. `Tools` makes its description for agents of its docstring,
+and its JSON schema of its annotations. The tools only read, and only what is in the
+collection: a name is looked up there, and is never taken for a path.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Function = Callable[..., Awaitable[Result]]
 MOST = 12_000  # characters of a result's text or list: about 3,000 tokens
 SHOWN = 1_200  # characters of a passage in a list
 TITLE = 200  # characters of a title
-MENTIONS = 60  # places that are listed of a section
+MENTIONS = 60  # places listed of a section at most
 
 
-# What the arguments are
+# Arguments
 
 Part = Annotated[int, {"description": "Which part, where the result comes in several.", "minimum": 1}]
 Limit = Annotated[int, {"description": "How many passages at most.", "minimum": 1, "maximum": 20}]
@@ -58,7 +58,7 @@ async def search(library: Library, query: Query, kind: Kind = "", limit: Limit =
     return {
         "query": found.text,
         **({"kind": found.kind} if found.kind else {}),
-        **_listed("passages", [_shown(passage) for passage in found.passages[:limit]]),
+        **_listed("passages", [_passage_entry(passage) for passage in found.passages[:limit]]),
         **({} if found.passages else {"note": f"nothing was found; {kinds_there(material)}"}),
         **({"missed": list(found.missed)} if found.missed else {}),
     }
@@ -76,7 +76,7 @@ async def outline(
     material = await library.material()
     roots = [_document(document, material)] if document.strip() else material.documents
     found = [section for root in roots for section in root.walk() if section.depth <= level]
-    entries = [_card(section) | (_own_text(section) if text else {}) for section in found]
+    entries = [_section_entry(section) | (_own_text(section) if text else {}) for section in found]
     return {**_listed("sections", entries, part), "kinds": dict(sorted(material.kinds.items()))}
 
 
@@ -154,7 +154,7 @@ def _check_filled(name: str, value: str) -> None:
 
 
 def _section(name: str, material: Material) -> Section:
-    """The section of a name, else of a document's or a file's. Raises ToolError."""
+    """Return the section of a name, or the document of one. Raise ToolError if there is none."""
     if found := material.find_section(name.strip()):
         return found
     if found := next((one for one in material.walk() if printable(one.name) == name.strip()), None):
@@ -165,7 +165,7 @@ def _section(name: str, material: Material) -> Section:
 
 
 def _document(name: str, material: Material) -> Section:
-    """The document of a name or of a file's. Raises ToolError."""
+    """Return the document of a name, its own or its file's. Raise ToolError if there is none."""
     for document in material.documents:
         if name.strip() in (document.docid, document.source, printable(document.docid)):
             return document
@@ -175,7 +175,7 @@ def _document(name: str, material: Material) -> Section:
 
 
 def _near(name: str, sections: Iterable[Section]) -> str:
-    """What may have been meant: sections of similar names and titles."""
+    """Return a sentence that names the sections of similar names and titles."""
     by_text: dict[str, Section] = {}
     for section in sections:
         for text in (section.name, section.anchor, section.title):
@@ -191,7 +191,7 @@ def _near(name: str, sections: Iterable[Section]) -> str:
 
 
 def _next(section: Section | None, material: Material) -> Section | None:
-    """The section that begins where a section ends."""
+    """Return the section that begins where a section ends, or None."""
     while section is not None:
         if after := material.around(section)[1]:
             return after
@@ -200,26 +200,26 @@ def _next(section: Section | None, material: Material) -> Section | None:
 
 
 def _previous(section: Section, material: Material) -> Section | None:
-    """The section before on the same level, else the one around it."""
+    """Return the section before on the same level, or else the one around it."""
     return material.around(section)[0] or section.parent
 
 
-# What is shown
+# Results
 
 
 def _name(section: Section) -> Result:
     return {"section": section.name, "title": one_line(section.title, TITLE)}
 
 
-def _card(section: Section) -> Result:
-    """A section without its text."""
+def _section_entry(section: Section) -> Result:
+    """Return a section without its text."""
     kinds = Counter(kind for passage in section.passages for kind in passage.kinds)
     shown = {"place": section.place, "anchor": section.anchor, "depth": section.depth, "kinds": sorted(kinds)}
     return _name(section) | shown | ({"summary": one_line(section.summary, SHOWN)} if section.summary else {})
 
 
-def _shown(passage: Passage) -> Result:
-    """A passage in a list."""
+def _passage_entry(passage: Passage) -> Result:
+    """Return a passage as an entry of a list."""
     cut = {"cut": f"read_section {passage.section} gives the rest"} if len(passage.text) > SHOWN else {}
     return {
         "section": passage.section,
@@ -239,13 +239,13 @@ def _own_text(section: Section) -> Result:
 
 
 def _read(section: Section, material: Material, whole: bool = True, part: int = 1) -> Result:
-    """A section with its text."""
+    """Return a section with its text."""
     text = section_text(section, whole)
     parts = max(1, -(-len(text) // MOST))
     _check_part(part, parts)
     before, after = _previous(section, material), _next(section, material)
     return {
-        **_card(section),
+        **_section_entry(section),
         "titles": [one_line(title, TITLE) for title in section.titles],
         "text": text[(part - 1) * MOST : part * MOST],
         **_parts(part, parts),
@@ -256,7 +256,7 @@ def _read(section: Section, material: Material, whole: bool = True, part: int = 
 
 
 def _listed(name: str, entries: Sequence[Result], part: int = 1) -> Result:
-    """The entries of a part under a name; a part is as long as a result may be."""
+    """Return one part of a list, under a name; a part is as long as a result may be."""
     pages: list[list[Result]] = [[]]
     room = MOST
     for entry in entries:
@@ -276,7 +276,7 @@ def _check_part(part: int, parts: int) -> None:
 
 
 def _parts(part: int, parts: int) -> Result:
-    """What is said where a result comes in several parts."""
+    """Return the number of a part and how to get the next, or nothing if there is one part."""
     if parts == 1:
         return {}
     more = f"; part={part + 1} gives the next" if part < parts else ""
@@ -287,8 +287,9 @@ def _parts(part: int, parts: int) -> Result:
 
 
 def section_text(section: Section, whole: bool = True) -> str:
-    """A section's text as markdown, with the headings of its subsections; not whole:
-    without these."""
+    """Return a section's text as markdown, with its subsections under their headings.
+
+    whole: include the subsections."""
     texts = []
     for one in section.walk() if whole else [section]:
         heading = f"{'#' * one.depth} {one.title}" if one is not section else ""
@@ -297,8 +298,10 @@ def section_text(section: Section, whole: bool = True) -> str:
 
 
 def _places(section: Section, term: str) -> list[str]:
-    """Where a section's own text mentions a term: `file:line` for each mention, the
-    passage's place where its lines are not those of the file."""
+    """Return the places where a section's own text mentions a term.
+
+    These are `file:line` for each mention, or the passage's place if its lines are not those of
+    the file."""
     places = []
     for before, passage in zip([None, *section.passages], section.passages, strict=False):
         text = unicodedata.normalize("NFC", passage.text)
@@ -310,27 +313,28 @@ def _places(section: Section, term: str) -> list[str]:
 
 
 def _line_of(passage: Passage, text: str, at: int, own: int) -> str:
-    """Where a character of a passage stands; its own text begins at `own`."""
+    """Return the place of a character in a passage, whose own text begins at `own`."""
     if text.count("\n", own) != passage.line_end - passage.line_start:
         return passage.place
     return f"{passage.source}:{passage.line_start + text.count(chr(10), own, max(at, own))}"
 
 
 def find_term(text: str, term: str) -> list[tuple[int, int]]:
-    """Where a text has a term, as whole words; case and the kind of white space do not
-    matter. The text has to be in Unicode's form NFC."""
+    """Return where a text holds a term as whole words: the start and end of each mention.
+
+    Case and the kind of white space do not matter. The text has to be in Unicode's form NFC."""
     words = unicodedata.normalize("NFC", term).split()
     pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
     return [found.span() for found in pattern.finditer(text) if _is_bounded(text, *found.span())]
 
 
 def _is_bounded(text: str, start: int, end: int) -> bool:
-    """Whether no word goes on beyond either end."""
+    """Return True if no word goes on beyond either end."""
     before = start > 0 and _in_word(text[start]) and _in_word(text[start - 1])
     after = end < len(text) and _in_word(text[end - 1]) and _in_word(text[end])
     return not (before or after)
 
 
 def _in_word(character: str) -> bool:
-    """Letters, digits, `_`, and the marks that belong to letters."""
+    """Return True for letters, digits, `_`, and the marks that belong to letters."""
     return character.isalnum() or character == "_" or unicodedata.category(character).startswith("M")

@@ -1,4 +1,4 @@
-"""The tools that agents have: their registry, their JSON schemas, and the check of arguments.
+"""The tools that agents have: their descriptions, their JSON schemas, the check of arguments.
 
 Whatever offers the tools (OpenAI, MCP, the docs) takes them from a `Tools`.
 """
@@ -28,8 +28,10 @@ _TYPES: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as it is described: `parameters` is the JSON schema of its arguments. `run`
-    takes them by their names."""
+    """A tool as it is offered.
+
+    parameters: the JSON schema of its arguments; run: the function, which takes the arguments
+    by name."""
 
     name: str
     description: str
@@ -38,19 +40,20 @@ class Tool:
 
     @property
     def schema(self) -> Schema:
-        """Name, description and parameters."""
+        """The name, the description and the parameters."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
     @cached_property
     def openai(self) -> Schema:
-        """The tool as OpenAI's function tool, for its strict mode: all parameters are required,
-        and null stands for the default."""
+        """The tool as a function tool of OpenAI, for its strict mode.
+
+        All parameters are required there, and null stands for the default."""
         function = {**self.schema, "parameters": _strict(self.parameters), "strict": True}
         return {"type": "function", "function": function}
 
 
 class Tools:
-    """The tools that an agent has: those on a library, and what is added to them."""
+    """The tools that an agent has: those on a library, and those added to them."""
 
     def __init__(self, library: Lender) -> None:
         self.library = library
@@ -59,8 +62,10 @@ class Tools:
             self._add(function, 1, partial(_lent, library, function))
 
     def add(self, function: Function) -> None:
-        """Add a tool. Its docstring describes it; its parameters are annotated with a type
-        and a dictionary of JSON schema keywords: `Annotated[int, {"minimum": 1}]`."""
+        """Add a tool, an asynchronous function that returns JSON values.
+
+        Its docstring is its description. Each parameter is annotated with a type and a dictionary
+        of JSON schema keywords: `Annotated[int, {"minimum": 1}]`."""
         self._add(function, 0, function)
 
     def _add(self, function: Function, bound: int, run: Function) -> None:
@@ -69,16 +74,17 @@ class Tools:
         self._tools[name] = Tool(name, description, _parameters(function, bound), run)
 
     def schemas(self) -> list[Schema]:
-        """Name, description and JSON schema of the parameters of each tool."""
+        """Return the name, the description and the JSON schema of the parameters of each tool."""
         return [tool.schema for tool in self._tools.values()]
 
     def openai(self) -> list[Schema]:
-        """See `Tool.openai`."""
+        """Return the tools as function tools of OpenAI; see `Tool.openai`."""
         return [tool.openai for tool in self._tools.values()]
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Result:
-        """What a tool gives back, as JSON values, without signs that are not seen. Raises
-        ToolError, also for what keeps the collection from being read."""
+        """Return the result of a tool as JSON values, without invisible characters.
+
+        Raise ToolError, also if the collection cannot be read."""
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(f"there is no tool {name!r}; there are {', '.join(self._tools)}")
@@ -90,7 +96,7 @@ class Tools:
             raise ToolError(str(error)) from error
 
     async def greeting(self) -> str:
-        """See `greeting`; what keeps the collection from being read, where something does."""
+        """Return the greeting (see the function of that name), or why the collection cannot be read."""
         try:
             async with self.library.use() as library:
                 return greeting(await library.material())
@@ -115,8 +121,7 @@ def _made_printable(value: Any) -> Any:
 
 
 def greeting(material: Material) -> str:
-    """What an agent is told at first: which documents there are, and which types of
-    material can be asked for."""
+    """Return what an agent is told at first: the documents, and the types of material."""
     names = [f"{_quoted(document.docid)} ({_quoted(document.title)})" for document in material.documents[:NAMED]]
     more = len(material.documents) - len(names)
     return (
@@ -134,7 +139,7 @@ def _quoted(name: str) -> str:
 
 
 def _parameters(function: Function, bound: int) -> Schema:
-    """The JSON schema of a function's parameters but the first ones."""
+    """Return the JSON schema of a function's parameters, except the first `bound` ones."""
     hints = get_type_hints(function, include_extras=True)
     properties: dict[str, Schema] = {}
     for name, parameter in list(inspect.signature(function).parameters.items())[bound:]:
@@ -147,7 +152,7 @@ def _parameters(function: Function, bound: int) -> Schema:
 
 
 def _strict(parameters: Schema) -> Schema:
-    """A schema in the part of JSON schema that OpenAI's strict mode knows."""
+    """Return a schema in the subset of JSON schema that OpenAI's strict mode knows."""
     properties = {
         name: {
             "type": schema["type"] if name in parameters["required"] else [schema["type"], "null"],
@@ -159,6 +164,7 @@ def _strict(parameters: Schema) -> Schema:
 
 
 def _described(schema: Schema) -> str:
+    """Return a parameter's description with its limits and its default."""
     limits = [f"from {schema['minimum']}"] if "minimum" in schema else []
     limits += [f"to {schema['maximum']}"] if "maximum" in schema else []
     limits += [f"null for {json.dumps(schema['default'])}"] if "default" in schema else []
@@ -167,7 +173,7 @@ def _described(schema: Schema) -> str:
 
 
 def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
-    """The arguments of a call, if they fit the tool's schema; what is null is left out."""
+    """Return the arguments of a call that are not null. Raise ToolError if they do not fit."""
     properties = tool.parameters["properties"]
     if not isinstance(arguments, dict):
         raise ToolError(f"{tool.name}: the arguments have to be an object with {', '.join(properties)}")
@@ -180,7 +186,7 @@ def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
 
 
 def _fitting(where: str, value: Any, schema: Schema) -> Any:
-    """A value of the schema's type, within its range."""
+    """Return a value as the type of a schema. Raise ToolError if it does not fit."""
     wanted = next(kind for kind, name in _TYPES.items() if name == schema["type"])
     if wanted is int and isinstance(value, float) and value.is_integer():
         value = int(value)
