@@ -32,14 +32,13 @@ from .catalogue import (
     CatalogueEntry,
     Database,
     OpenIndex,
-    Terms,
     as_utf8,
     other_models,
-    rarity,
     shortlist,
 )
-from .indexer import snippet_of
+from .points import snippet_of
 from .snippets import Snippet
+from .terms import Terms, rarity
 
 DEPTH = 50  # candidates of each index and vector; more where more results are wanted
 DEEPER = 16  # times as many candidates, where most of them are copies of the same texts

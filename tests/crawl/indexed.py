@@ -8,6 +8,7 @@ from pathlib import Path
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
 from lmm_core.crawl.indexer import index_folder
 from lmm_core.crawl.search import Indexes
+from lmm_core.crawl.terms import Tally
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.index.refresh import FILES
 from lmm_core.models.chat import run
@@ -15,6 +16,7 @@ from lmm_core.models.embedders.bm25 import Bm25Encoder
 from tests.commands import write
 
 DATABASE = Database(Path(".md_index"))
+BM25 = Bm25Encoder("en")
 FILLING = "and this is told at such a length that it makes a snippet of its own when the page is cut. " * 5
 
 
@@ -78,3 +80,15 @@ def made(name="docs", database=DATABASE):
         "entry": database.entries()[name],
         "unfinished": (database.folder(name) / "unfinished").exists(),
     }
+
+
+def terms_of(*texts):
+    tally = Tally()
+    for vector in BM25.encode(texts):
+        tally.add({"sparse": vector})
+    return tally.terms()
+
+
+def words(text):
+    vector = BM25.encode([text])[0]
+    return dict(zip(vector.indices, vector.values, strict=True))

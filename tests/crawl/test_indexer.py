@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl import catalogue, indexer, walk
+from lmm_core.crawl import catalogue, cutter, indexer, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
-from lmm_core.crawl.indexer import payload_of, snippet_of
+from lmm_core.crawl.points import payload_of, snippet_of
 from lmm_core.crawl.snippets import read_snippet_file, slice_text
+from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.refresh import FILES
 from lmm_core.store.places import RemoteSource, open_store
@@ -83,9 +84,9 @@ def test_where_things_lie():
 def test_batches_go_over_files(monkeypatch):
     sizes = []
     monkeypatch.setattr(indexer, "BATCH", 4)
-    write_files = indexer._Run._write_files
+    write_files = StoredSnippets._write_files
     monkeypatch.setattr(
-        indexer._Run, "_write_files", lambda run, batch: [sizes.append(len(batch)), write_files(run, batch)]
+        StoredSnippets, "_write_files", lambda self, batch: [sizes.append(len(batch)), write_files(self, batch)]
     )
     fill("docs", a=page("oak", "elm", "ash"), b=page("fir", "yew", "box"), c=page("may", "bay", "fig", "nut", "pea"))
     assert index().snippets == 11
@@ -97,7 +98,7 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
     index()
     before = made()
     shutil.rmtree(".md_index")
-    monkeypatch.setattr(indexer, "INLINE", 1000)
+    monkeypatch.setattr(cutter, "INLINE", 1000)
     index(workers=2)
     assert made() == before
 
@@ -106,8 +107,8 @@ def test_a_process_that_is_ended_from_outside_is_told(monkeypatch, caplog):
     """As a system short of memory ends one: the next run goes on."""
     fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
     with monkeypatch.context() as patched:
-        patched.setattr(indexer, "INLINE", 1000)
-        patched.setattr(indexer, "_begin_work", partial(os._exit, 9))
+        patched.setattr(cutter, "INLINE", 1000)
+        patched.setattr(cutter, "_begin_work", partial(os._exit, 9))
         with pytest.raises(CrawlError, match=r"was ended from outside.*; run this again: what was done is kept"):
             index(workers=2)
     gc.collect()
@@ -428,7 +429,7 @@ def test_what_goes_back_after_a_run_that_failed_at_any_write_is_what_it_was(chan
     monkeypatch.setattr(indexer, "BATCH", 2)
     for after in range(30):
         store = InMemory()
-        monkeypatch.setattr(Database, "open", lambda *given, store=store: catalogue.Opened(store, VECTORS))
+        monkeypatch.setattr(Database, "open", lambda *given, store=store: catalogue.OpenIndex(store, VECTORS))
         monkeypatch.setattr(Path, "touch", lambda path, store=store: store.mark(path))
         shutil.rmtree(".md_index", ignore_errors=True)
         first_version()
