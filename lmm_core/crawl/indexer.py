@@ -1,10 +1,10 @@
-"""Indexing a folder: crawled, cut into snippets, embedded, stored; only what has changed.
+"""Indexing a folder: only files that have changed are cut, embedded and stored.
 
-A file whose size and time are those that are remembered is not read; one that was only
-touched is not cut. The time of a file that had just been written is not remembered: it
-may be written once more within the same tick of the file system's clock. A file is
-remembered as begun before its snippets change, and with its size and time after that, so
-that a run that was interrupted, at whatever moment, is taken up by the next one.
+A file whose size and time are those on record is not read, and one that was merely touched
+is not cut. The time of a file that has just been written is not recorded, since it may be
+written again within the same tick of the file system's clock. A file is recorded as begun
+before its snippets change, and with its size and time afterwards, so that the next run can
+continue one that was interrupted at whatever moment.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .walk import CrawledFile, crawl, read_all
 
 IN_WORK = 2_000_000  # characters that are being cut at the same time
 JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
-# What snippets depend on besides the text: stands before the fingerprint of each file.
+# What snippets depend on besides the text. Each file's fingerprint begins with it.
 SETTINGS = hashlib.blake2b(json.dumps([CHUNKER, 1]).encode(), digest_size=4).hexdigest()
 
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
@@ -51,10 +51,11 @@ EncoderFor = Callable[[Mapping[str, Any]], Encoder]
 
 @dataclass
 class Indexed:
-    """What came of a run. files: in the index now; read: of which the text was read;
-    unchanged: which were not changed; removed: which are gone; written, dropped: snippets;
-    snippets: in the index now; skipped: what is left out though no rule ignores it;
-    large: files that should be split, each with the advice."""
+    """The result of a run.
+
+    files: in the index now; read: whose text was read; unchanged: not changed; removed: gone;
+    written, dropped: snippets; snippets: in the index now; skipped: files left out although no
+    rule ignores them; large: files that should be split, each with the advice."""
 
     name: str
     description: str
@@ -83,12 +84,12 @@ async def index_folder(
 ) -> Indexed:
     """Index the markdown files under a folder, or bring their index up to date.
 
-    encoder_for: the encoder for an index by what it was made with (`{}`: a new one);
-    ignore: patterns as in `.gitignore`; max_fibers: files that are read at the same time;
-    workers: processes that cut texts, where there is much to cut (they import the program
-    that is run, as `multiprocessing` does); expect, progress: are told how many snippets
-    there are to write, and how many were. Raises CrawlError, StoreError and ModelError; what
-    was done by then is kept."""
+    encoder_for: returns the encoder for an index made with something (`{}`: a new one); ignore:
+    patterns as in `.gitignore`; max_fibers: the number of files read at the same time; workers:
+    the number of processes that cut texts if there is much to cut (they import the program
+    that is run, as `multiprocessing` does); expect, progress: told how many snippets are to be
+    written, and how many were. Raise CrawlError, StoreError or ModelError; what was done by then
+    is kept."""
     checked_index_name(name)
     await asyncio.to_thread(_check_folder, database, root, name)
     opened = await asyncio.to_thread(database.open, name, True)
@@ -105,7 +106,7 @@ async def index_folder(
         raise CrawlError(f"{where}: {error.strerror or error}; run this again: what was done is kept") from error
     except BrokenProcessPool as error:
         raise CrawlError(
-            "a process that cuts texts was ended from outside, perhaps for want of memory; run this again: "
+            "a process that cuts texts was ended from outside, perhaps for lack of memory; run this again: "
             "what was done is kept"
         ) from error
     finally:
@@ -115,11 +116,11 @@ async def index_folder(
 
 
 def _check_folder(database: Database, root: Path, name: str) -> None:
-    """Raises CrawlError where the folder is none, or the index is of another folder."""
+    """Make the index's folder. Raise CrawlError if `root` cannot be indexed under this name."""
     if not root.is_dir():
-        raise CrawlError(f"{root} is no folder")
+        raise CrawlError(f"{root} is not a folder")
     if root.resolve().is_relative_to(database.root.resolve()):
-        raise CrawlError(f"{root} is where the indexes are: name the folder of your documents")
+        raise CrawlError(f"{root} is where the indexes are: name the folder that holds your documents")
     for other, entry in database.entries().items():
         if other == name:
             before = database.root / entry.root
@@ -140,8 +141,10 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
 
 @dataclass
 class _File:
-    """A file that is worked on: what is to be remembered of it, and its snippets that are
-    no longer there. `end`: as many new snippets of the run have to be stored before."""
+    """A file whose snippets are being stored.
+
+    record: what is recorded of it in the end; gone: its snippets that no longer exist; end: how
+    many new snippets of the run have to be stored before that."""
 
     record: FileRecord
     gone: list[Snippet]
@@ -150,6 +153,8 @@ class _File:
 
 @dataclass
 class _Run:
+    """A run of the indexer over a folder."""
+
     database: Database
     root: Path
     opened: OpenIndex
@@ -161,18 +166,17 @@ class _Run:
     def __post_init__(self) -> None:
         self.store, self.collection, self.name = self.opened.store, self.opened.collection, self.done.name
         self.records: dict[str, FileRecord] = {}
-        self.left: dict[str, FileRecord] = {}  # of files that were not met in this run
-        self.unsure: set[str] = set()  # files of which a run that was interrupted has stored snippets
+        self.left: dict[str, FileRecord] = {}  # of files not met in this run, so far
+        self.unsure: set[str] = set()  # files of which an interrupted run has stored snippets
         self.new: deque[Snippet] = deque()
         self.files: deque[_File] = deque()
         self.to_begin: list[FileRecord] = []  # of files in `files` that are not yet recorded as begun
         self.sent = 0  # snippets that have ever been in `new`
 
-    # What is there
+    # Preparing
 
     async def prepare(self, encoder_for: EncoderFor) -> None:
-        """Find the encoder, make the collection where it is not there, and bring in order
-        what an interrupted run has left."""
+        """Find the encoder, make the collection if there is none, and repair an interrupted run."""
         known = await asyncio.to_thread(self.store.metadata, self.collection)
         remembered = await asyncio.to_thread(self.store.metadata, self.collection + FILES) is not None
         encoder = encoder_for(known or {})
@@ -180,7 +184,9 @@ class _Run:
         if known is not None and any(known.get(key) != value for key, value in wanted.items()):
             raise CrawlError(other_models(self.name, known, wanted))
         self.stored = StoredSnippets(self.database, self.name, self.opened, encoder)
-        if known is None or not remembered:  # in this order: the collection would hide that all is to be done
+        if (
+            known is None or not remembered
+        ):  # before the collection is made, which would hide that everything is to be done
             self.stored.begin(Tally())
             await asyncio.to_thread(create_records, self.store, self.collection)
         if known is None:
@@ -191,10 +197,10 @@ class _Run:
         if known is not None and not (remembered and self.stored.is_whole()):
             self.unsure = await self.stored.recover()
 
-    # What has changed
+    # Changed files
 
     async def index(self, ignore: Sequence[str], max_fibers: int) -> None:
-        """Store what is new, and remove what is gone."""
+        """Store new snippets, and remove those that are gone."""
         async for record, snippets in self._cut(ignore, max_fibers):
             await self._take(record, snippets)
             while len(self.new) >= BATCH:
@@ -204,8 +210,9 @@ class _Run:
         await self._remove_left()
 
     async def _cut(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, list[Snippet]]]:
-        """The files that have changed, each with its snippets. Some are cut in advance, by
-        other processes, while others are stored."""
+        """Yield the files that have changed, each with its snippets.
+
+        Other processes cut some of them in advance, while others are stored."""
         waiting: deque[tuple[FileRecord, int, Awaitable[list[Snippet]]]] = deque()
         size = 0
         async for record, text in self._changed(ignore, max_fibers):
@@ -219,6 +226,7 @@ class _Run:
             yield record, await snippets
 
     async def _changed(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, str]]:
+        """Yield the files whose text has changed, each with its text."""
         async for found, text in read_all(self._to_read(ignore), max_fibers):
             if isinstance(text, Skipped):
                 self.done.skipped.append(text)
@@ -239,7 +247,7 @@ class _Run:
                 yield record, text
 
     def _to_read(self, ignore: Sequence[str]) -> Iterator[CrawledFile]:
-        """The files that are not as they were, by their sizes and times."""
+        """Yield the files whose size or time has changed."""
         for found in crawl(self.root, ignore, without=[self.database.root]):
             if isinstance(found, Skipped):
                 self.done.skipped.append(found)
@@ -255,7 +263,7 @@ class _Run:
                 yield replace(found, mtime_ns=-1) if is_new else found
 
     def _keep_below(self, folder: str) -> None:
-        """What was indexed of a folder that cannot be looked into now is kept."""
+        """Keep what is indexed of a folder that cannot be looked into now."""
         if folder.endswith("/"):
             for source in [source for source in self.left if folder == "./" or source.startswith(folder)]:
                 del self.left[source]
@@ -263,7 +271,7 @@ class _Run:
     # Storing
 
     async def _take(self, record: FileRecord, snippets: Sequence[Snippet]) -> None:
-        """Put what is new of a file in line, and note what is gone."""
+        """Queue the new snippets of a file, and note those that are gone."""
         self.stored.begin()
         wanted = {snippet.id: snippet for snippet in snippets}
         known: dict[str, Snippet] = {}
@@ -278,7 +286,7 @@ class _Run:
         self.to_begin.append(record)
 
     async def _store(self) -> None:
-        """Store a batch of new snippets, and close the files whose last ones it held."""
+        """Store a batch of new snippets, and close the files whose last snippets it held."""
         await asyncio.to_thread(begin_files, self.store, self.collection, self.to_begin)
         self.to_begin.clear()
         batch = [self.new.popleft() for _ in range(min(BATCH, len(self.new)))]
@@ -289,7 +297,7 @@ class _Run:
         await self._close_files(self.sent - len(self.new))
 
     async def _close_files(self, stored: int) -> None:
-        """Remove what is gone of the files that are stored as a whole, and remember them."""
+        """Remove the snippets gone from the files that are completely stored, and record these files."""
         closed: list[_File] = []
         while self.files and self.files[0].end <= stored:
             closed.append(self.files.popleft())
@@ -304,7 +312,7 @@ class _Run:
         self.done.dropped += len(snippets)
 
     async def _remove_left(self) -> None:
-        """Remove what is stored of files that are gone or cannot be read any more."""
+        """Remove what is stored of files that are gone or can no longer be read."""
         left = set(self.left) | {source for source in self.unsure if source not in self.records}
         records = [self.records.pop(source) for source in sorted(left) if source in self.records]
         if records:
@@ -315,7 +323,7 @@ class _Run:
         await asyncio.to_thread(remove_files, self.store, self.collection, records)
         self.done.removed += len(records)
 
-    # The end
+    # Finishing
 
     async def finish(self) -> None:
         """Bring the catalogue up to date."""
@@ -338,7 +346,7 @@ class _Run:
         self.stored.end()
 
     async def _said(self, description: str) -> tuple[list[float], dict[int, float]]:
-        """A description's dense vector and its words' weights, for the catalogue."""
+        """Return a description's dense vector and the weights of its words, for the catalogue."""
         snippet = Snippet("", self.name, "", "", 0, 0, description)
         [found] = await self.stored.encode([snippet])
         dense, sparse = found.get(DENSE), found.get(SPARSE)

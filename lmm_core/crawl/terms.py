@@ -1,4 +1,4 @@
-"""The words of an index: in how many snippets each stands, and what it weighs there."""
+"""The terms of an index: in how many snippets each word stands, and what it weighs there."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from ..store.vector_store import Vector
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the snippets of an index are about. count: how many they are; numbers: of the
-    words (as BM25 numbers them), sorted; for each of them frequencies: how many snippets
-    hold it, weights: the sum of its BM25 weights; dense: the sum of the dense vectors."""
+    """Statistics of the words and vectors of an index's snippets.
+
+    count: the number of snippets; numbers: those of the words (as BM25 numbers them), sorted;
+    frequencies: in how many snippets each word stands; weights: the sum of its BM25 weights;
+    dense: the sum of the dense vectors."""
 
     count: int = 0
     numbers: Sequence[int] = ()
@@ -27,12 +29,12 @@ class Terms:
     dense: Sequence[float] = ()
 
     def frequency(self, word: int) -> int:
-        """How many snippets hold a word."""
+        """Return the number of snippets that hold a word."""
         at = self._place(word)
         return 0 if at is None else self.frequencies[at]
 
     def mean(self, word: int) -> float:
-        """The mean weight of a word over all snippets."""
+        """Return the mean weight of a word over all snippets."""
         at = self._place(word)
         return 0.0 if at is None else self.weights[at] / self.count
 
@@ -47,7 +49,7 @@ class Terms:
 
 
 class Tally:
-    """Terms that are kept up while snippets come and go."""
+    """Terms that are kept up to date while snippets come and go."""
 
     def __init__(self, terms: Terms | None = None) -> None:
         terms = terms or Terms()
@@ -59,11 +61,11 @@ class Tally:
         self._dense = list(terms.dense)
 
     def add(self, vectors: Mapping[str, Vector]) -> None:
-        """A snippet with these vectors has come."""
+        """Count a snippet that has these vectors."""
         self._change(vectors, 1)
 
     def remove(self, vectors: Mapping[str, Vector]) -> None:
-        """One has gone."""
+        """Stop counting a snippet that has these vectors."""
         self._change(vectors, -1)
 
     def _change(self, vectors: Mapping[str, Vector], sign: int) -> None:
@@ -81,7 +83,7 @@ class Tally:
             self._dense = list(map(add if sign > 0 else sub, before, dense))
 
     def terms(self) -> Terms:
-        """What it has come to."""
+        """Return the present terms."""
         numbers = sorted(self._words)
         return Terms(
             self.count,
@@ -92,9 +94,10 @@ class Tally:
         )
 
 
-def rarity(searched: Iterable[Terms], word: int) -> float:
-    """The inverse document frequency of a word over the snippets of some indexes, as
-    Qdrant computes it for one: ln(1 + (N - n + 0.5) / (n + 0.5))."""
+def inverse_document_frequency(searched: Iterable[Terms], word: int) -> float:
+    """Return the inverse document frequency of a word over the snippets of some indexes.
+
+    It is computed as Qdrant does it for one index: ln(1 + (N - n + 0.5) / (n + 0.5))."""
     count = found = 0
     for terms in searched:
         count += terms.count

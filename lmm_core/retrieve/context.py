@@ -190,10 +190,10 @@ class Draft:
         return Context(text, tuple(self._sources(self._chosen.values())), self.tokens)
 
     def _text(self, passages: Iterable[Passage]) -> str:
-        shown = (self._shown(source) for source in self._sources(passages))
+        shown = (self._source_text(source) for source in self._sources(passages))
         return "\n\n".join(filter(None, [self.before, *shown]))
 
-    def _shown(self, source: CitedSource) -> str:
+    def _source_text(self, source: CitedSource) -> str:
         return enclose("source", f"{_header(source, self.material)}\n\n{source.text}", source.number)
 
     def _sources(self, passages: Iterable[Passage]) -> Iterator[CitedSource]:

@@ -52,17 +52,17 @@ class TypedPart:
         return place(self.section.source, min(lines), max(lines))
 
 
-def find_items(material: Material) -> list[TypedPart]:
+def find_typed_parts(material: Material) -> list[TypedPart]:
     """Return the typed parts of a material, in their order.
 
     Each passage that has a type belongs to one of them, except summaries."""
-    return [item for document in material.documents for item in items_under(document)]
+    return [item for document in material.documents for item in typed_parts_under(document)]
 
 
-def items_under(section: Section) -> list[TypedPart]:
+def typed_parts_under(section: Section) -> list[TypedPart]:
     """Return the typed parts of a section and its subsections, in their order."""
-    found, given = _own_items(section), {id(part) for part in _parts(section)}
-    rest = [item for child in section.children if id(child) not in given for item in items_under(child)]
+    found, given = _own_typed_parts(section), {id(part) for part in _parts(section)}
+    rest = [item for child in section.children if id(child) not in given for item in typed_parts_under(child)]
     return [*found, *rest]
 
 
@@ -103,7 +103,7 @@ def lead_of(text: str) -> str:
     return found["lead"].strip().rstrip(".:").strip() if found else ""
 
 
-def _own_items(section: Section) -> list[TypedPart]:
+def _own_typed_parts(section: Section) -> list[TypedPart]:
     """Return the typed parts of a section's own passages, with the subsections that belong to them."""
     groups, parts = list(_groups(section.passages)), _parts(section)
     made = [_item(section, kind, group, len(groups) == 1) for kind, group in groups]

@@ -55,7 +55,7 @@ class ModelReranker:
         """See `Reranker`."""
         if not passages:
             return []
-        shown = (enclose("passage", _shown(passage), number) for number, passage in enumerate(passages, 1))
+        shown = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
         values = {"question": as_data(question[:MOST_CHARACTERS]), "passages": "\n\n".join(shown)}
         grades = await self.asker.ask(RERANK.request(values), lambda text: _read_grades(text, len(passages)))
         return in_order(passages, grades)
@@ -83,7 +83,7 @@ class EndpointReranker:
         body = {
             "model": self._model,
             "query": question[:MOST_CHARACTERS],
-            "documents": [_shown(passage) for passage in passages],
+            "documents": [_judged_text(passage) for passage in passages],
             "top_n": len(passages),
         }
         response = await self._post(body)
@@ -133,7 +133,7 @@ class CrossEncoderReranker:
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """See `Reranker`."""
-        texts = [_shown(passage) for passage in passages]
+        texts = [_judged_text(passage) for passage in passages]
         scores = await self.encoder.score(question[:MOST_CHARACTERS], texts) if texts else []
         return in_order(passages, dict(enumerate(scores)))
 
@@ -152,7 +152,7 @@ def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[P
     return [scored[at] for at in order]
 
 
-def _shown(passage: Passage) -> str:
+def _judged_text(passage: Passage) -> str:
     """Return the text by which a passage is judged: its titles and its own text."""
     return "\n".join(filter(None, [" > ".join(passage.titles), passage.text]))[:MOST_CHARACTERS]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..files.outputs import CSV_HEAD
 from ..retrieve.context import merge
-from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_items, kind_of, without_fences
+from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, kind_of, without_fences
 from ..retrieve.passages import Material, Passage, Section, place, split_questions
 from ..scan.knit import slug
 from .outline import plain_title
@@ -75,7 +75,7 @@ def _drafts(material: Material) -> Iterator[_Draft]:
                 order = (documents[section.docid], passages[0].sequence)
                 back = "\n\n".join(filter(None, [_summary(section, passages), without_fences(merge(passages))]))
                 yield _Draft(QUESTION, question, question, back, section, tuple(passages), order)
-    for item in find_items(material):
+    for item in find_typed_parts(material):
         if item.kind in (DEFINITION, EXERCISE):
             yield _of_item(item, (documents[item.section.docid], item.passages[0].sequence))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..logging import printable
-from ..retrieve.items import is_solution, items_under
+from ..retrieve.items import is_solution, typed_parts_under
 from ..retrieve.passages import Material, Passage, Section
 
 # Words a minute when reading to learn, which is slower than the 238 of silent reading:
@@ -53,10 +53,10 @@ def make_outline(material: Material, level: int = 0) -> list[OutlineEntry]:
 
 
 def _entries(section: Section, depth: int, level: int) -> Iterator[OutlineEntry]:
-    inner = unfolded(section)
+    inner = main_section(section)
     children = inner.children if depth + 1 < level or not level else []
     shown = {id(part) for child in children for part in child.walk()}
-    items = [] if is_solution(inner.title) else items_under(section)
+    items = [] if is_solution(inner.title) else typed_parts_under(section)
     kinds = Counter(item.kind for item in items if id(item.section) not in shown)
     minutes = reading_minutes(section.all_passages())
     summary = section.summary or inner.summary
@@ -67,7 +67,7 @@ def _entries(section: Section, depth: int, level: int) -> Iterator[OutlineEntry]
         yield from _entries(child, depth + 1, level)
 
 
-def unfolded(section: Section) -> Section:
+def main_section(section: Section) -> Section:
     """Return a document's only section if the document has no title of its own.
 
     Otherwise return the section that is given."""
@@ -114,11 +114,11 @@ def show_outline(entries: Sequence[OutlineEntry], summaries: bool = False, width
         lines.append(f"{time:>{margin}}  {'  ' * entry.level}{entry.title}{marks}{file}")
         if summaries and entry.summary:
             indent = " " * (margin + 4 + 2 * entry.level)
-            lines.append(fill(printable(entry.summary), indent, width))
+            lines.append(wrap(printable(entry.summary), indent, width))
     return "".join(f"{line}\n" for line in lines)
 
 
-def fill(text: str, indent: str, width: int) -> str:
+def wrap(text: str, indent: str, width: int) -> str:
     """Return a text wrapped to a width in characters, each line indented."""
     return textwrap.fill(
         " ".join(text.split()), max(width, len(indent) + 20), initial_indent=indent, subsequent_indent=indent,

@@ -14,11 +14,11 @@ from ..models.chat import Asker
 from ..models.prompts import PLAN, as_data
 from ..models.replies import find_object
 from ..models.tokens import count_tokens
-from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, items_under
+from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, typed_parts_under
 from ..retrieve.library import Library
 from ..retrieve.passages import Material, Passage, Section, place
 from ..retrieve.queries import keyword_form
-from .outline import WIDTH, fill, plain_title, reading_minutes, show_minutes, unfolded
+from .outline import WIDTH, main_section, plain_title, reading_minutes, show_minutes, wrap
 from .study_time import SESSION, StudyTime, read_time
 
 EXERCISE_MINUTES = 10  # for each, including its solution; our choice
@@ -149,14 +149,14 @@ class _Placed:
 def make_steps(material: Material) -> Iterator[_Placed]:
     """Yield the steps of a material, in its order."""
     for document in material.documents:
-        inner = unfolded(document)
+        inner = main_section(document)
         title = plain_title(inner.title)
         before = [*document.passages, *(inner.passages if inner is not document else [])]
         if before:
-            own = [item for item in items_under(inner) if item.section is inner]
+            own = [item for item in typed_parts_under(inner) if item.section is inner]
             yield _step(inner, title, title, before, own)
         for child in inner.children:
-            yield _step(child, title, plain_title(child.title), child.all_passages(), items_under(child))
+            yield _step(child, title, plain_title(child.title), child.all_passages(), typed_parts_under(child))
 
 
 def _step(
@@ -270,14 +270,14 @@ def _line(value: Any) -> str:
 
 def show_plan(plan: StudyPlan, width: int = WIDTH) -> str:
     """Return a plan as text: each session with its steps, their times, exercises and topics."""
-    lines = [fill(part, "", width) for part in [_summary(plan), _fit(plan), printable(plan.advice)] if part]
+    lines = [wrap(part, "", width) for part in [_summary(plan), _fit(plan), printable(plan.advice)] if part]
     for number, session in enumerate(plan.sessions, 1):
         name = f"{plan.time.unit.capitalize()} {number}"
         lines += ["", f"{name}: {show_minutes(session.minutes)}"]
-        lines += [fill(printable(session.advice), "  ", width)] if session.advice else []
+        lines += [wrap(printable(session.advice), "  ", width)] if session.advice else []
         lines += _show_steps(session.steps, width)
     if plan.left_out:
-        lines += ["", fill(f"Not in this plan: {'; '.join(plan.left_out)}", "", width)]
+        lines += ["", wrap(f"Not in this plan: {'; '.join(plan.left_out)}", "", width)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -315,7 +315,7 @@ def _show_steps(steps: Sequence[Step], width: int) -> Iterator[str]:
         yield f"    {show_minutes(step.minutes):>{margin}}  {title}{_mark(step)}"
         indent = " " * (margin + 8)
         yield from (f"{indent}{name}  [exercise]" for name in step.exercises if name != step.title)
-        yield from (fill(f"exam: {plain_title(topic)}", indent, width) for topic in step.topics)
+        yield from (wrap(f"exam: {plain_title(topic)}", indent, width) for topic in step.topics)
 
 
 def _mark(step: Step) -> str:

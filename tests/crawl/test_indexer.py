@@ -275,7 +275,7 @@ def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_made():
     for name in ("../out", "a/b", ".."):
         with pytest.raises(CrawlError, match="cannot be the name"):
             index("docs", name)
-    with pytest.raises(CrawlError, match="no folder"):
+    with pytest.raises(CrawlError, match="is not a folder"):
         index("nowhere", "docs")
     assert os.listdir() == ["docs"]
 

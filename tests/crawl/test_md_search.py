@@ -11,7 +11,7 @@ import pytest
 
 from lmm_core.crawl import search as searching
 from lmm_core.crawl.catalogue import TERMS, VECTORS, Database
-from lmm_core.crawl.search import Indexes, cut
+from lmm_core.crawl.search import Indexes, beginning_of
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
@@ -96,10 +96,10 @@ def test_a_result_says_where_it_is_from():
 
 
 def test_snippets_are_cut_at_a_word():
-    assert cut("word " * 50) == ("word " * 50).strip()
-    long = cut("wörter " * 200)
+    assert beginning_of("word " * 50) == ("word " * 50).strip()
+    long = beginning_of("wörter " * 200)
     assert 400 < len(long) <= 502 and long.endswith("wörter …")
-    assert len(cut("x" * 2000)) == 502
+    assert len(beginning_of("x" * 2000)) == 502
 
 
 def test_so_many_are_found_as_are_asked_for():
@@ -143,12 +143,12 @@ def test_a_query_without_words_finds_nothing():
 
 
 def test_an_unknown_index_is_told_of_with_those_there_are():
-    with pytest.raises(CrawlError, match=r"nothing is indexed in \.md_index yet: lmm md-index"):
+    with pytest.raises(CrawlError, match=r"nothing is indexed in \.md_index yet: run `lmm md-index"):
         search("oak")
     fill("docs", trees=page("oak"))
     index("docs", "manuals")
     with pytest.raises(
-        CrawlError, match=r"no index 'manual': there are manuals, and 'all' for all; was 'manuals' meant\?"
+        CrawlError, match=r"no index 'manual': there are manuals, and 'all' for all; did you mean 'manuals'\?"
     ):
         search("oak", "manual")
 
@@ -288,7 +288,7 @@ def test_without_its_terms_an_index_is_searched_all_the_same():
     (DATABASE.folder("docs") / TERMS).unlink()
     told = []
     assert search("oak", warn=told.append)
-    assert "until lmm md-index runs again" in told[0]
+    assert "until `lmm md-index` runs again" in told[0]
 
 
 # Open indexes

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lmm_core.crawl.terms import Tally, Terms, rarity
+from lmm_core.crawl.terms import Tally, Terms, inverse_document_frequency
 from tests.crawl.indexed import BM25, terms_of, words
 
 
@@ -37,7 +37,7 @@ def test_the_centroid_is_the_mean_of_the_dense_vectors():
     assert tally.terms().centroid == [0.5, 1.5]
 
 
-def test_rarity_is_over_all_indexes_together():
+def test_the_inverse_document_frequency_is_over_all_indexes_together():
     one, other = terms_of("walnut", "walnut"), terms_of("cherry")
     [walnut] = words("walnut")
-    assert rarity([one, other], walnut) == pytest.approx(math.log(1 + (3 - 2 + 0.5) / (2 + 0.5)))
+    assert inverse_document_frequency([one, other], walnut) == pytest.approx(math.log(1 + (3 - 2 + 0.5) / (2 + 0.5)))

@@ -256,9 +256,9 @@ def test_sizes(tmp_path):
         tmp_path, {"empty.md": "", "blank.md": " \n\n", "large.md": b"x" * (MIB + 1), "huge.md": b"x" * (LARGEST + 1)}
     )
     assert found(tmp_path) == ["blank.md", "large.md"]
-    assert skipped(tmp_path) == {"empty.md": "empty", "huge.md": "10.0 MiB, and 10 MiB are the most: split it"}
+    assert skipped(tmp_path) == {"empty.md": "empty", "huge.md": "the file has 10.0 MiB, more than 10 MiB: split it"}
     large = next(one for one in crawl(tmp_path) if one.doc_path == "large.md")
-    assert large.advice == "1.0 MiB: split it, so that it is found by parts"
+    assert large.advice == "the file has 1.0 MiB: split it, so that its parts can be found"
     blank, text = texts(tmp_path)
     assert blank == ("blank.md", Skipped("blank.md", "empty: nothing but white space"))
     assert text == ("large.md", "x" * (MIB + 1))
