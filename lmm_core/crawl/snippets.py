@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from ..errors import CrawlError
 from ..index.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
 from ..index.cut_points import NO_FRAME, ChunkLimits, Seams, Surroundings
 from ..index.pieces import Piece, cut_text, shown
@@ -304,14 +303,3 @@ def snippet_file(snippet: Snippet) -> str:
 
 def _quoted(value: str | int) -> str:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
-
-
-def read_snippet_file(text: str) -> Snippet:
-    """Return the snippet of a file's text: the inverse of `snippet_file`. Raise CrawlError."""
-    head, _, body = text.partition("\n---\n\n")
-    try:
-        values = [json.loads(line.split(": ", 1)[1]) for line in head.split("\n")[1:]]
-        ident, index, doc_path, title, first, last, header = values
-    except (ValueError, IndexError):
-        raise CrawlError("this is not the file of a snippet: index the folder again") from None
-    return Snippet(ident, index, doc_path, title, first, last, body.removesuffix("\n"), header)

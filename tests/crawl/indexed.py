@@ -8,6 +8,7 @@ from pathlib import Path
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
 from lmm_core.crawl.indexer import index_folder
 from lmm_core.crawl.search import Indexes
+from lmm_core.crawl.snippets import Snippet
 from lmm_core.crawl.terms import Tally
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.index.refresh import FILES
@@ -92,3 +93,11 @@ def terms_of(*texts):
 def words(text):
     vector = BM25.encode([text])[0]
     return dict(zip(vector.indices, vector.values, strict=True))
+
+
+def read_snippet_file(text):
+    """The snippet that a file was written of."""
+    head, _, body = text.partition("\n---\n\n")
+    values = [json.loads(line.split(": ", 1)[1]) for line in head.split("\n")[1:]]
+    ident, index, doc_path, title, first, last, header = values
+    return Snippet(ident, index, doc_path, title, first, last, body.removesuffix("\n"), header)

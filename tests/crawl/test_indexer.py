@@ -15,13 +15,13 @@ import pytest
 from lmm_core.crawl import catalogue, cutter, indexer, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
 from lmm_core.crawl.points import payload_of, snippet_of
-from lmm_core.crawl.snippets import read_snippet_file, slice_text
+from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.refresh import FILES
 from lmm_core.store.places import RemoteSource, open_store
 from tests.commands import copy_folder, write
-from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
+from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, read_snippet_file, search
 from tests.indexing import FailingStore
 from tests.qdrant_server import QdrantServer
 

@@ -83,9 +83,9 @@ def test_the_parts_that_it_comes_in_make_no_difference(text, size):
 
 
 def test_a_long_text_takes_no_time():
-    began = time.monotonic()
+    began = time.process_time()
     let_through("word [1] [ < " * 40_000, 1_000_000)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @given(st.text("ab \n.,é(){}", min_size=1).filter(lambda text: text == text.lstrip()))
