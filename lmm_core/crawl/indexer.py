@@ -184,9 +184,8 @@ class _Run:
         if known is not None and any(known.get(key) != value for key, value in wanted.items()):
             raise CrawlError(other_models(self.name, known, wanted))
         self.stored = StoredSnippets(self.database, self.name, self.opened, encoder)
-        if (
-            known is None or not remembered
-        ):  # before the collection is made, which would hide that everything is to be done
+        if known is None or not remembered:
+            # before the collection is made, which would hide that everything is still to be done
             self.stored.begin(Tally())
             await asyncio.to_thread(create_records, self.store, self.collection)
         if known is None:

@@ -95,7 +95,7 @@ class Conversation:
     async def look(self, question: str, kind: str = "") -> tuple[Retrieval, Context]:
         """Return what is retrieved for a question, and the context made of it.
 
-        Raises the same errors as `Retriever.retrieve`."""
+        Raise the same errors as `Retriever.retrieve`."""
         found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history])
         if self.context == "passages":
             return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)

@@ -1,4 +1,4 @@
-"""The catalogue: names, entries, terms, and which indexes a query is about."""
+"""The catalogue: names, entries, terms, and the indexes that fit a query."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ def entry(name, **values):
 
 
 def database(*entries):
-    """A database whose catalogue has these."""
+    """Return a database whose catalogue has these entries."""
     made = Database(Path("db"))
     for one in entries:
         made.folder(one.name).mkdir(parents=True)
@@ -135,7 +135,7 @@ def test_terms_come_back_from_disk_as_they_were():
 
 
 def test_an_index_is_chosen_by_its_description():
-    """The specification's `catalogue_lookup`, where words alone are compared."""
+    """The specification's `catalogue_lookup`, when only words are compared."""
     entries = [
         entry("cooking", words=words("Recipes for soups and bread")),
         entry("stars", words=words("Planets and galaxies")),

@@ -1,4 +1,4 @@
-"""Indexing a folder: what is stored, what is left alone, and what an interruption leaves."""
+"""Indexing a folder: what is stored, what is left alone, and what interruptions leave behind."""
 
 import gc
 import os
@@ -30,7 +30,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @pytest.fixture
 def reads(monkeypatch):
-    """The paths of all files that are read."""
+    """Record the paths of all files that are read."""
     seen = []
 
     def counted(found):
@@ -104,7 +104,7 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
 
 
 def test_a_process_that_is_ended_from_outside_is_told(monkeypatch, caplog):
-    """As a system short of memory ends one: the next run goes on."""
+    """A system short of memory may end a process. The next run continues."""
     fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
     with monkeypatch.context() as patched:
         patched.setattr(cutter, "INLINE", 1000)
@@ -125,7 +125,7 @@ def test_the_database_is_never_crawled():
 
 
 def test_snippets_hold_nothing_from_elsewhere(monkeypatch):
-    """Not of links out of the folder, of ignored files, of private metadata, of the environment."""
+    """Snippets hold nothing of linked or ignored files, private metadata, or the environment."""
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret-key")
     write("outside.md", page("s3cret-outside"))
     write("docs/.gitignore", "private.md\n")
@@ -162,7 +162,7 @@ def test_a_file_that_was_only_touched_is_read_once_and_not_stored_again(reads):
 
 
 def test_a_file_that_is_written_twice_within_a_tick_of_the_clock(reads):
-    """Git calls such files racy: size and time are the same, the text is another."""
+    """Git calls such files racy: size and time are the same, and the text differs."""
     now = time.time_ns()
     for word in ("oak", "elm"):
         os.utime(write("docs/trees.md", page(word)), ns=(now, now))
@@ -340,7 +340,7 @@ print(int(sys.argv[1]) - left)
 
 
 def killed(at):
-    """Run until the n-th change; returns how many there were, None where it was killed."""
+    """Run until the n-th change, and return the number of changes, or None if it was killed."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     done = subprocess.run([sys.executable, "-c", KILLED, str(at)], capture_output=True, text=True, env=environment)
     assert done.returncode in (0, -9), done.stderr
@@ -395,7 +395,7 @@ def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monk
 
 
 class InMemory(FailingStore):
-    """A store that outlives the runs: fast, and it fails when it is told to."""
+    """A store that outlives the runs. It is fast, and fails when told to."""
 
     def __init__(self):
         super().__init__(open_store(":memory:"), 10_000, ("upsert", "delete", "create", "drop"))
@@ -404,7 +404,7 @@ class InMemory(FailingStore):
         pass
 
     def mark(self, path):
-        """`Path.touch`, which may fail as well."""
+        """Do what `Path.touch` does, and perhaps fail."""
         if self.left < 1:
             raise StoreError("the disk is full")
         self.left -= 1

@@ -31,7 +31,7 @@ def shown(matches):
 
 
 class Colours(EmbeddingServer):
-    """Embeds a text by the colours that it names; a text without one is grey."""
+    """An embedder that embeds a text by the colours that it names; a text without one is grey."""
 
     def vector(self, text):
         return [1.0 + text.count("crimson"), 1.0 + text.count("azure"), 1.0]
@@ -39,7 +39,7 @@ class Colours(EmbeddingServer):
 
 @pytest.fixture
 def hybrid(monkeypatch):
-    """An encoder with an embedding model on loopback; its name is the model's."""
+    """Return a function that makes encoders with an embedding model on loopback."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     with Colours() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -54,7 +54,7 @@ def hybrid(monkeypatch):
 
 @pytest.fixture
 def opens(monkeypatch):
-    """The names of all indexes that are opened."""
+    """Record the names of all indexes that are opened."""
     names, work = [], Database.open
 
     def opened(database, name, *given):
@@ -165,8 +165,10 @@ def test_all_indexes_are_searched_or_one():
 
 
 def rare_and_common():
-    """`walnut` is rare in all, and common in `walnuts`; `recipe` is common in all, and rare
-    in `walnuts`."""
+    """Fill two folders.
+
+    `walnut` is rare in all, and common in `walnuts`; `recipe` is common in all, and rare in
+    `walnuts`."""
     fill("walnuts", **{f"page{at}": page(f"walnut of tree{at}") for at in range(30)}, one=page("recipe"))
     fill("cooking", **{f"page{at}": page(f"recipe of dish{at}") for at in range(60)})
     index("walnuts"), index("cooking")
@@ -182,7 +184,7 @@ def test_ranking_is_by_how_rare_a_word_is_in_all_that_is_searched():
 
 
 def test_with_an_idf_of_each_index_that_order_would_be_wrong(monkeypatch):
-    """What the test above guards against: each index weighs words by itself."""
+    """This is what the test above guards against: each index weighs words by itself."""
     rare_and_common()
     by_itself = {}
     for name in ("walnuts", "cooking"):
@@ -192,8 +194,8 @@ def test_with_an_idf_of_each_index_that_order_would_be_wrong(monkeypatch):
 
 
 def test_what_is_best_by_all_is_a_candidate_though_its_index_puts_it_last(monkeypatch):
-    """In `mixed`, `walnut` is on most pages: by that index's own IDF the pages about a
-    recipe come first, and they alone would be candidates."""
+    """In `mixed`, `walnut` is on most pages. By that index's own IDF the pages about a recipe come
+    first, and only they would be candidates."""
     monkeypatch.setattr(searching, "DEPTH", 3)
     fill(
         "mixed", **{f"nut{at}": page("walnut") for at in range(30)}, **{f"dish{at}": page("recipe") for at in range(8)}

@@ -16,7 +16,7 @@ WORDS = "mean variance of the sample is small and residuals are plotted against 
 
 
 def prose(tokens, seed=0):
-    """Sentences of so many tokens, about."""
+    """Return sentences of about so many tokens."""
     rnd = random.Random(seed)
     sentences = []
     while count_tokens(" ".join(sentences)) < tokens:

@@ -12,7 +12,7 @@ from lmm_core.errors import CrawlError
 
 
 def write(root, files):
-    """Files by their paths; a path that ends with `/` is a folder."""
+    """Write files by their paths; a path that ends with `/` is a folder."""
     for path, text in files.items():
         target = root / path
         (target if path.endswith("/") else target.parent).mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ The fourth text is on the centre. {LONG}
 
 
 def squeezed(text):
-    """A text without blanks, and without the marks of divs: chunks repeat these."""
+    """Return a text without blanks and the marks of divs, which chunks repeat."""
     return "".join(re.sub("::: exercise|:::", "", text).split())
 
 
@@ -68,7 +68,7 @@ def test_no_passage_comes_twice_and_all_are_in_the_order_of_the_documents(asked,
 @settings(max_examples=100, deadline=None)
 @given(st.lists(documents(), min_size=1, max_size=2), st.sampled_from([0, 30]), st.integers(20, 400))
 def test_every_source_stands_in_the_material(texts, overlap, budget):
-    """Of a whole text that is cut into overlapping chunks, a source is again a part."""
+    """If a whole text is cut into overlapping chunks, a source is a part of it again."""
     made = material(*texts, size=60, overlap=overlap)
     passages = [one for one in made.passages.values() if "summary" not in one.kinds]
     context = build_context(found(made, passages), budget, words)

@@ -66,7 +66,7 @@ def indexed(tmp_path_factory):
 
 @pytest.fixture
 def notes(indexed):
-    """An indexed folder."""
+    """Return an indexed folder."""
     return copy_folder(indexed, "notes")
 
 
@@ -80,7 +80,7 @@ async def opened(folder):
 
 
 def call(folder, name, **arguments):
-    """What a tool gives back; it is JSON."""
+    """Return the result of a tool, which has to be JSON."""
 
     async def ask():
         async with opened(folder) as tools:
@@ -92,7 +92,7 @@ def call(folder, name, **arguments):
 
 
 def refused(folder, name, **arguments):
-    """What a tool says that it cannot do."""
+    """Return the error of a tool."""
     with pytest.raises(ToolError) as error:
         call(folder, name, **arguments)
     return str(error.value)
@@ -250,7 +250,7 @@ def point(number, text, lines, path="1", **payload):
 
 
 class _Material:
-    """A library of points that no store holds."""
+    """A library of points that are in no store."""
 
     def __init__(self, points):
         self.found = build_material(points)

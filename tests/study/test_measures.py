@@ -24,7 +24,7 @@ from lmm_core.study.measures import (
 
 
 def point(number, source, *headings, questions=None, kind=None):
-    """A chunk under headings that are numbered titles: `1 Spread`, `1.2 The variance`."""
+    """Return a chunk under headings that are numbered titles: `1 Spread`, `1.2 The variance`."""
     paths = [heading.split(" ", 1)[0] for heading in headings]
     titles = [heading.split(" ", 1)[1] for heading in headings]
     payload = {

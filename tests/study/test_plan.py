@@ -18,7 +18,7 @@ NOTES = "# Dice\n\nA die has six sides.\n\n::: exercise\n**Roll it.** What comes
 
 
 class Shelf:
-    """A library of some texts; what is searched for is found where the text has the word."""
+    """A library of some texts, in which a search finds the texts that have the word."""
 
     language = "english"
 
