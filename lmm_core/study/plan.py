@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
-from ..logging import printable
+from ..logging import counted, printable
 from ..models.chat import Asker
 from ..models.prompts import PLAN, as_data
 from ..models.replies import find_object
@@ -285,8 +285,8 @@ def _summary(plan: StudyPlan) -> str:
     """Return a sentence that says which time and topics were understood."""
     time = plan.time
     if time.sessions:
-        count = f"{time.sessions} {time.unit}{'' if time.sessions == 1 else 's'}"
-        understood = f"Understood “{time.understood}” as {count} of {show_minutes(time.minutes)}."
+        sessions = f"{counted(time.sessions, time.unit)} of {show_minutes(time.minutes)}"
+        understood = f"Understood “{time.understood}” as {sessions}."
     else:
         understood = f"The sentence names no time: sessions of about {show_minutes(SESSION)}."
     about = " and ".join(f"“{topic}”" for topic in plan.about)
@@ -296,8 +296,8 @@ def _summary(plan: StudyPlan) -> str:
 def _fit(plan: StudyPlan) -> str:
     steps = [step for session in plan.sessions for step in session.steps]
     count = sum(len(step.exercises) for step in steps)
-    exercises = f", {count} exercise{'' if count == 1 else 's'} at {EXERCISE_MINUTES} min" if count else ""
-    needed = f"{show_minutes(plan.minutes)} of work: {len(steps)} section{'' if len(steps) == 1 else 's'}{exercises}."
+    exercises = f", {counted(count, 'exercise')} at {EXERCISE_MINUTES} min" if count else ""
+    needed = f"{show_minutes(plan.minutes)} of work: {counted(len(steps), 'section')}{exercises}."
     there = plan.time.sessions * plan.time.minutes
     over = plan.minutes - there
     return f"{needed} This is {show_minutes(over)} more than there is." if there and over >= 1 else needed
