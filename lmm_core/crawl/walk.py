@@ -105,7 +105,7 @@ def _found(one: WalkedFile) -> CrawledFile | Skipped:
 
 def _size_problem(size: int) -> str:
     if size > LARGEST:
-        return f"the file has {size / MIB:.1f} MiB, more than {LARGEST // MIB} MiB: split it"
+        return f"the file has {size / MIB:.1f} MiB, and at most {LARGEST // MIB} MiB are read: split it"
     return "" if size else "empty"
 
 

@@ -256,7 +256,7 @@ def test_sizes(tmp_path):
         tmp_path, {"empty.md": "", "blank.md": " \n\n", "large.md": b"x" * (MIB + 1), "huge.md": b"x" * (LARGEST + 1)}
     )
     assert found(tmp_path) == ["blank.md", "large.md"]
-    assert skipped(tmp_path) == {"empty.md": "empty", "huge.md": "the file has 10.0 MiB, more than 10 MiB: split it"}
+    assert skipped(tmp_path) == {"empty.md": "empty", "huge.md": "the file has 10.0 MiB, and at most 10 MiB are read: split it"}
     large = next(one for one in crawl(tmp_path) if one.doc_path == "large.md")
     assert large.advice == "the file has 1.0 MiB: split it, so that its parts can be found"
     blank, text = texts(tmp_path)
@@ -288,7 +288,7 @@ def test_a_file_that_is_gone_or_has_grown_when_it_is_read(tmp_path):
     with grown.path.open("wb") as file:
         file.truncate(LARGEST + 1)
     assert read(gone) == Skipped("a.md", "gone since it was found")
-    assert read(grown).reason.startswith("10.0 MiB")
+    assert read(grown).reason.startswith("the file has 10.0 MiB")
     assert read(kept) == "x"
 
 
