@@ -256,7 +256,10 @@ def test_sizes(tmp_path):
         tmp_path, {"empty.md": "", "blank.md": " \n\n", "large.md": b"x" * (MIB + 1), "huge.md": b"x" * (LARGEST + 1)}
     )
     assert found(tmp_path) == ["blank.md", "large.md"]
-    assert skipped(tmp_path) == {"empty.md": "empty", "huge.md": "the file has 10.0 MiB, and at most 10 MiB are read: split it"}
+    assert skipped(tmp_path) == {
+        "empty.md": "empty",
+        "huge.md": "the file has 10.0 MiB, and at most 10 MiB are read: split it",
+    }
     large = next(one for one in crawl(tmp_path) if one.doc_path == "large.md")
     assert large.advice == "the file has 1.0 MiB: split it, so that its parts can be found"
     blank, text = texts(tmp_path)
