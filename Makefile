@@ -58,6 +58,12 @@ bench: $(VENV)/.installed
 update-golden: $(VENV)/.installed-test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.golden.update
 
+# The page of the Python names, from their docstrings.
+docs/api.md: $(VENV)/.installed-test FORCE
+	$(BIN)/python docs/api.py
+
+FORCE:
+
 clean:
 	@sh docs/copy_book.sh --remove "$(DEMO)"
 	@sh docs/copy_book.sh --remove "$(COURSE)"

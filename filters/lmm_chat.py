@@ -1,15 +1,15 @@
-"""`lmm-chat`: answer questions and messages, and propose the edits that are asked for."""
+"""`lmm-chat`: answers to questions and messages, and proposals for the edits that are asked for."""
 
 from __future__ import annotations
 
 import sys
 
-from .document import run_filter
+from .process import run_filter
 from .talk import talk
 
 
 def main() -> None:
-    """The command `lmm-chat`, which pandoc runs."""
+    """Run the command `lmm-chat`, which pandoc starts."""
     sys.exit(run_filter("lmm-chat", lambda document: talk(document, chats=True)))
 
 

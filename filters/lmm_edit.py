@@ -1,15 +1,15 @@
-"""`lmm-edit`: propose the edits that are asked for; questions wait."""
+"""`lmm-edit`: proposals for the edits that are asked for. Questions wait for `lmm-chat`."""
 
 from __future__ import annotations
 
 import sys
 
-from .document import run_filter
+from .process import run_filter
 from .talk import talk
 
 
 def main() -> None:
-    """The command `lmm-edit`, which pandoc runs."""
+    """Run the command `lmm-edit`, which pandoc starts."""
     sys.exit(run_filter("lmm-edit", lambda document: talk(document, chats=False)))
 
 

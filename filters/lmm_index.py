@@ -1,86 +1,84 @@
-"""`lmm-index`: send the document's chunks to the index, and pass it on untouched."""
+"""`lmm-index`: the document's chunks sent to the index. The document itself stays as it is."""
 
 from __future__ import annotations
 
 import sys
 
 from lmm_core.errors import LmmError
-from lmm_core.logging import counted
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import Project
-from lmm_core.workflows.index import STDIN, Upload, client_from_config
+from lmm_core.workflows.index import STDIN, Upload, client_from_config, describe_counts
 from lmm_core.workflows.models import Models
 from lmm_core.workflows.passes import docid_of
 
-from .document import (
-    Document,
-    as_divs,
-    clean_meta,
-    elements_of,
-    finish_elements,
-    header_of,
-    left_text,
-    mark_chain,
-    run_filter,
-    write_text,
-)
-from .pandoc_run import FilterError, filter_name
+from .errors import FilterError
+from .pandoc.document import FilterDocument, FilterOutput, read_elements
+from .pandoc.run import filter_name
+from .pandoc.write_elements import as_divs, hand_on, left_text, write_elements
+from .pandoc.write_text import write_text
+from .process import run_filter
 
 
-def index(document: Document) -> None:
-    """Index the document, and hand it on. What the store or a model cannot do is reported.
-    Raises FilterError where the document is knitted already, or has no identity."""
+def index(document: FilterDocument) -> FilterOutput:
+    """Send a document to the index, and return it as it is.
+
+    Report it if the store or a model fails. Raise FilterError if the document is knitted already,
+    or has no identity."""
     _refuse_knitted(document)
     blocks = _blocks(document)
     docid = _identity(document, blocks)
     project = document.project_for(blocks)
     if project is not None:
         _send(document, project, blocks, docid, docid if document.path is not None else f"{STDIN}{docid}")
-    if document.source is not None and document.to_markdown:
-        write_text(document, serialize_blocks(document.blocks))
-    elif document.to_markdown:
-        clean_meta(document)
-        mark_chain(document)
-    else:
-        finish_elements(document, (as_divs(document) if document.source else None) or document.ast)
+    return _hand_on(document)
 
 
-def _refuse_knitted(document: Document) -> None:
-    names = document.run.filters[: document.place] if document.run and document.place is not None else []
-    if any(filter_name(name) == "lmm-knit" for name in names):
+def _refuse_knitted(document: FilterDocument) -> None:
+    if any(filter_name(name) == "lmm-knit" for name in document.call.filters_before):
         raise FilterError(
-            "lmm-knit has taken RAG-only material and metadata out already: put -F lmm-index before -F lmm-knit"
+            "lmm-knit has taken out RAG-only material and metadata already. Put -F lmm-index before -F lmm-knit."
         )
 
 
-def _blocks(document: Document) -> list[Block]:
-    """The document's text with its annotations: what an earlier filter has left, else the
-    source, else the file as it is, else Pandoc's elements."""
+def _blocks(document: FilterDocument) -> list[Block]:
+    """Return the blocks of the document with its annotations.
+
+    They come from the text that an earlier filter has left, else from the source, else from the
+    file as it is, else from Pandoc's elements."""
     if (text := left_text(document)) is not None:
         return parse_markdown_text(text)
     if document.source is not None:
         return document.blocks
-    if document.known is not None:
-        return parse_markdown_text(document.known.text)
-    elements = elements_of(document, with_text=True)
-    header: list[Block] = [header_of(document.ast["meta"])] if document.ast["meta"] else []
-    return [*header, *elements.blocks]
+    if document.input_text is not None:
+        return parse_markdown_text(document.input_text.text)
+    return read_elements(document, with_text=True)[1]
 
 
-def _identity(document: Document, blocks: list[Block]) -> str:
-    """The id of a document that names none: its path."""
+def _hand_on(document: FilterDocument) -> FilterOutput:
+    to_markdown = document.call.to_markdown
+    if document.source is None:
+        return hand_on(document, document.ast) if to_markdown else write_elements(document, document.ast)
+    if to_markdown:
+        return write_text(document, serialize_blocks(document.blocks))
+    return write_elements(document, as_divs(document, document.blocks) or document.ast)
+
+
+def _identity(document: FilterDocument, blocks: list[Block]) -> str:
+    """Return the id of a document: its path, or the `docid` in its header if it has none."""
     if document.path is not None:
         return docid_of(document.path)
     header = blocks[0] if blocks else None
     content = header.content if isinstance(header, HeaderBlock) else {}
     own = content.get("docid=") or content.get("docid") or content.get("~docid")
     if own is None:
-        raise FilterError("standard input has no name: give the document a `docid` in its header, or pandoc its file")
+        raise FilterError(
+            "Standard input has no name. Give the document a `docid` in its header, or give pandoc its file."
+        )
     return str(own)
 
 
-def _send(document: Document, project: Project, blocks: list[Block], docid: str, source: str) -> None:
+def _send(document: FilterDocument, project: Project, blocks: list[Block], docid: str, source: str) -> None:
     from lmm_core.models.chat import run
 
     models = Models(document.options.model, warn=document.logger.warning)
@@ -89,7 +87,7 @@ def _send(document: Document, project: Project, blocks: list[Block], docid: str,
         store = client_from_config(project)
         try:
             counts = await Upload(project, store, models, logger=document.logger).send(blocks, docid, source)
-            return f"{counted(counts.written, 'chunk')} written, {counts.removed} removed, {counts.unchanged} unchanged"
+            return describe_counts(counts)
         finally:
             await models.close()
             store.close()
@@ -97,11 +95,11 @@ def _send(document: Document, project: Project, blocks: list[Block], docid: str,
     try:
         document.logger.info(run(work()))
     except LmmError as error:
-        document.logger.error(f"not indexed: {error}")
+        document.logger.error(f"The document was not indexed: {error}")
 
 
 def main() -> None:
-    """The command `lmm-index`, which pandoc runs."""
+    """Run the command `lmm-index`, which pandoc starts."""
     sys.exit(run_filter("lmm-index", index))
 
 

@@ -1,5 +1,7 @@
-"""`lmm-llmd`: an LLMD document as a page to read: mission, files, and the conversation with the
-proposed changes as diffs."""
+"""`lmm-llmd`: an LLMD document as a page to read.
+
+The page has the mission, the files, and the conversation with the proposed changes as diffs.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +19,14 @@ from urllib.parse import unquote
 from lmm_core.llmd import Llmd, ThreadEntry, parse_llmd
 from lmm_core.llmd.page import DisplayedChange, read_reply
 
-from .document import Document, clean_meta, mark_chain, run_filter
-from .pandoc_run import FilterError, base_format, run_pandoc
+from .errors import FilterError
+from .pandoc.document import FilterDocument, FilterOutput
+from .pandoc.run import base_format, run_pandoc
+from .pandoc.write_elements import hand_on
+from .process import run_filter
 
 Element = dict[str, Any]
-_STYLE = """<style>
-.llmd-human, .llmd-assistant { border-left: 4px solid #b6c2cf; padding: .1em 1em; margin: 1em 0; }
-.llmd-human { background: #f3f6fa; }
-.llmd-assistant { border-color: #7aa874; }
-.llmd-change { border: 1px solid #d0d7de; border-radius: 6px; margin: 1em 0; overflow: auto; }
-.llmd-change > p { margin: 0; padding: .3em .7em; background: #f6f8fa; border-bottom: 1px solid #d0d7de; }
-.llmd-change pre { margin: 0; padding: .4em .7em; }
-details > summary { cursor: pointer; margin: .6em 0; }
-pre { overflow: auto; }
-code.sourceCode .kw, code.sourceCode .cf, code.sourceCode .im { color: #cf222e; }
-code.sourceCode .st, code.sourceCode .ch { color: #0a3069; }
-code.sourceCode .co { color: #6e7781; font-style: italic; }
-code.sourceCode .dv, code.sourceCode .fl, code.sourceCode .cn { color: #0550ae; }
-code.sourceCode .fu, code.sourceCode .bu { color: #8250df; }
-code.sourceCode.diff .va { color: #116329; background: #dafbe1; }
-code.sourceCode.diff .st { color: #82071e; background: #ffebe9; }
-</style>"""
+_STYLE = Path(__file__).with_name("llmd.css")
 _FRAGMENT = (
     '<meta charset="utf-8">\n'
     "<style>body { max-width: 48em; margin: 2em auto; padding: 0 1em; font-family: sans-serif; line-height: 1.5; }\n"
@@ -47,39 +36,40 @@ _HTML = ("html", "html4", "html5")
 _STANDALONE = ("standalone", "template", "self-contained", "embed-resources")
 _SCHEME = re.compile(r"[^/?#]*:")
 _LINKED = ("http:", "https:", "mailto:")
-_TEX = re.compile(r"\\|\^\^")  # what runs commands in math, where TeX or MathJax reads it
+_TEX = re.compile(r"\\|\^\^")  # runs commands in math that TeX or MathJax reads
 
 
-def show(document: Document) -> None:
-    """Put the page in the document's place. Raises FilterError where there is no LLMD document."""
+def show(document: FilterDocument) -> FilterOutput:
+    """Return the page of an LLMD document. Raise FilterError if the document is not one."""
     llmd = _read(document)
-    page = _Page(document, base_format(document.target) in _HTML)
-    document.ast["blocks"] = page.build(llmd)
-    document.ast["meta"].setdefault("title", {"t": "MetaInlines", "c": [_str(llmd.name)]})
-    clean_meta(document)
-    mark_chain(document)
+    blocks = _LlmdPage(document, base_format(document.call.target) in _HTML).build(llmd)
+    meta = {"title": {"t": "MetaInlines", "c": [_str(llmd.name)]}, **document.ast["meta"]}
+    return hand_on(document, {**document.ast, "blocks": blocks, "meta": meta})
 
 
-def _read(document: Document) -> Llmd:
-    source = document.source or document.known
+def _read(document: FilterDocument) -> Llmd:
+    source = document.source or document.input_text
     if source is None:
-        raise FilterError("give pandoc the LLMD document by its name: pandoc -F lmm-llmd PROJECT.md -o project.html")
-    if document.run is not None and document.run.overwrites_input():
-        raise FilterError(f"refused: the page would be written over {document.run.output}, which is an input")
+        raise FilterError("Give pandoc the LLMD document by its name: pandoc -F lmm-llmd PROJECT.md -o project.html")
+    run = document.call.run
+    if run is not None and run.overwrites_input():
+        raise FilterError(
+            f"Refused: the page would be written over {run.output}, which is an input. Name another output."
+        )
     llmd = parse_llmd(source.text)
     if not (llmd.name and llmd.mission and llmd.thread):
-        raise FilterError("not an LLMD document (lmm llmd check says what is missing)")
-    if document.done == 0:
+        raise FilterError("This is not an LLMD document. To see what is missing, run: lmm llmd check FILE")
+    if document.call.done == 0:
         for problem in llmd.problems:
             document.logger.warning(problem.message, problem.line)
     return llmd
 
 
-class _Page:
-    """Builds the page: `text` collects what pandoc has to read, which is put in at the end."""
+class _LlmdPage:
+    """A page that is being built. Texts that pandoc has to read are collected, and put in at the end."""
 
-    def __init__(self, document: Document, to_html: bool) -> None:
-        self.document, self.to_html = document, to_html
+    def __init__(self, document: FilterDocument, to_html: bool) -> None:
+        self.call, self.to_html = document.call, to_html
         self.texts: list[str] = []
 
     def build(self, llmd: Llmd) -> list[Element]:
@@ -95,11 +85,12 @@ class _Page:
     def _head(self, llmd: Llmd) -> Iterator[Element]:
         if not self.to_html:
             return
-        run = self.document.run
+        run = self.call.run
         standalone = run is not None and any(
             run.value(name) not in (None, "False") or (name, None) in run.options for name in _STANDALONE
         )
-        yield _raw(_STYLE if standalone else f"{_FRAGMENT}\n{_STYLE}")
+        style = f"<style>\n{_STYLE.read_text(encoding='utf-8')}</style>"
+        yield _raw(style if standalone else f"{_FRAGMENT}\n{style}")
         if not standalone:
             yield _header(1, llmd.name)
 
@@ -113,7 +104,7 @@ class _Page:
             yield from self._folded(file.path, [code], is_open=True)
 
     def _folded(self, title: str, blocks: list[Element], is_open: bool = False) -> list[Element]:
-        """Blocks that can be folded, where that can be; else under a heading."""
+        """Return blocks that a reader of HTML can fold away; for other targets, under a heading."""
         if not self.to_html:
             return [_header(3, title), *blocks]
         summary = f"<details{' open' if is_open else ''}><summary>{html.escape(title)}</summary>"
@@ -135,14 +126,14 @@ class _Page:
         return [_div("llmd-change", [{"t": "Para", "c": [name]}, _code(change.diff, "diff")])]
 
     def _text(self, text: str) -> list[Element]:
-        """A place for a text that pandoc has to read."""
+        """Return a placeholder for a text that pandoc has to read."""
         self.texts.append(text)
         return [{"t": "Piece", "c": len(self.texts) - 1}]
 
     def _parsed(self) -> list[list[Element]]:
-        """All texts, each read by itself: nothing that one leaves open reaches another."""
+        """Return the blocks of each text, read by itself so that nothing it leaves open reaches another."""
         mark = f"lmm-piece-{secrets.token_hex(8)}"
-        run = self.document.run
+        run = self.call.run
         with tempfile.TemporaryDirectory(prefix="lmm-") as folder:
             names = []
             for number, text in enumerate(self.texts):
@@ -151,11 +142,12 @@ class _Page:
                     names.append(name)
             reader = run.reader if run is not None and run.reads_markdown else "markdown"
             arguments = ["-f", reader, "-t", "json", "--file-scope", *names]
-            output = run_pandoc(self.document.executable, arguments, None, Path(folder))
+            output = run_pandoc(self.call.executable, arguments, None, Path(folder))
         return _pieces(json.loads(output)["blocks"], mark)
 
 
 def _pieces(blocks: Sequence[Element], mark: str) -> list[list[Element]]:
+    """Return the blocks between code blocks that hold the mark, made harmless."""
     pieces: list[list[Element]] = [[]]
     for block in blocks:
         if block["t"] == "CodeBlock" and block["c"][1] == mark:
@@ -166,9 +158,10 @@ def _pieces(blocks: Sequence[Element], mark: str) -> list[list[Element]]:
 
 
 def _safe(node: Any) -> Any:
-    """What somebody has said, as nothing but text: raw HTML and commands of TeX are shown and
-    not done, links run nothing, pictures come from the document's folder only, attributes
-    go, headings are below those of the page."""
+    """Return what somebody has said as harmless elements.
+
+    Raw HTML and commands of TeX are shown and not run, links run nothing, pictures come from the
+    document's folder only, attributes go, and headings are below those of the page."""
     if isinstance(node, list):
         is_attr = len(node) == 3 and isinstance(node[0], str) and all(isinstance(part, list) for part in node[1:])
         return ["", node[1], []] if is_attr else [_safe(part) for part in node]
@@ -188,8 +181,9 @@ def _safe(node: Any) -> Any:
 
 
 def _safe_link(kind: str, content: Any) -> Element:
-    """A link that leads to a page or into the folder, or its text alone; a picture from elsewhere
-    becomes a link: nothing is fetched, or read, for it."""
+    """Return a link that leads to a page or into the folder, or else its text alone.
+
+    A picture from elsewhere becomes a link, so that nothing is fetched or read for it."""
     target = "".join(sign for sign in content[2][0] if sign > " ")  # as browsers read it
     scheme = _SCHEME.match(target)
     if scheme and scheme[0].lower() not in _LINKED:
@@ -201,6 +195,7 @@ def _safe_link(kind: str, content: Any) -> Element:
 
 
 def _put_in(blocks: Sequence[Element], pieces: Sequence[list[Element]]) -> list[Element]:
+    """Return blocks with the pieces in place of their placeholders."""
     made: list[Element] = []
     for block in blocks:
         if block["t"] == "Piece":
@@ -245,7 +240,7 @@ def _raw(text: str) -> Element:
 
 
 def main() -> None:
-    """The command `lmm-llmd`, which pandoc runs."""
+    """Run the command `lmm-llmd`, which pandoc starts."""
     sys.exit(run_filter("lmm-llmd", show))
 
 

@@ -7,26 +7,28 @@ import sys
 from lmm_core.errors import PassError
 from lmm_core.workflows.own_pass import load_pass, run_pass
 
-from .document import Document, run_filter
-from .pandoc_run import FilterError
+from .errors import FilterError
+from .pandoc.document import FilterDocument, FilterOutput
 from .pass_run import apply_pass
+from .process import run_filter
 
 
-def apply_own_pass(document: Document) -> None:
-    """Run the pass on the document, and hand it on. Raises FilterError where the pass
-    is none."""
+def apply_own_pass(document: FilterDocument) -> FilterOutput:
+    """Run the user's pass on a document, and return the output.
+
+    Raise FilterError if no pass is named, or if it cannot be loaded or fails."""
     name = document.options.own_pass
     if not name:
-        raise FilterError("name the pass on the command line: pandoc -F lmm-pass -M lmm-pass=module:function FILE -o …")
+        raise FilterError("Name the pass on the command line: pandoc -F lmm-pass -M lmm-pass=module:function FILE -o …")
     try:
         function = load_pass(name)
-        apply_pass(document, lambda blocks: run_pass(function, blocks, document.logger), "what the pass makes")
+        return apply_pass(document, lambda blocks: run_pass(function, blocks, document.logger), "what the pass makes")
     except PassError as error:
         raise FilterError(str(error)) from None
 
 
 def main() -> None:
-    """The command `lmm-pass`, which pandoc runs."""
+    """Run the command `lmm-pass`, which pandoc starts."""
     sys.exit(run_filter("lmm-pass", apply_own_pass))
 
 

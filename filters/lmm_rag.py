@@ -1,4 +1,4 @@
-"""`lmm-rag`: annotate each section with questions and a summary."""
+"""`lmm-rag`: questions and a summary for each section."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from lmm_core.scan.rag import RagRun
 from lmm_core.workflows.models import Models
 from lmm_core.workflows.passes import docid_of, new_run
 
-from .document import Document, run_filter
+from .pandoc.document import FilterDocument, FilterOutput
 from .pass_run import apply_pass
+from .process import run_filter
 
 
-def annotate(document: Document) -> None:
-    """Run the header and RAG passes on the document, and hand it on."""
-    apply_pass(document, lambda blocks: _annotate(document, blocks), "annotations")
+def annotate(document: FilterDocument) -> FilterOutput:
+    """Run the header and RAG passes on a document, and return the output."""
+    return apply_pass(document, lambda blocks: _annotate(document, blocks), "annotations")
 
 
-def _annotate(document: Document, blocks: list[Block]) -> list[Block]:
+def _annotate(document: FilterDocument, blocks: list[Block]) -> list[Block]:
     path = document.path
     docid = docid_of(path) if path is not None else ""
     scanned = scan(blocks, path.stem if path else "", docid, document.logger)
@@ -31,7 +32,7 @@ def _annotate(document: Document, blocks: list[Block]) -> list[Block]:
     try:
         run = new_run(project, models.annotator(project), docid, document.logger)
     except ModelError as error:
-        document.logger.error(f"not annotated: {error}")
+        document.logger.error(f"The document was not annotated: {error}")
         return scanned
     run.verbatim = document.source is not None
     run.start(scanned)
@@ -40,7 +41,7 @@ def _annotate(document: Document, blocks: list[Block]) -> list[Block]:
     return run.finish()
 
 
-def _ask(document: Document, run: RagRun, models: Models) -> None:
+def _ask(document: FilterDocument, run: RagRun, models: Models) -> None:
     from lmm_core.models.chat import run as run_async
 
     run_async(run.ask_and_close())
@@ -49,7 +50,7 @@ def _ask(document: Document, run: RagRun, models: Models) -> None:
 
 
 def main() -> None:
-    """The command `lmm-rag`, which pandoc runs."""
+    """Run the command `lmm-rag`, which pandoc starts."""
     sys.exit(run_filter("lmm-rag", annotate))
 
 

@@ -1,5 +1,4 @@
-"""Running a pass in a filter: on the source's text where that is at hand, else on
-Pandoc's elements."""
+"""Run a pass in a filter: on the source text if that is at hand, else on Pandoc's elements."""
 
 from __future__ import annotations
 
@@ -8,51 +7,39 @@ from collections.abc import Callable
 from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.scan.header import report_errors
 
-from .document import (
-    Document,
-    as_divs,
-    elements_of,
-    finish_elements,
-    header_of,
-    leave_text,
-    save_text,
-    write_elements,
-    write_text,
-)
+from .pandoc.document import FilterDocument, FilterOutput, read_elements
+from .pandoc.write_elements import as_divs, write_blocks, write_elements
+from .pandoc.write_text import save_text, write_text
 
 Pass = Callable[[list[Block]], list[Block]]
 
 
-def apply_pass(document: Document, work: Pass, what: str) -> None:
-    """Run a pass on the document, and hand it on. `what` the pass makes (`annotations`)
-    is not made where nothing would keep it."""
+def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutput:
+    """Run a pass on a document, and return the output. The pass is not run if nothing would keep
+    what it makes.
+
+    result: a noun for what the pass makes (`annotations`)."""
     if document.source is None:
-        _apply_to_elements(document, work)
-        return
-    if not (document.to_markdown or document.options.save or document.followed):
+        return _apply_to_elements(document, work)
+    call = document.call
+    if not (call.to_markdown or call.options.save or call.is_followed):
         document.logger.warning(
-            f"nothing keeps {what} in {document.target}, so none were made; write markdown, or add -M lmm-save=FILE"
+            f"Nothing keeps {result} in {call.target}, so none were made. Write markdown, or add -M lmm-save=FILE."
         )
         report_errors(document.blocks, document.logger)
-        finish_elements(document, as_divs(document) or document.ast)
-        return
-    document.blocks = work(document.blocks)
-    text = serialize_blocks(document.blocks)
-    if document.options.save:
-        save_text(document, text)
-    if document.to_markdown:
-        write_text(document, text)
-    else:
-        finish_elements(document, as_divs(document) or document.ast)
-        leave_text(document, text)
+        return write_elements(document, as_divs(document, document.blocks) or document.ast)
+    blocks = work(document.blocks)
+    text = serialize_blocks(blocks)
+    if call.options.save:
+        document = save_text(document, text)
+    if call.to_markdown:
+        return write_text(document, text)
+    return write_elements(document, as_divs(document, blocks) or document.ast, text)
 
 
-def _apply_to_elements(document: Document, work: Pass) -> None:
-    elements = elements_of(document, with_text=True)
-    header: list[Block] = [header_of(document.ast["meta"])] if document.ast["meta"] else []
-    document.blocks = work([*header, *elements.blocks])
+def _apply_to_elements(document: FilterDocument, work: Pass) -> FilterOutput:
+    elements, blocks = read_elements(document, with_text=True)
+    blocks = work(blocks)
     if document.options.save:
-        document.logger.error("lmm-save needs the source text: give pandoc the file by its name")
-    write_elements(document)
-    if not document.to_markdown:
-        finish_elements(document, document.ast)
+        document.logger.error("lmm-save needs the source text. Give pandoc the file by its name.")
+    return write_blocks(document, elements, blocks)

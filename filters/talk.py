@@ -1,4 +1,4 @@
-"""What `lmm-chat` and `lmm-edit` share: talking to the model about a document."""
+"""Talk to a model about a document, for `lmm-chat` and `lmm-edit`."""
 
 from __future__ import annotations
 
@@ -6,42 +6,48 @@ from lmm_core.markdown.blocks import Block
 from lmm_core.workflows.models import Models
 from lmm_core.workflows.talk import DocumentChat
 
-from .document import Document
+from .pandoc.document import FilterDocument, FilterOutput
 from .pass_run import apply_pass
 
 
-def talk(document: Document, chats: bool) -> None:
-    """Ask what the document asks, and hand it on with the answers."""
+def talk(document: FilterDocument, chats: bool) -> FilterOutput:
+    """Ask the model what the document asks, and return the document with the replies.
+
+    chats: answer questions and messages, not only the requests for edits."""
     models = Models(document.options.model, warn=document.logger.warning)
-    talks: list[DocumentChat] = []
-    what = "answers" if chats else "new versions"
-    apply_pass(document, lambda blocks: _talk(document, blocks, models, chats, talks), what)
-    for one in talks:  # the document has been handed on: nothing can go wrong with it any more
-        one.delivered()
+    started: list[DocumentChat] = []
+    output = apply_pass(
+        document,
+        lambda blocks: _talk(document, blocks, models, chats, started),
+        "answers" if chats else "new versions",
+    )
+    for chat in started:  # nothing can go wrong with the document any more
+        chat.delivered()
+    return output
 
 
 def _talk(
-    document: Document, blocks: list[Block], models: Models, chats: bool, talks: list[DocumentChat]
+    document: FilterDocument, blocks: list[Block], models: Models, chats: bool, started: list[DocumentChat]
 ) -> list[Block]:
     project = document.project_for(blocks)
     if project is None:
         return blocks
     # an edit adds text, which only a source text can take up
     edits = document.source is not None
-    one = DocumentChat(models, project, document.logger, chats, edits)
-    if not one.start(blocks):
+    chat = DocumentChat(models, project, document.logger, chats, edits)
+    if not chat.start(blocks):
         return blocks
-    talks.append(one)
+    started.append(chat)
     from lmm_core.models.chat import run
 
-    run(_ask(one, models))
+    run(_ask(chat, models))
     if models.usage.requests or models.usage.cached:
         document.logger.info(str(models.usage))
-    return one.apply(blocks)
+    return chat.apply(blocks)
 
 
-async def _ask(one: DocumentChat, models: Models) -> None:
+async def _ask(chat: DocumentChat, models: Models) -> None:
     try:
-        await one.ask()
+        await chat.ask()
     finally:
         await models.close()

@@ -13,8 +13,8 @@ EMPTY = json.dumps({"pandoc-api-version": [1, 23], "meta": {}, "blocks": []})
 
 # By what is the matter: the program, and what the message has to say.
 PROGRAMS = {
-    "missing": (None, "is not found"),
-    "a folder": ("", "is not found"),
+    "missing": (None, "was not found"),
+    "a folder": ("", "was not found"),
     "status 1": ("#!/bin/sh\ncat > /dev/null\nexit 1\n", "status 1"),
     "status 83": ("#!/bin/sh\ncat > /dev/null\nexit 83\n", "status 83"),
     "reads nothing": ("#!/bin/sh\nexit 3\n", "has failed"),
@@ -33,7 +33,7 @@ PROGRAMS = {
     "a full disk": (f"{PYTHON}import sys\nsys.stdin.buffer.read()\nsys.stdout = open('/dev/full', 'w')\n"
                     "print('{', flush=True)\n", "has failed"),
     "it steers the terminal": ("#!/bin/sh\ncat > /dev/null\nprintf '\\033]0;title\\007' \nexit 1\n", "has failed"),
-    "it hangs": (f"{PYTHON}import sys, time\nfrom lmm_filters.time_limit import limit_time\nlimit_time('lmm-knit', 1)\n"
+    "it hangs": (f"{PYTHON}import sys, time\nfrom lmm_filters.knit.time_limit import limit_time\nlimit_time('lmm-knit', 1)\n"
                  "time.sleep(300)\n", "has failed"),
 }  # fmt: skip
 

@@ -10,18 +10,20 @@ import json
 import re
 import subprocess
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
-from filters.document import Document, Source
+from filters.errors import FilterError
 from filters.lmm_knit import knit_document
-from filters.meta import FilterOptions
-from filters.pandoc_run import FilterError
+from filters.pandoc.call import FilterCall
+from filters.pandoc.document import FilterDocument
+from filters.pandoc.source import Source
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.quarto.ask_box_data import SitePage, write_box
-from lmm_core.quarto.setup import AskBoxSettings
+from lmm_core.quarto.ask_box import SitePage, write_box
+from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project, load_project
-from lmm_core.workflows.index import encode_file
+from lmm_core.workflows.encode import encode_file
 from lmm_core.workflows.passes import markdown_knit
 from tests.commands import write
 
@@ -72,16 +74,16 @@ def by_text(path):
 
 def by_filter(ast, pandoc, text=None):
     """The notes by `lmm-knit`, from the text, or from elements alone; None where it refuses."""
-    document = Document("lmm-knit", "html", json.loads(json.dumps(ast)), None, FilterOptions(), Project(Path()), None)
-    document.logger = ListLogger()
+    call, problems = FilterCall("lmm-knit", "html"), []
+    document = FilterDocument(call, json.loads(json.dumps(ast)), Project(Path()), ListLogger())
     if text is not None:
-        document.source = Source(text, [], [1])
-        document.blocks = document.original = parse_markdown_text(text, document.problems)
+        blocks = parse_markdown_text(text, problems)
+        document = replace(document, source=Source(text, [], [1]), blocks=blocks, problems=problems)
     try:
-        knit_document(document)
+        output = knit_document(document)
     except FilterError:
         return None
-    return words_in(json.dumps(document.ast["blocks"]))
+    return words_in(json.dumps(output.ast["blocks"]))
 
 
 def by_index(path):

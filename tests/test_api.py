@@ -53,8 +53,7 @@ def test_the_page_is_current():
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_example_runs(name, sample_book, monkeypatch):
-    monkeypatch.chdir(sample_book)
+def test_the_example_runs(name, indexed_book):
     example = doctest.DocTestParser().get_doctest(EXAMPLES[name], {}, name, "docs/api.in.md", 0)
     assert name in EXAMPLES[name], f"the example does not use {name}"
     told = []

@@ -1,4 +1,7 @@
-"""LLMD: one markdown file in which a person and a model work on a project."""
+"""LLMD: one markdown file in which a person and a model work on a project.
+
+May import `files`, `markdown`, `errors` and `logging`.
+"""
 
 from ..errors import LlmdError
 from .changes import ChangePlan, FileChange, plan

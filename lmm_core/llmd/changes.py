@@ -1,6 +1,6 @@
-"""Changes: what a reply makes of files and document, or why nothing of it can be done.
+"""What a reply changes in files and document, or why nothing of it can be done.
 
-Lines are compared whole and exactly, but for their ends: the file keeps its own.
+Lines are compared whole and exactly, except for their ends: the file keeps its own.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .reply import ParsedReply, Replacement
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
-_MOST = 20_000  # lines of a file that are searched for something alike
-_LONGEST = 300  # characters of a line that others are compared with: comparing is quadratic
+_MOST = 20_000  # lines of a file that are searched for similar ones
+_LONGEST = 300  # characters of a line compared with others, since comparing is quadratic
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file's text before (None: it is made) and after (None: it is deleted)."""
+    """A file's text before (None: it is new) and after (None: it is deleted)."""
 
     path: str
     old: str | None
@@ -35,9 +35,11 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """What a reply does. With `problems` (line in the reply) it does nothing: no changes, and
-    `document` as it was; else `document` has the changes: code context, mission,
-    changelog. `warnings` stop nothing."""
+    """What a reply does.
+
+    With `problems` (line in the reply) it does nothing: no changes, and `document` as it was.
+    Otherwise `document` contains the changes to code context, mission and changelog. `warnings`
+    stop nothing."""
 
     changes: tuple[FileChange, ...]
     mission: str | None
@@ -48,8 +50,9 @@ class ChangePlan:
 
 
 def plan(llmd: Llmd, texts: Mapping[str, str], reply: ParsedReply) -> ChangePlan:
-    """The changes of a reply. texts: by the path as the reply names it, of the files
-    that exist (line ends as on disk)."""
+    """Return what a reply changes.
+
+    texts: the texts of existing files (line ends as on disk), by the paths that the reply uses."""
     problems = list(reply.problems)
     now: dict[str, str | None] = {path: texts.get(path) for path in reply.paths}
     for one in reply.files:
@@ -72,7 +75,7 @@ def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Pro
 
 
 def _attempt(problems: list[Problem], one: Replacement, now: dict[str, str | None]) -> None:
-    """Does one replacement on the text that a file has by now."""
+    """Apply one replacement to the present text of a file, or add a problem."""
     try:
         now[one.path] = _replaced(now[one.path], one)
     except LlmdError as error:
@@ -80,7 +83,7 @@ def _attempt(problems: list[Problem], one: Replacement, now: dict[str, str | Non
 
 
 def _nested(reply: ParsedReply, now: Mapping[str, str | None]) -> Iterator[Problem]:
-    """Files that would have to stand in others."""
+    """Yield a problem for each file that would have to lie inside another file."""
     files = [path for path, text in now.items() if text is not None]
     for path in files:
         if above := next((other for other in files if path.startswith(f"{other}/")), None):
@@ -89,15 +92,15 @@ def _nested(reply: ParsedReply, now: Mapping[str, str | None]) -> Iterator[Probl
 
 
 def _replaced(text: str | None, one: Replacement) -> str | None:
-    """A file's text after a replacement; None for no file."""
+    """Return a file's text after a replacement; None for no file."""
     if _UNWRITABLE.search("".join(one.replace)):
-        raise LlmdError("the new text holds characters that no text file has (NUL or half a pair)")
+        raise LlmdError("the new text holds characters that a text file cannot have (NUL or a lone surrogate)")
     if text is None and any(line.strip() for line in one.search):
         raise LlmdError("there is no such file (an empty SEARCH makes a new one)")
     if not text and not any(line.strip() for line in one.search):
         return "".join(f"{line}\n" for line in one.replace)
     if not one.search:
-        raise LlmdError("the file is there already: an empty SEARCH makes a new one")
+        raise LlmdError("the file is there already, and an empty SEARCH makes a new one")
     return _replace_lines(text or "", one)
 
 
@@ -109,7 +112,7 @@ def _replace_lines(text: str, one: Replacement) -> str | None:
         raise LlmdError(_missed(bare, one))
     if len(places) > 1:
         numbers = ", ".join(str(at + 1) for at in places)
-        raise LlmdError(f"the SEARCH text stands there more than once (lines {numbers}): give more lines around it")
+        raise LlmdError(f"the SEARCH text occurs more than once (lines {numbers}): include more lines around it")
     at, end = places[0], places[0] + len(one.search)
     if not one.replace and len(lines) == len(one.search):
         return None
@@ -121,7 +124,7 @@ def _bare(line: str) -> str:
 
 
 def _with_ends(new: Sequence[str], old: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """The new lines with the line ends of the old ones; the last one with that of the last."""
+    """Return the new lines with the ends of the old ones, the last with that of the last."""
     ends = [line[len(_bare(line)) :] for line in old]
     usual = next((end for line in [*old, *lines] if (end := line[len(_bare(line)) :])), "\n")
     made = [line + (ends[at] if at < len(ends) and ends[at] else usual) for at, line in enumerate(new[:-1])]
@@ -129,7 +132,7 @@ def _with_ends(new: Sequence[str], old: Sequence[str], lines: Sequence[str]) -> 
 
 
 def _places(lines: Sequence[str], search: Sequence[str]) -> list[int]:
-    """Where some lines stand among others, overlapping or not: the first few places."""
+    """Return the first few places where some lines stand among others, overlapping or not."""
     found = (at for at, line in enumerate(lines) if line == search[0] and _stands(lines, search, at))
     return list(islice(found, 5))
 
@@ -142,14 +145,14 @@ def _stands(lines: Sequence[str], search: Sequence[str], at: int) -> bool:
 
 
 def _missed(lines: Sequence[str], one: Replacement) -> str:
-    """Says that a text is not there, where the closest is, and how that differs."""
+    """Return a message that a text is missing, with the closest one and how it differs."""
     if one.replace and _places(lines, one.replace):
-        return "the SEARCH text is not there, but the new text is: has the reply been applied before?"
+        return "the SEARCH text is not in the file, but the new text is: was the reply applied before?"
     at = _closest(lines, one.search)
     if at is None:
-        return "the SEARCH text is not there, nor anything like it"
+        return "the SEARCH text is not in the file, and nothing similar either"
     there = lines[at : at + len(one.search)]
-    return f"the SEARCH text is not there. The closest is line {at + 1}:\n{_diff(there, one.search)}"
+    return f"the SEARCH text is not in the file. The closest text is in line {at + 1}:\n{_diff(there, one.search)}"
 
 
 def _diff(there: Sequence[str], search: Sequence[str]) -> str:
@@ -158,8 +161,10 @@ def _diff(there: Sequence[str], search: Sequence[str]) -> str:
 
 
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
-    """Where most of the searched lines stand (blanks around them aside) at the same
-    distances; without any, where a line most like the longest of them stands."""
+    """Return where most of the searched lines stand at the same distances, or None.
+
+    Blanks around lines are ignored. If no line is found, the place of a line most similar to the
+    longest one counts."""
     lines = lines[:_MOST]
     known: dict[str, list[int]] = {}
     for at, line in enumerate(search):
@@ -182,7 +187,7 @@ def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
 
 
 def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement]) -> str | None:
-    """The mission after its replacements; None where there are none."""
+    """Return the mission after its replacements, or None if there are none."""
     now: str | None = None
     for one in missions:
         before = now if now is not None else llmd.mission.text if llmd.mission else ""
@@ -201,7 +206,7 @@ def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement
 def _document(
     problems: list[Problem], llmd: Llmd, changes: Sequence[FileChange], mission: str | None, reply: ParsedReply
 ) -> Llmd:
-    """The document with all changes; where one has no place in it, that is a problem."""
+    """Return the document with all changes; one that has no place in it is a problem."""
     lines = {one.path: one.line for one in reply.files}
     line = 1
     try:

@@ -1,4 +1,4 @@
-"""LLMD documents: from a text to its parts.
+"""LLMD documents, from a text to its parts.
 
     # Project: NAME
     ## Meta: LLMD (Large Language Model Markdown Format)
@@ -13,9 +13,9 @@
     **Human:** …
     **Assistant:** …
 
-All that follows `## Conversation Thread` belongs to it: there, only `### Entry N` and
-the two marks count, and every other heading is somebody's text. Before it, headings
-that are none of these belong to the part they stand in.
+Everything after `## Conversation Thread` belongs to the thread: only `### Entry N` and the
+two marks count there, and every other heading is somebody's text. Before it, other headings
+belong to the part they stand in.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
 
 @dataclass(frozen=True, slots=True)
 class LlmdPart:
-    """A stretch of the document: its text (LF line ends) without the blank lines around
-    it, the line it begins in (from 1), and where it stands (offsets in characters)."""
+    """A stretch of the document.
+
+    text: with LF line ends and no blank lines around it; line: the one it begins in (from 1);
+    start, end: offsets in characters."""
 
     text: str
     line: int
@@ -61,9 +63,11 @@ class LlmdPart:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file of the code context. `content` has LF line ends and, unless it is empty, one at
-    its end (see `as_shown`); `line` is that of its heading, `start` to `end` the fence
-    with its marks, `section` to `section_end` heading and all (offsets)."""
+    """A file of the code context.
+
+    content: with LF line ends and, unless empty, one at its end (see `as_shown`); line: of its
+    heading; start, end: offsets of the fence with its marks; section, section_end: offsets of
+    the whole section with its heading."""
 
     path: str
     language: str
@@ -77,7 +81,7 @@ class CodeFile:
 
 @dataclass(frozen=True, slots=True)
 class ChangelogItem:
-    """An item of the changelog, without its bullet and indentation; offsets with them."""
+    """An item of the changelog, without its bullet and indentation (the offsets include them)."""
 
     text: str
     line: int
@@ -87,11 +91,11 @@ class ChangelogItem:
 
 @dataclass(frozen=True, slots=True)
 class ThreadEntry:
-    """An entry of the thread: its number (0 where it has none), what the human wrote, and
-    the reply (decoded), None while there is none. `line` is that of the heading,
-    `reply_line` that in which the reply's first line stands (0 without one); `start`,
-    `reply_at` and `end` are offsets: heading, where a reply (with its mark) stands or
-    would stand, its end."""
+    """An entry of the thread.
+
+    number: 0 if it has none; human: what the human wrote; assistant: the decoded reply, or None;
+    line: of the heading; reply_line: of the reply's first line (0 without one). Offsets: start
+    of the heading, reply_at, where a reply with its mark stands or would stand, and end."""
 
     number: int
     human: str
@@ -105,8 +109,9 @@ class ThreadEntry:
 
 @dataclass(frozen=True, slots=True)
 class Llmd:
-    """A parsed document; `str(llmd)` is its text, byte for byte. A part that is not there
-    is None or empty; `problems` says what is not as it should be."""
+    """A parsed document; `str(llmd)` is its text, byte for byte.
+
+    A missing part is None or empty; `problems` tells what is wrong with the document."""
 
     text: str
     name: str
@@ -127,26 +132,28 @@ class Llmd:
 
 
 def parse_llmd(text: str) -> Llmd:
-    """The parts of a document. Never fails: see `Llmd.problems`."""
+    """Return the parts of a document. This never fails: see `Llmd.problems`."""
     return _DocumentReader(text).read()
 
 
 def unanswered(llmd: Llmd) -> ThreadEntry | None:
-    """The last entry that says something and has no reply."""
+    """Return the last entry with a text and no reply, or None."""
     waiting = [entry for entry in llmd.entries if entry.assistant is None and not blank(entry.human)]
     return waiting[-1] if waiting else None
 
 
 def as_shown(content: str) -> str:
-    """A file's text as the code context shows it: LF line ends, one at the end. To be
-    compared with `CodeFile.content`."""
+    """Return a file's text as the code context shows it: LF line ends, one at the end.
+
+    Compare it with `CodeFile.content`."""
     text = re.sub(r"\r+(?=\n|\Z)", "", content)
     return text if not text or text.endswith("\n") else text + "\n"
 
 
 def top_lines(source: str) -> Iterator[tuple[int, int, bool]]:
-    """The lines of a text block that stand in no code, comment, HTML or div: start, end,
-    and False; and where one of these opens, its start, its end, and True."""
+    """Yield the start and end of each line of a text block, and False.
+
+    Code, comments, HTML and divs come as one: their start, their end, and True."""
     regions = Regions(source)
     pos = 0
     while pos < len(source):
@@ -161,7 +168,7 @@ Span = tuple[int, int]
 
 
 class _DocumentReader:
-    """Reads one document. Spans are indices of blocks: first, and the one behind."""
+    """Reads one document. Spans are indices of blocks: the first, and the one after the last."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -193,13 +200,13 @@ class _DocumentReader:
         return title.removeprefix(PROJECT).strip()
 
     def _sections(self) -> dict[str, Span]:
-        """The blocks of each section, without its heading."""
+        """Return the blocks of each section, without its heading."""
         heads = list(self._section_heads())
         self._check_order(heads)
         found: dict[str, Span] = {}
         for (title, at), (_, end) in pairwise([*heads, ("", len(self.blocks))]):
             if title in found:
-                self._problem(self.blocks[at].line, f"a second section `## {title}`: the first one counts")
+                self._problem(self.blocks[at].line, f"there is a second section `## {title}`; the first one counts")
             found.setdefault(title, (at + 1, end))
         return found
 
@@ -213,13 +220,13 @@ class _DocumentReader:
     def _check_order(self, heads: Sequence[tuple[str, int]]) -> None:
         for (before, _), (title, at) in pairwise(heads):
             if SECTIONS.index(title) < SECTIONS.index(before):
-                self._problem(self.blocks[at].line, f"`## {title}` has to stand before `## {before}`")
+                self._problem(self.blocks[at].line, f"`## {title}` has to come before `## {before}`")
         for title in SECTIONS:
             if all(title != name for name, _ in heads):
                 self._missing("##", title)
 
     def _missing(self, marks: str, title: str) -> None:
-        """Reports that a heading is not there, and the line that may be meant."""
+        """Report that a heading is missing, with the line that may have been meant."""
         name = "Meta" if title == META else title
         found = re.compile(rf"^[ \t]*{marks}[ \t]*{name}\b", re.M | re.I).search(self.text)
         line = self.text.count("\n", 0, found.start()) + 1 if found else 1
@@ -240,7 +247,7 @@ class _DocumentReader:
         return about, found.get(INSTRUCTIONS), found.get(TOOLS)
 
     def _third(self, at: int) -> str:
-        """The title of a heading of the third level, "" for all else."""
+        """Return the title of a third-level heading, "" for any other block."""
         block = self.blocks[at]
         return block.title if isinstance(block, HeadingBlock) and block.level == 3 else ""
 
@@ -259,9 +266,9 @@ class _DocumentReader:
             path = _path(self._third(at))
             file = self._file(path, at, end)
             if not path:
-                self._problem(self.blocks[at].line, "a file without a name")
+                self._problem(self.blocks[at].line, "this file has no name")
             elif path in files:
-                self._problem(self.blocks[at].line, f"a second `### {path}`: the first one counts")
+                self._problem(self.blocks[at].line, f"there is a second `### {path}`; the first one counts")
             elif file:
                 files[path] = file
         return files
@@ -277,7 +284,7 @@ class _DocumentReader:
             self._problem(line, f"`### {path}` has no code fence, or one that is not closed")
             return None
         if len(fences) > 1:
-            self._problem(line, f"`### {path}` has more than one code fence: the first one counts")
+            self._problem(line, f"`### {path}` has more than one code fence; the first one counts")
         start, stop = fences[0]
         language, content = read_fence(self.text[start:stop])
         source = self.text[start:stop].rstrip("\r\n")
@@ -286,7 +293,7 @@ class _DocumentReader:
         )  # fmt: skip
 
     def _regions(self, first: int, end: int) -> Iterator[Span]:
-        """Where code, comments, HTML and divs stand in the text blocks of a span."""
+        """Yield where code, comments, HTML and divs stand in the text blocks of a span."""
         for at in range(first, end):
             if isinstance(self.blocks[at], TextBlock):
                 base = self.offsets[at]
@@ -351,7 +358,7 @@ class _DocumentReader:
             self._problem(self.blocks[span[0]].line, f"entry {number}: {wanted}; here: {has}{hint}")
 
     def _unread_heading(self, first: int, end: int) -> str:
-        """Names a line that looks like the heading of an entry, and is none; "" where there is none such."""
+        """Return a hint at a line that looks like an entry's heading but is none, or ""."""
         found = (start for start, _ in self._lines(first, end) if _UNREAD.match(self.text, start))
         at = next(found, None)
         return "" if at is None else f" (line {self._line_at(at)} is no heading: it needs a blank line before it)"
@@ -360,7 +367,7 @@ class _DocumentReader:
         last = 0
         for entry in entries:
             if not entry.number:
-                self._problem(entry.line, f"an entry without a number: `### Entry {last + 1}`")
+                self._problem(entry.line, f"this entry has no number; write `### Entry {last + 1}`")
             elif entry.number <= last:
                 self._problem(entry.line, f"entry {entry.number} comes after entry {last}: numbers have to rise")
             last = max(last, entry.number)
@@ -377,7 +384,7 @@ class _DocumentReader:
 
 
 def _section(title: str) -> str:
-    """The section that a title names, "" for any other title."""
+    """Return the section that a title names, or ""."""
     plain = " ".join(title.split()).casefold()
     if plain == "meta" or plain.startswith("meta:"):
         return META
@@ -385,14 +392,14 @@ def _section(title: str) -> str:
 
 
 def _path(title: str) -> str:
-    """The path of a file's heading, which may stand in backticks."""
+    """Return the path in a file's heading, which may be in backticks."""
     inner = title.strip("`")
     ticks = (len(title) - len(inner)) // 2
     return inner.strip() if ticks and title == "`" * ticks + inner + "`" * ticks else title
 
 
 def read_fence(source: str) -> tuple[str, str]:
-    """Language and content (LF line ends) of a code fence."""
+    """Return the language and the content (LF line ends) of a code fence."""
     opened = FENCE.match(source)
     if not opened:
         raise LlmdError("not a code fence")

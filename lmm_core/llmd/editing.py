@@ -1,5 +1,7 @@
-"""Edits of LLMD documents: each changes what it must and nothing else, or LlmdError is
-raised. What is done is read again, to see that it says what was meant."""
+"""Edits of LLMD documents, each of which changes what it has to and nothing else.
+
+The result is read again to check that it says what was meant; otherwise LlmdError is raised.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,9 @@ _LANGUAGES = {
 
 
 def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str = "") -> Llmd:
-    """A new document without files, changelog and entries. Raises LlmdError where a text
-    would not come back as it is."""
+    """Return a new document without files, changelog and entries.
+
+    Raise LlmdError if a text would be read differently."""
     heads = [
         (f"# {PROJECT} {name}", ""), (f"## {META}", about), (f"### {INSTRUCTIONS}", instructions),
         (f"### {TOOLS}", tools), (f"## {MISSION}", mission), (f"## {CODE}", ""), (f"## {CHANGELOG}", ""),
@@ -48,9 +51,9 @@ def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str
     made = parse_llmd("".join(f"{part}\n\n" for head in heads for part in head if part).removesuffix("\n"))
     parts = (made.name, _said(made.meta), _said(made.instructions), _said(made.tools), _said(made.mission))
     if made.name != name:
-        raise LlmdError(f"the name {name!r} cannot stand in a heading as it is (line ends, {{…}} or # in it?)")
+        raise LlmdError(f"the name {name!r} cannot be used in a heading (does it hold line ends, {{…}} or #?)")
     if parts != (name, about, instructions, tools, mission) or made.problems:
-        raise LlmdError("a text would be read as something else: a heading of the format in it?")
+        raise LlmdError("a text would be read as something else: does it hold a heading of the format?")
     return made
 
 
@@ -59,25 +62,29 @@ def _said(part: LlmdPart | None) -> str:
 
 
 def set_mission(llmd: Llmd, mission: str) -> Llmd:
-    """The document with another mission. Raises LlmdError where there is no such section,
-    or the text would not stay in it."""
+    """Return the document with another mission.
+
+    Raise LlmdError if there is no such section, or if the text would not stay in it."""
     if llmd.mission is None:
         raise LlmdError(f"the document has no `## {MISSION}`")
     text = plain_mission(mission)
     if not stands_alone(text):
-        raise LlmdError("the mission leaves something open (a code fence, a comment, a tag), or holds an edit")
+        raise LlmdError("the mission holds an edit, or leaves something open (a code fence, a comment, a tag)")
     made = _splice(llmd, llmd.mission.start, llmd.mission.end, text)
-    return _checked(llmd, made, {"mission": text}, "the mission would be read as more than that: a heading in it?")
+    return _checked(
+        llmd, made, {"mission": text}, "the mission would be read as more than a mission: does it hold a heading?"
+    )
 
 
 def plain_mission(text: str) -> str:
-    """A mission as `Llmd.mission` has it: LF line ends, no blank lines around it."""
+    """Return a mission as `Llmd.mission` has it: LF line ends, no blank lines around it."""
     return trim_blank_lines(text.replace("\r\n", "\n"))
 
 
 def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
-    """The document with a file's text in the code context: in its place and language, or
-    as the last file. Raises LlmdError."""
+    """Return the document with a file's text in the code context.
+
+    It keeps its place and language, or becomes the last file. Raise LlmdError if that fails."""
     if llmd.code is None:
         raise LlmdError(f"the document has no `## {CODE}`")
     shown, old = as_shown(content), llmd.files.get(path)
@@ -88,7 +95,7 @@ def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
 
 
 def _fence(llmd: Llmd, old: CodeFile, shown: str) -> str:
-    """The fence with another text; its first line stays where it can."""
+    """Return the fence with another text, keeping its first line if possible."""
     opened = FENCE.match(llmd.text, old.start)
     assert opened is not None
     fence = opened["fence"]
@@ -107,14 +114,14 @@ def _add_file(llmd: Llmd, path: str, shown: str) -> str:
 
 
 def _language(path: str) -> str:
-    """The language of a file by its ending, as the highlighter calls it; "" for any other."""
+    """Return a file's language by its ending, as highlighters call it, or ""."""
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
 def remove_file(llmd: Llmd, path: str) -> Llmd:
-    """The document without a file. Raises LlmdError where it has none such."""
+    """Return the document without a file. Raise LlmdError if it has no such file."""
     if path not in llmd.files:
-        raise LlmdError(f"{path}: not in the code context")
+        raise LlmdError(f"{path}: this file is not in the code context")
     old = llmd.files[path]
     made = llmd.text[: old.section] + llmd.text[old.section_end :]
     files = {name: (file.language, file.content) for name, file in llmd.files.items() if name != path}
@@ -122,21 +129,28 @@ def remove_file(llmd: Llmd, path: str) -> Llmd:
 
 
 def add_changelog(llmd: Llmd, text: str) -> Llmd:
-    """The document with one more item at the changelog's end, with character references
-    where the text as it is would be read as more than an item. Raises LlmdError."""
+    """Return the document with one more item at the end of the changelog.
+
+    If the text would be read as more than an item, it is written with character references.
+    Raise LlmdError if it cannot be added."""
     if llmd.log is None:
         raise LlmdError(f"the document has no `## {CHANGELOG}`")
     lines = [line.rstrip() for line in text.strip().replace("\r\n", "\n").split("\n")]
     said = "\n".join(lines)
     if not said:
-        raise LlmdError("a changelog entry without a text")
+        raise LlmdError("the changelog entry has no text")
     items = [item.text for item in llmd.changelog]
     for spelling in [said] if stands_alone(said) else []:
         made = parse_llmd(_add_item(llmd, spelling))
         if _says(made) == _says(llmd) | {"changelog": [*items, spelling]}:
             return made
     spelling = escape(" ".join(lines), "")
-    return _checked(llmd, _add_item(llmd, spelling), {"changelog": [*items, spelling]}, "a changelog entry: no place")
+    return _checked(
+        llmd,
+        _add_item(llmd, spelling),
+        {"changelog": [*items, spelling]},
+        "the changelog entry has no place in the document",
+    )
 
 
 def _add_item(llmd: Llmd, said: str) -> str:
@@ -150,16 +164,19 @@ def _add_item(llmd: Llmd, said: str) -> str:
 
 
 def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
-    """The document with the reply to one of its entries. Any string can be stored, and
-    `Entry.assistant` gives it back: as it is where that changes nothing else, else in a
-    code fence `reply`. (White space around a reply forces the fence: strip it before.)
-    Raises LlmdError where that entry waits for no reply."""
+    """Return the document with the reply to one of its entries.
+
+    Any string can be stored, and `ThreadEntry.assistant` returns it. It is stored as it is if
+    that changes nothing else, otherwise in a code fence `reply`. (White space around a reply
+    forces the fence, so strip it first.) Raise LlmdError if the entry waits for no reply."""
     if entry.assistant is not None or entry not in llmd.entries:
         raise LlmdError(f"entry {entry.number} waits for no reply")
     at, before = llmd.entries.index(entry), _says(llmd)
     entries = [(one.number, one.human, one.assistant) for one in llmd.entries]
     entries[at] = (entry.number, entry.human, reply)
-    end = entry.reply_at + len(llmd.text[entry.reply_at : entry.end].rstrip(" \t\r\n"))  # a mark without a reply
+    end = entry.reply_at + len(
+        llmd.text[entry.reply_at : entry.end].rstrip(" \t\r\n")
+    )  # there may be a mark without a reply
     for spelling in spellings(reply, newline_of(llmd.text)):
         made = parse_llmd(_put(llmd, entry.reply_at, end, spelling))
         if _says(made) == before | {"entries": entries}:
@@ -168,7 +185,7 @@ def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
 
 
 def append_entry(llmd: Llmd) -> Llmd:
-    """The document with a new entry at its end, for the human to write in."""
+    """Return the document with a new entry at its end, for the human to write in."""
     if llmd.thread is None:
         raise LlmdError(f"the document has no `## {THREAD}`")
     number = max([0, *(entry.number for entry in llmd.entries)]) + 1
@@ -182,13 +199,14 @@ def append_entry(llmd: Llmd) -> Llmd:
 
 
 def _splice(llmd: Llmd, start: int, end: int, text: str) -> str:
-    """The document's text with another part: in its line ends."""
+    """Return the document's text with one part replaced, in its line ends."""
     return _put(llmd, start, end, text.replace("\n", newline_of(llmd.text)))
 
 
 def _put(llmd: Llmd, start: int, end: int, text: str) -> str:
-    """The document's text with something from `start` to `end`; where nothing stood there,
-    with the blank lines that it needs around it."""
+    """Return the document's text with something from `start` to `end`.
+
+    If there was nothing, the blank lines that it needs are added around it."""
     head, tail, newline = llmd.text[:start], llmd.text[end:], newline_of(llmd.text)
     if blank(llmd.text[start:end]) and text:
         if not ends_blank(head):
@@ -205,7 +223,7 @@ Saying = dict[str, Any]
 
 
 def _says(llmd: Llmd) -> Saying:
-    """All that a document says, without where it says it."""
+    """Return everything that a document says, without its positions."""
     return {
         "name": llmd.name,
         "meta": [part and part.text for part in (llmd.meta, llmd.instructions, llmd.tools)],
@@ -218,7 +236,7 @@ def _says(llmd: Llmd) -> Saying:
 
 
 def _checked(before: Llmd, text: str, changed: Saying, why: str) -> Llmd:
-    """The new document, if it says what the old one said but for what has changed."""
+    """Return the new document if it says what the old one said, apart from the change."""
     made = parse_llmd(text)
     if _says(made) != _says(before) | changed:
         raise LlmdError(why)

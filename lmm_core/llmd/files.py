@@ -1,4 +1,4 @@
-"""Files of a project: which of them a reply may touch."""
+"""The files of a project, and which of them a reply may touch."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from ..files.names import DEVICES
 from ..files.recovery import torn_problem
 from ..files.writing import is_leftover
 
-TEMPORARY = ".llmd.tmp"  # how files end that are written beside others
+TEMPORARY = ".llmd.tmp"  # ends the names of files written beside others
 OWN = {".git": "git's own", "git~1": "git's own", ".lmm": "kept by lmm", "lmm~1": "kept by lmm"}
 
 
 def name_problem(path: str) -> str:
-    """Why a path cannot be that of a project's file, by its name alone, on whatever
-    system; "" where it can."""
+    """Return why a path cannot name a project's file, judged by the name alone; "" if it can.
+
+    The rules hold on every system."""
     if not path.strip():
         return "no path"
     if odd := [sign for sign in path if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]:
-        return f"a path with a sign that is not seen (U+{ord(odd[0]):04X})"
+        return f"a path with an invisible character (U+{ord(odd[0]):04X})"
     if path.startswith("/") or path[1:2] == ":":
         return "an absolute path"
     if "\\" in path or ":" in path:
-        return "a path with `\\` or `:`: folders are parted by `/`"
+        return "a path with `\\` or `:`; separate folders by `/`"
     parts = path.split("/")
     if ".." in parts:
         return "leads out of the project (`..`)"
@@ -58,7 +59,7 @@ class Files:
     """The files of a project that a document is about.
 
     root: the project's folder, resolved; known: the paths in the document's code context;
-    allow: patterns of more paths, as in .gitignore; is_ignored: whether git ignores a path."""
+    allow: patterns for more paths, as in .gitignore; is_ignored: tells what git ignores."""
 
     root: Path
     known: Collection[str]
@@ -66,8 +67,9 @@ class Files:
     allow: Sequence[str] = ()
 
     def locate(self, path: str) -> Path:
-        """Where the file is, or would be, links followed. Raises LlmdError for one that must not
-        be touched, and says why."""
+        """Return where a file is, or would be, links followed.
+
+        Raise LlmdError, with the reason, for one that must not be touched."""
         if problem := name_problem(path):
             raise LlmdError(f"{shown_path(path)}: {problem}")
         try:
@@ -104,20 +106,21 @@ class Files:
             raise LlmdError(f"--allow: {error}") from None
 
     def read(self, path: str) -> str | None:
-        """A file's text, line ends and byte-order mark kept; None where there is no such
-        file. Raises LlmdError, for a torn one, too."""
+        """Return a file's text with its line ends and byte-order mark, or None if there is no file.
+
+        Raise LlmdError if it cannot be read or is torn."""
         return read_whole(path, self.locate(path))
 
 
 def _kind_problem(place: Path, real: Path) -> str:
-    """What the file is (links followed: `real`) that it should not be."""
+    """Return what is wrong with the kind of a file (links followed: `real`), or ""."""
     try:
         mode = real.lstat().st_mode
     except FileNotFoundError:
         return "a link that leads nowhere" if place.is_symlink() else ""
     except OSError as error:
         return error.strerror or str(error)
-    if stat.S_ISLNK(mode):  # resolving has come to no end
+    if stat.S_ISLNK(mode):  # resolving did not end
         return "a link that leads in a circle"
     if stat.S_ISDIR(mode):
         return "a folder"
@@ -125,12 +128,12 @@ def _kind_problem(place: Path, real: Path) -> str:
 
 
 def shown_path(path: str) -> str:
-    """A path on one line, whatever is in it."""
+    """Return a path on one line, whatever it holds."""
     return ascii(path)[1:-1] if any(not sign.isprintable() for sign in path) else path
 
 
 def read_bytes(place: Path) -> bytes | None:
-    """A file's bytes, None where there is none. Raises LlmdError."""
+    """Return a file's bytes, or None if there is no file. Raise LlmdError if it cannot be read."""
     try:
         return place.read_bytes()
     except FileNotFoundError:
@@ -140,7 +143,7 @@ def read_bytes(place: Path) -> bytes | None:
 
 
 def read_whole(path: str, place: Path) -> str | None:
-    """A file's text, None where there is none. Raises LlmdError where it is torn or no text."""
+    """Return a file's text, or None. Raise LlmdError if it is torn or no text."""
     data = read_bytes(place)
     if data is None:
         return None
@@ -154,7 +157,7 @@ def read_whole(path: str, place: Path) -> str | None:
 
 
 def as_text(path: str, data: bytes) -> str:
-    """Bytes as text. Raises LlmdError where they are none."""
+    """Return bytes as text. Raise LlmdError if they are none."""
     if b"\0" in data:
         raise LlmdError(f"{path}: a binary file")
     try:
@@ -165,7 +168,7 @@ def as_text(path: str, data: bytes) -> str:
 
 
 def as_data(path: str, text: str) -> bytes:
-    """A text as bytes. Raises LlmdError for one that would not come back as text."""
+    """Return a text as bytes. Raise LlmdError if it could not be read back."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,5 +1,4 @@
-"""The journal: changes of several files that are made all or none, whenever the process is
-killed, and that can be taken back."""
+"""A journal that makes changes of several files all or none, even if killed, and undoes them."""
 
 from __future__ import annotations
 
@@ -21,15 +20,17 @@ from .files import OWN, TEMPORARY, read_bytes
 
 JOURNAL = ".lmm/llmd"
 ENTRY = "journal"  # the kind of the folders in it
-KEPT = 20  # applications that can be taken back
+KEPT = 20  # how many applied replies can be taken back
 _KIND = "journals"
 _TEXT = re.compile(r"[0-9]+\.(old|new)")
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file before and after, None for none. path: from the root, without links; mode: the
-    permissions before; folders: those that have to be made for it, outermost first."""
+    """A file before and after, None for no file.
+
+    path: from the root, without links; mode: the permissions before; folders: those that have to
+    be made for it, outermost first."""
 
     path: str
     old: bytes | None
@@ -40,8 +41,10 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Changes in the journal: the folder that holds them, the document that asked for them,
-    and its entry (0: none) with a fingerprint of the reply."""
+    """Changes in the journal.
+
+    folder: where they are kept; document: the one that asked for them; entry: its entry (0: none);
+    reply: a fingerprint of the reply."""
 
     folder: Path
     document: str
@@ -51,60 +54,62 @@ class Applied:
 
 
 def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> FileChange:
-    """The change of one file. Raises LlmdError for a file that may not be written."""
+    """Return the change of one file. Raise LlmdError for a file that may not be written."""
     path = place.relative_to(root).as_posix()
     mode = stat.S_IMODE(place.stat().st_mode) & 0o777 if old is not None else None
     if mode is not None and not mode & 0o222:
-        raise LlmdError(f"{path}: read-only")
+        raise LlmdError(f"{path}: the file is read-only")
     missing = [folder for folder in place.parents if folder.is_relative_to(root) and not folder.exists()]
     return FileChange(path, old, new, mode, tuple(folder.relative_to(root).as_posix() for folder in reversed(missing)))
 
 
 class Journal:
-    """Changes of files under a root, on their way and done. Each has a folder, which is
-    renamed as a whole, so that it is always one of these:
+    """Changes of files under a root, in progress and done.
 
-    N.making   not written yet: thrown away by the next run, nothing has changed
-    N.open     on its way: made complete by the next run
-    N.back     on its way back: taken back completely by the next run
-    N.done     made; `undo` takes it back
+    Each has a folder, which is renamed as a whole, so that it is always one of these:
+
+    N.making   not completely written: discarded by the next run, nothing has changed
+    N.open     in progress: completed by the next run
+    N.back     being taken back: taken back completely by the next run
+    N.done     done; `undo` takes it back
     N.left     could not be taken back completely: holds the old texts
-    N.gone     thrown away
+    N.gone     discarded
 
-    Files are written from `open`, `back` and `done` only where this user has begun them, in this
-    place (`begin`): a folder that comes along with a clone may look like any of them.
+    Files are written from `open`, `back` and `done` only if this user began them in this place
+    (`begin`), since a folder that comes with a clone may look like any of them.
 
-    Whoever changes something here has to keep others from doing so."""
+    The caller has to keep others from changing anything here meanwhile."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.folder = root / JOURNAL
 
     def prepare(self) -> None:
-        """Make the folder. Raises LlmdError where it is a link, or holds one, and OSError."""
+        """Make the folder. Raise LlmdError if it is or holds a link, and OSError."""
         if Path(os.path.realpath(self.folder)) != self.folder:
             raise LlmdError(f"{self.folder}: a link; the journal has to be in the project")
         self.folder.mkdir(parents=True, exist_ok=True)
         _refuse_others(self.folder)
         ignore = self.folder / ".gitignore"
-        if not (ignore.exists() and ignore.stat().st_size):  # empty: the disk was full
+        if not (ignore.exists() and ignore.stat().st_size):  # an empty one was written on a full disk
             ignore.write_text("*\n", encoding="utf-8")
 
     @property
     def unfinished(self) -> list[Path]:
-        """The folders of what a run that was killed has left."""
+        """Return the folders that a killed run left."""
         return [folder for folder in self._folders() if folder.suffix in (".making", ".open", ".back", ".gone")]
 
     def _folders(self) -> list[Path]:
-        """All folders by their numbers."""
+        """Return all folders by number."""
         if Path(os.path.realpath(self.folder)) != self.folder or not self.folder.is_dir():
             return []
         found = [folder for folder in self.folder.iterdir() if folder.stem.isdecimal() and folder.is_dir()]
         return sorted(found, key=lambda folder: int(folder.stem))
 
     def apply(self, changes: Sequence[FileChange], document: str, entry: int = 0, reply: str = "") -> None:
-        """Make all changes or, where one cannot be made, none. Raises LlmdError where a file is
-        not what it was before, and OSError."""
+        """Make all changes, or none if one cannot be made.
+
+        Raise LlmdError if a file is not what it was before, and OSError."""
         self.prepare()
         for one in changes:
             if read_bytes(self._place(one.path)) != one.old:
@@ -122,8 +127,9 @@ class Journal:
             self._discard(folder)
 
     def recover(self) -> list[str]:
-        """Finish what a run of this user's that was killed has left, and say what was done; what
-        nobody knows of stays as it is, which is said. Raises LlmdError and OSError."""
+        """Finish what a killed run of this user left, and return what was done.
+
+        What nobody knows stays as it is, which is said. Raise LlmdError and OSError."""
         said = []
         for folder in self.unfinished:
             if folder.suffix in (".open", ".back") and not is_begun(folder):
@@ -137,19 +143,21 @@ class Journal:
         return said
 
     def done(self, document: str) -> Iterator[Applied]:
-        """What this user has applied for a document and not taken back, the last first. Raises
-        LlmdError."""
+        """Yield what this user applied for a document and did not take back, newest first.
+
+        Raise LlmdError if it cannot be read."""
         done = (self._read(folder) for folder in reversed(self._done()))
         return (one for one in done if one.document == document)
 
     def recorded(self, document: str) -> Iterator[Applied]:
-        """What was applied for a document, here or, as far as it can be read, elsewhere: to know
-        of it, never to write by it. Raises LlmdError."""
+        """Yield what was applied for a document, here or (as far as readable) elsewhere.
+
+        Use it to know, never to write. Raise LlmdError if it cannot be read."""
         yield from self.done(document)
         for folder in self.unknown:
             try:
                 found = self._read(folder)
-            except LlmdError:  # it says nothing
+            except LlmdError:  # it tells nothing
                 continue
             if found.document == document:
                 yield found
@@ -159,16 +167,17 @@ class Journal:
 
     @property
     def unknown(self) -> list[Path]:
-        """The folders of what was applied elsewhere, or by somebody else: it is not taken back."""
+        """Return the folders of what was applied elsewhere or by somebody else; it is not taken back."""
         return [folder for folder in self._folders() if folder.suffix == ".done" and not is_begun(folder)]
 
     def last(self, document: str) -> Applied | None:
-        """What was applied last for a document. Raises LlmdError."""
+        """Return what was last applied for a document, or None. Raise LlmdError if it cannot be read."""
         return next(self.done(document), None)
 
     def changed_since(self, applied: Applied) -> list[tuple[str, bytes | None, bytes | None]]:
-        """The files that are not as they were left: path, bytes then and now. That the
-        conversation goes on, at the document's end, is no change."""
+        """Return the files that are not as they were left: path, bytes then and bytes now.
+
+        A conversation that went on at the document's end counts as no change."""
         now = [(one.path, one.new, read_bytes(self._place(one.path))) for one in applied.changes]
         return [
             (path, new, found)
@@ -177,14 +186,15 @@ class Journal:
         ]
 
     def undo(self, applied: Applied) -> None:
-        """Put everything back as it was; what was written at the document's end since stays.
-        Raises LlmdError where a file has changed since, and OSError; the next run then goes on."""
+        """Put everything back as it was; text added at the document's end since stays.
+
+        Raise LlmdError if a file changed since, and OSError; the next run then goes on."""
         if changed := self.changed_since(applied):
             raise LlmdError(f"{changed[0][0]}: changed since; nothing was undone")
         self._take_back(self._rename(self._with_end(applied), "back"))
 
     def _with_end(self, applied: Applied) -> Path:
-        """The folder of the changes, in which the document ends as it does now, before and after."""
+        """Return the folder of the changes with the document's present end in both of its texts."""
         found = next((one for one in applied.changes if one.path == applied.document), None)
         if found is None or found.old is None or found.new is None:
             return applied.folder
@@ -202,23 +212,25 @@ class Journal:
     # Steps
 
     def _finish(self, folder: Path) -> str:
-        """Make the changes that are not made yet. Where a file is neither as before nor as
-        after, all others are taken back: what is left is said, else ""."""
+        """Make the changes that are missing, and return "" or what is left.
+
+        If a file is neither as before nor as after, all others are taken back."""
         applied = self._read(folder)
         if any(self._found(one) == "other" for one in applied.changes):
             return self._take_back(self._rename(folder, "back"))
         for one in applied.changes:
             if self._found(one) == "old":
                 self._put(one, one.new)
-            elif self._found(one) == "other":  # by now: a change before has made it so
+            elif self._found(one) == "other":  # an earlier change made it so
                 return self._take_back(self._rename(folder, "back"))
             self._remove_temporary(one)
         self._rename(folder, "done")
         return ""
 
     def _take_back(self, folder: Path) -> str:
-        """Put back what is as the changes have made it. What somebody has changed since stays,
-        and the old texts stay in the journal, which is said."""
+        """Undo what is as the changes made it, and return "" or what is left.
+
+        What somebody changed since stays, and the old texts stay in the journal."""
         applied = self._read(folder)
         left = [one.path for one in applied.changes if self._found(one) == "other"]
         for one in reversed(applied.changes):
@@ -259,20 +271,20 @@ class Journal:
         _sync(place.parent)
 
     def _remove_temporary(self, one: FileChange) -> None:
-        """Where there is one: to remove nothing fails, too, where nothing can be written."""
+        """Remove the temporary file if it exists; removing nothing would fail on a read-only disk."""
         temporary = self._temporary(one.path)
         if os.path.lexists(temporary):
             temporary.unlink()
 
     def _remove_folders(self, one: FileChange) -> None:
-        """Remove the folders that were made, where nothing is in them."""
+        """Remove the folders that were made, if they are empty."""
         for name in reversed(one.folders if one.old is None else ()):
             folder = self._place(name)
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 
     def _place(self, path: str) -> Path:
-        """A path of the journal: the journal itself may be somebody else's. Raises LlmdError."""
+        """Return the place of a path in the journal, which may be somebody else's. Raise LlmdError."""
         place = self.root / path
         parts = Path(path).parts
         own = any(part.casefold().rstrip(". ") in OWN for part in parts)
@@ -281,14 +293,14 @@ class Journal:
         return place
 
     def _temporary(self, path: str) -> Path:
-        """Beside the file, so that it can be renamed; always the same, so that none is left."""
+        """Return a name beside the file, so that it can be renamed; always the same, so that none is left."""
         place = self._place(path)
         return place.with_name(f".{place.name[:40]}{TEMPORARY}")
 
     # The journal's own files
 
     def _write(self, document: str, entry: int, reply: str, changes: Sequence[FileChange]) -> Path:
-        """Write changes into a new folder, which is not made yet."""
+        """Write changes into a new folder; they are not made yet."""
         number = max((int(folder.stem) for folder in self._folders()), default=0) + 1
         making = self.folder / f"{number:04}.making"
         said = [{**asdict(one), "old": one.old is not None, "new": one.new is not None} for one in changes]
@@ -326,7 +338,7 @@ class Journal:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder of the journal. Raises LlmdError where it holds what is not ours, and OSError."""
+    """Remove a folder of the journal. Raise LlmdError if it holds what is not ours, and OSError."""
     try:
         remove_marked(folder, ENTRY)
     except FolderError as error:
@@ -338,13 +350,14 @@ def _remove(folder: Path) -> None:
 
 
 def begin(folder: Path) -> None:
-    """Remember with the user that these changes are begun here, whatever state the folder is in.
-    Raises OSError."""
+    """Remember with the user that these changes were begun here, whatever state the folder is in.
+
+    Raise OSError if that cannot be written."""
     remember(_KIND, folder.with_suffix(""), *_contents(folder))
 
 
 def is_begun(folder: Path) -> bool:
-    """Whether this user has begun just these changes here. Raises LlmdError and OSError."""
+    """Return True if this user began exactly these changes here. Raise LlmdError and OSError."""
     place = folder.with_suffix("")
     if not is_known(_KIND, place):  # nothing of it is read: it may be anything
         return False
@@ -353,7 +366,7 @@ def is_begun(folder: Path) -> bool:
 
 
 def _contents(folder: Path) -> list[bytes]:
-    """All that is done by: the names and bytes of the record and of the texts."""
+    """Return what changes are recognised by: names and bytes of the record and of the texts."""
     found = (entry.name for entry in folder.iterdir())
     names = sorted(name for name in found if name == "journal.json" or _TEXT.fullmatch(name))
     return [part for name in names for part in (os.fsencode(name), (folder / name).read_bytes())]
@@ -368,8 +381,9 @@ def _unknown(folder: Path) -> str:
 
 
 def _refuse_others(folder: Path) -> None:
-    """Nothing in a journal is a link, or a pipe, unless somebody else has made it: then it might
-    lead to any file, or nowhere. Raises LlmdError and OSError."""
+    """Raise LlmdError if a journal holds a link or a pipe, which only somebody else can have made.
+
+    It might lead to any file, or nowhere. Raise OSError if it cannot be read."""
     for path in (folder, *folder.iterdir()):
         if not (stat.S_ISREG(mode := path.lstat().st_mode) or stat.S_ISDIR(mode)):
             raise LlmdError(f"{path}: {_kind(mode)}, which is none of the journal's: remove it")
@@ -389,7 +403,7 @@ def _read_changes(folder: Path, said: list[dict[str, Any]]) -> Iterator[FileChan
 
 
 def _read_path(said: Any) -> str:
-    """A path of a journal. Raises ValueError for one that no file has."""
+    """Return a path from a journal. Raise ValueError for one that no file can have."""
     path = str(said)
     if "\0" in path:
         raise ValueError("a path with NUL")
@@ -398,7 +412,7 @@ def _read_path(said: Any) -> str:
 
 
 def write_synced(place: Path, data: bytes, mode: int | None) -> None:
-    """Write a file that is not there yet, down to the disk. Raises OSError."""
+    """Write a new file and sync it to the disk. Raise OSError if that fails."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(place, flags, 0o666), "wb") as file:
         file.write(data)
@@ -409,7 +423,7 @@ def write_synced(place: Path, data: bytes, mode: int | None) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Down to the disk: which names a folder has. It may have gone meanwhile."""
+    """Sync the names in a folder to the disk. The folder may be gone."""
     if os.name == "posix" and folder.is_dir():
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Replies for who reads them: what is said, and the changes as diffs, in their order."""
+"""Replies as a reader sees them: the text, and the changes as diffs, in their order."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ _END_OF_LOG = re.compile(r">{5,9} CHANGELOG[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Something said, as markdown."""
+    """Text of a reply, as markdown."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayedChange:
-    """A change: of a file (its path) or of mission or changelog ("Mission", "Changelog"), as the
-    lines of a diff."""
+    """A change as the lines of a diff.
+
+    title: the path of a file, or "Mission" or "Changelog"."""
 
     title: str
     diff: str
@@ -31,8 +32,10 @@ class DisplayedChange:
 
 
 def read_reply(reply: str) -> list[Said | DisplayedChange]:
-    """The parts of a reply. Where a block is malformed, nothing of it would be applied, and all
-    is said as it is, in a code fence."""
+    """Return the parts of a reply.
+
+    If a block is malformed, nothing of the reply would be applied; all of it is shown as it is,
+    in a code fence."""
     read = parse_reply(reply)
     if read.problems:
         fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", reply))])
@@ -53,7 +56,7 @@ def _parts(lines: list[str], blocks: list[Replacement | ChangelogText]) -> Itera
 
 
 def _span(lines: list[str], block: Replacement | ChangelogText) -> tuple[int, int]:
-    """The lines of a block, with its path and the fence around it."""
+    """Return the lines of a block, with its path and the fence around it."""
     first = behind = block.line - 1
     if isinstance(block, ChangelogText):
         while not _END_OF_LOG.fullmatch(lines[behind]):
@@ -70,7 +73,7 @@ def _span(lines: list[str], block: Replacement | ChangelogText) -> tuple[int, in
 
 
 def _names(line: str, path: str) -> bool:
-    """Whether a line says the path and nothing else."""
+    """Return True if a line holds the path and nothing else."""
     return line.strip(" \t*`:").removeprefix("./") == path
 
 

@@ -1,4 +1,4 @@
-"""Replies: the changes that a model asks for, read from what it said.
+"""The changes that a model asks for, read from its reply.
 
     src/billing.py
     <<<<<< SEARCH
@@ -7,16 +7,15 @@
     the lines as they shall be
     >>>>>> REPLACE
 
-Likewise `SEARCH_MISSION` … `REPLACE_MISSION` (without a path), and `CHANGELOG` …
-`CHANGELOG` around the text of one change. Marks have 5 to 9 signs and stand at the
-start of a line; lines count whole. The path stands in the line before, also in backticks
-or bold, with a colon behind it; where a code fence is put around the block, also before
-the fence or in its first line.
+Likewise `SEARCH_MISSION` … `REPLACE_MISSION` (without a path), and `CHANGELOG` … `CHANGELOG`
+around the text of one change. Marks have 5 to 9 signs and stand at the start of a line; lines
+count whole. The path stands in the line before, also in backticks or bold and with a colon
+after it; if a code fence is put around the block, also before the fence or in its first line.
 
-What looks like a mark inside a block: it ends with the first end mark of as many signs
-as it began with, else with the first of any number. Of several lines that could divide
-it, that of the same number of signs does, and for the six of the specification that of
-seven, unless there is one of six, too; else the block is malformed.
+The inside of a block may hold what looks like a mark. So a block ends with the first end mark
+with as many signs as its start, else with the first of any number. If several lines could
+divide it, the one with the same number of signs does; for the specification's six signs it
+is the one with seven, unless there is also one with six. Otherwise the block is malformed.
 """
 
 from __future__ import annotations
@@ -40,9 +39,10 @@ _ENDS = {"SEARCH": "REPLACE", "SEARCH_MISSION": "REPLACE_MISSION", "CHANGELOG": 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Lines to search for, and those to put in their place (without line ends). `path` is as
-    written but for `./`, not yet checked; "" for the mission. `line` is that of the
-    SEARCH mark in the reply, from 1."""
+    """Lines to search for, and the lines that replace them (without line ends).
+
+    path: as written, without `./` and not yet checked; "" for the mission; line: of the SEARCH
+    mark in the reply, from 1."""
 
     path: str
     search: tuple[str, ...]
@@ -52,7 +52,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class ChangelogText:
-    """One change, described."""
+    """The description of one change."""
 
     text: str
     line: int
@@ -60,8 +60,9 @@ class ChangelogText:
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """What a reply asks for, in its order. Where there are `problems` (line in the reply,
-    from 1), nothing of it may be applied."""
+    """What a reply asks for, in its order.
+
+    If there are `problems` (line in the reply, from 1), nothing of it may be applied."""
 
     files: tuple[Replacement, ...] = ()
     missions: tuple[Replacement, ...] = ()
@@ -70,7 +71,7 @@ class ParsedReply:
 
     @property
     def paths(self) -> list[str]:
-        """The paths named, each once."""
+        """Return the paths named, each once."""
         return list(dict.fromkeys(one.path for one in self.files))
 
 
@@ -83,17 +84,17 @@ class _Malformed(Exception):
 
 
 def parse_reply(text: str) -> ParsedReply:
-    """The blocks of a reply. Never fails: what is malformed is in `problems`."""
+    """Return the blocks of a reply. This never fails: `problems` tells what is malformed."""
     return _ReplyReader([line.removesuffix("\r") for line in text.split("\n")]).read()
 
 
 class _ReplyReader:
-    """Reads one reply; lines are counted from 0 here."""
+    """Reads one reply; lines count from 0 here."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        self.done = 0  # the line behind the last block
-        self.fence = ""  # that is open, and its line
+        self.done = 0  # the line after the last block
+        self.fence = ""  # the open fence, and its line
         self.opened = -1
         self.files: list[Replacement] = []
         self.missions: list[Replacement] = []
@@ -107,7 +108,7 @@ class _ReplyReader:
         return ParsedReply(tuple(self.files), tuple(self.missions), tuple(self.changelog), tuple(self.problems))
 
     def _line(self, at: int) -> int:
-        """Takes in the line at `at`, with the block that it opens; the line behind."""
+        """Take in the line at `at` with the block that it opens, and return the line after it."""
         line = self.lines[at].rstrip()
         mark, behind = _MARK.fullmatch(line), at + 1
         try:
@@ -127,14 +128,14 @@ class _ReplyReader:
         return behind
 
     def _count_fence(self, at: int, fence: re.Match[str]) -> None:
-        """A fence opens code, or closes it where it is long enough and says nothing."""
+        """Open code at a fence, or close it if the fence is long enough and says nothing."""
         if not self.fence:
             self.fence, self.opened = fence["fence"], at
         elif fence["fence"].startswith(self.fence) and not fence["info"]:
             self.fence, self.opened = "", -1
 
     def _end(self, at: int, mark: re.Match[str]) -> int:
-        """The line of the end mark of the block that a mark at `at` opens."""
+        """Return the line of the end mark of the block that a mark at `at` opens."""
         signs, name = len(mark["signs"]), _ENDS[mark["name"]]
         found: list[int] = []
         for line in range(at + 1, len(self.lines)):
@@ -153,7 +154,7 @@ class _ReplyReader:
         if mark["name"] == "CHANGELOG":
             text = "\n".join(self.lines[at + 1 : end]).strip()
             if not text:
-                raise _Malformed(at, "a CHANGELOG block without a text")
+                raise _Malformed(at, "this CHANGELOG block has no text")
             self.changelog += [ChangelogText(item, at + 1) for item in _items(text)]
             return
         divider = self._divider(at, end, len(mark["signs"]))
@@ -166,7 +167,7 @@ class _ReplyReader:
     def _divider(self, at: int, end: int, signs: int) -> int:
         found = [line for line in range(at + 1, end) if _DIVIDER.fullmatch(self.lines[line])]
         if not found:
-            raise _Malformed(at, "the block has no line `=======` between what is searched and what replaces it")
+            raise _Malformed(at, "the block has no line `=======` between the text to search and its replacement")
         lengths = [len(self.lines[line].rstrip()) for line in found]
         wanted = 7 if signs == 6 else signs
         if len(found) == 1:
@@ -180,7 +181,7 @@ class _ReplyReader:
     # Paths
 
     def _path(self, at: int) -> str:
-        """The path that stands before the SEARCH mark at `at`."""
+        """Return the path that stands before the SEARCH mark at `at`."""
         before, path = self._before(at), ""
         if before is not None and before == self.opened:
             words = self.lines[before].strip().lstrip("`~").split()
@@ -193,12 +194,12 @@ class _ReplyReader:
         return path
 
     def _before(self, at: int) -> int | None:
-        """The line before another that is not blank and belongs to no block."""
+        """Return the line before another that is not blank and belongs to no block."""
         return next((line for line in range(at - 1, self.done - 1, -1) if self.lines[line].strip()), None)
 
 
 def _items(text: str) -> list[str]:
-    """What a CHANGELOG block says: its text or, where that is a list already, each item's."""
+    """Return the entries of a CHANGELOG block: its text, or each item if it is a list."""
     if not _BULLET.match(text):
         return [text]
     items = re.split(rf"\n(?={_BULLET.pattern})", text)
@@ -206,7 +207,7 @@ def _items(text: str) -> list[str]:
 
 
 def _read_path(line: str) -> str:
-    """The path that a line is, also as a heading and behind `File:`; "" where it is none."""
+    """Return the path in a line, also in a heading or after `File:`; "" if there is none."""
     label = _LABEL.match(line := line.strip())
     line = line[label.end() if label else 0 :].removesuffix(":").rstrip()
     found = _DECORATED.fullmatch(line)
@@ -221,7 +222,6 @@ def _read_path(line: str) -> str:
 
 
 def _plain(path: str) -> str:
-    """The path without the parts that say nothing (`./`); everything else stays, to be
-    refused by name."""
+    """Return a path without parts that say nothing (`./`); the rest stays, to be refused by name."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     return ("/" if path.startswith("/") else "") + "/".join(parts)

@@ -1,9 +1,9 @@
-"""How a reply is stored in an entry, so that any string can be, and comes back.
+"""How a reply is stored in an entry so that any string comes back unchanged.
 
-As it is, where it is closed in itself and says nothing that the thread would be read
-by; else whole in a code fence `reply`; and where even that would be read otherwise
-(because of something left open before it), with all signs as character references,
-behind `**Assistant (escaped):**`.
+It is stored as it is if it is closed in itself and holds nothing that the thread is read by.
+Otherwise it is put in a code fence `reply`. If even that would be read differently, because
+something before it is left open, every special character becomes a character reference,
+after `**Assistant (escaped):**`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _PROBE = "### Entry 1\n\n**Human:** text\n\n"
 
 
 def spellings(reply: str, newline: str) -> Iterator[str]:
-    """The ways to store a reply, mark and all, best first: whoever writes one has to see
-    whether the document says the same with it, and take the next where it does not."""
+    """Yield the ways to store a reply with its mark, best first.
+
+    The caller has to check that the document says the same with it, and else take the next."""
     written = reply.replace("\n", newline)
     if not _UNWRITABLE.search(reply):
         if stands_alone(reply):
@@ -38,7 +39,7 @@ def spellings(reply: str, newline: str) -> Iterator[str]:
 
 
 def read_spoken(source: str, newline: str, mark: re.Match[str] | None = None) -> str | None:
-    """What was said, from the text behind its mark; None for nothing."""
+    """Return what was said, from the text behind its mark; None for nothing."""
     text = source.rstrip(" \t\r\n")
     if newline == "\r\n":
         text = text.replace("\r\n", "\n")
@@ -52,7 +53,7 @@ def read_spoken(source: str, newline: str, mark: re.Match[str] | None = None) ->
 
 
 def _fenced(text: str) -> str | None:
-    """What stands in a code fence `reply`, None where the text is none."""
+    """Return the content of a code fence `reply`, or None if the text is none."""
     first, _, rest = text.partition("\n")
     opened = _FENCED.fullmatch(first)
     if not opened or not rest.endswith(opened[1]):
@@ -61,21 +62,22 @@ def _fenced(text: str) -> str | None:
 
 
 def lines_before(source: str) -> int:
-    """How many lines behind its mark (its own is 0) a reply begins."""
+    """Return how many lines after its mark (whose own is 0) a reply begins."""
     text = source.lstrip(" \t\r\n")
     count = source[: len(source) - len(text)].count("\n")
     return count + (0 if _fenced(text.rstrip(" \t\r\n")) is None else 1)
 
 
 def fence_for(text: str, sign: str = "`") -> str:
-    """A code fence that a text does not close."""
+    """Return a code fence that a text does not close."""
     runs = re.findall(f"{re.escape(sign)}{{3,}}", text)
     return sign * max([3, *(len(run) + 1 for run in runs)])
 
 
 def escape(text: str, newline: str) -> str:
-    """The text with everything but letters, digits and blanks as character references;
-    its line ends, too, each with one of the document's behind it."""
+    """Return a text with all but letters, digits and blanks as character references.
+
+    Line ends become references, too, each followed by one of the document's."""
     lines = [re.sub(r"\A | \Z|[^\w ]|_", _reference, line) for line in text.split("\n")]
     return f"&#10;{newline}".join(lines)
 
@@ -85,7 +87,7 @@ def _reference(found: re.Match[str]) -> str:
 
 
 def unescape(text: str) -> str:
-    """The opposite of `escape`."""
+    """Return the inverse of `escape`."""
     return _REFERENCE.sub(_character, re.sub(r"\r?\n", "", text))
 
 
@@ -95,17 +97,18 @@ def _character(found: re.Match[str]) -> str:
 
 
 def stands_alone(text: str) -> bool:
-    """Whether a text is read the same whatever stands behind it, and says nothing that
-    the thread would be read by."""
+    """Return True if a text is read the same whatever follows it.
+
+    It also must not hold anything that the thread is read by."""
     problems: list[Problem] = []
     parse_markdown_text(text, problems)
-    if problems or "{#lmm-" in text or text.startswith(BOM):  # which is one at the start of a file only
+    if problems or "{#lmm-" in text or text.startswith(BOM):  # a byte-order mark counts only at the start of a file
         return False
     return all(_still_behind(text, closer) for closer in _closers(text))
 
 
 def _still_behind(text: str, closer: str) -> bool:
-    """Whether a heading behind the text is one, though `closer` follows it."""
+    """Return True if a heading behind the text is read as one, although `closer` follows it."""
     at = len(text) + 2
     for block in parse_markdown_text(f"{text}\n\n{_PROBE}{closer}\n"):
         if at == 0:
@@ -115,7 +118,7 @@ def _still_behind(text: str, closer: str) -> bool:
 
 
 def _closers(text: str) -> Iterator[str]:
-    """What could close something that a text leaves open."""
+    """Yield what could close something that a text leaves open."""
     yield ""
     for opener, closer in (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">")):
         if opener in text:

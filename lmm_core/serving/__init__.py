@@ -1,4 +1,5 @@
-"""The server of `lmm serve`: answers, search and outline for the pages of a course.
+"""The servers: `lmm serve` for the pages of a course, and the tools for agents (MCP).
 
-It needs the packages `starlette` and `uvicorn` (`pip install 'lmm-markdown[serve]'`).
+May import `workflows` and everything below. `lmm serve` needs the packages `starlette` and
+`uvicorn` (`pip install 'lmm-markdown[serve]'`).
 """

@@ -1,4 +1,4 @@
-"""Answers as events: what the notes have, and the model's words as they come."""
+"""Answers as events: the passages found in the notes, and the model's words as they come."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from ..workflows.models import Models
 from .log import Say
 from .questions import Question, QuestionLog
 
-WAIT = 10.0  # seconds for an index that another process has (`lmm index` writes to it)
-AGAIN = 0.2  # seconds after which it is tried again
-# Seconds between questions of the same moment, about what looking one up takes: the model
-# is asked the first ones while the others are looked up, not when all are.
+WAIT = 10.0  # seconds to wait for an index that another process has (`lmm index` writes to it)
+AGAIN = 0.2  # seconds between attempts
+# Seconds between questions asked at the same moment, about the time of one search. So the
+# model gets the first ones while the others are still being looked up.
 PACE = 0.004
 RETRY = 5.0  # seconds after which a reader may try again
 SHOWN = 1_200  # characters of a source's text
@@ -50,29 +50,31 @@ Tell = Callable[[str, dict[str, Any]], None]
 
 
 class ServedModels(Models):
-    """The models of a server. Their replies are not kept on disk, since they are to what
-    students ask; and an error does not end them, since a server goes on."""
+    """The models of a server.
+
+    Their replies are not kept on disk, because students' questions led to them. An error does
+    not end them, because a server goes on."""
 
     def asker(self, project: Project, role: str) -> Asker:
-        """See `Models`."""
+        """Return the chat model for a role, without a cache; see `Models`."""
         asker = super().asker(project, role)
         asker.cache = None
         asker.model.stopped = None
         return asker
 
     def check(self, project: Project) -> str:
-        """Who will answer. Raises ModelError where a model that is named cannot be asked."""
+        """Return the name of who will answer. Raise ModelError if a configured model cannot be asked."""
         name = self.name(project, "major")
         if name.source == STAND_IN:
             return "no model: the best passages are the answer"
-        import openai  # noqa: F401  # it takes a second, for which the first who ask would wait
+        import openai  # noqa: F401  # importing takes a second, which the first readers would wait
 
         return self.asker(project, "major").model.name
 
 
 @dataclass(frozen=True)
 class Looked:
-    """What a question has led to, and the conversation that goes on from it."""
+    """What a question led to, and the conversation that continues from it."""
 
     talk: Conversation
     found: Retrieval
@@ -81,9 +83,10 @@ class Looked:
 
 @dataclass
 class Answers:
-    """Answers questions from a project's index, which is open only while it is read, so that
-    `lmm index` can have it in between. log: is told what goes wrong, for the teacher; readers
-    are told no more than what they can do."""
+    """Answers questions from a project's index.
+
+    The index is open only while it is read, so that `lmm index` can have it in between. log: is
+    told what goes wrong, for the teacher; readers only learn what they can do."""
 
     project: Project
     models: Models
@@ -93,17 +96,20 @@ class Answers:
 
     def __post_init__(self) -> None:
         self._tools = Tools(self.library)
-        self._next = 0.0  # when the next question may be looked up
+        self._next = 0.0  # the earliest time for the next search
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
-        """Do something with the library, in the time that there is for it; one that another
-        process has is waited for. Raises HTTPException."""
+        """Do something with the library within `search_timeout`, waiting for it if another process has it.
+
+        Raise HTTPException if that fails or takes too long."""
         seconds = self.project.serve.search_timeout
         try:
             async with asyncio.timeout(seconds):
                 return await self._read(work, wait)
         except TimeoutError:
-            self.log(f"the index: not read and searched in {seconds:g} s (search_timeout in the section [serve])")
+            self.log(
+                f"the index: reading and searching took more than {seconds:g} s (search_timeout in the section [serve])"
+            )
             raise _unavailable(NOT_NOW) from None
 
     async def _read(self, work: Callable[[Library], Awaitable[Result]], wait: float) -> Result:
@@ -130,7 +136,7 @@ class Answers:
     # Questions
 
     async def look(self, question: Question) -> Looked:
-        """What fits a question. Raises HTTPException."""
+        """Return what fits a question. Raise HTTPException if it cannot be looked up."""
         await self._pace()
 
         async def work(library: Library) -> Looked:
@@ -172,19 +178,19 @@ class Answers:
         self._remember(answer)
 
     def _remember(self, answer: Answer) -> None:
-        """Log the question, where that is wanted, with the first source that is cited."""
+        """Log the question and its first cited source, if questions are logged."""
         if self.questions is None:
             return
         cited = next((one for one in answer.sources if one.number in answer.cited[:1]), None)
         try:
             self.questions.add(answer.question, address(cited) if cited else "")
         except OSError as error:
-            self.log(f"{self.questions.path}: a question is not logged: {error.strerror}")
+            self.log(f"{self.questions.path}: the question was not logged: {error.strerror}")
 
     # Without a model
 
     async def search(self, query: str, kind: str, limit: int) -> dict[str, Any]:
-        """The passages that fit a query best. Raises HTTPException."""
+        """Return the passages that fit a query best. Raise HTTPException if the search fails."""
 
         async def work(library: Library) -> Retrieval:
             return await Retriever(library, warn=self.log).retrieve(query, kind)
@@ -194,13 +200,13 @@ class Answers:
         return {"query": found.text, "type": found.kind, "hits": hits}
 
     async def outline(self) -> dict[str, Any]:
-        """Titles, places and summaries of all sections. Raises HTTPException."""
+        """Return titles, places and summaries of all sections. Raise HTTPException on failure."""
         material = await self.read(Library.material)
         entries = await asyncio.to_thread(make_outline, material)
         return {"sections": [asdict(entry) for entry in entries], "kinds": dict(sorted(material.kinds.items()))}
 
     async def health(self) -> dict[str, Any]:
-        """How much there is, and since when. Raises HTTPException."""
+        """Return how much is indexed, and since when. Raise HTTPException if the index cannot be read."""
         material = await self.read(Library.material, 0.0)
         indexed = await asyncio.to_thread(last_refresh, self.project)
         return {
@@ -217,8 +223,9 @@ def _unavailable(error: str) -> HTTPException:
 
 
 def last_refresh(project: Project) -> datetime | None:
-    """When something in the index has changed last; None where it is no folder. The record of
-    files is what a refresh writes last, and its log what changes only by writing."""
+    """Return when the index last changed, or None if it is not in a folder.
+
+    A refresh writes the record of files last, and its log changes only by writing."""
     index = project.index
     if index.url or index.memory:
         return None
@@ -231,25 +238,27 @@ def last_refresh(project: Project) -> datetime | None:
 
 
 def event_bytes(event: str, data: dict[str, Any]) -> bytes:
-    """A server-sent event. Its data is ASCII: of a sign that comes in two parts, each is
-    half of it, and no UTF-8."""
+    """Return a server-sent event.
+
+    Its data is ASCII: a character may arrive in two halves, which are no UTF-8."""
     return f"event: {event}\ndata: {json.dumps(data)}\n\n".encode("ascii")
 
 
 def sources_data(sources: Sequence[CitedSource], kind: str) -> dict[str, Any]:
-    """What a reader who asked for a type ("" for none) is told of sources."""
+    """Return what a reader is told about sources; kind: the type asked for, "" for none."""
     return {"sources": [{"number": source.number, **hit_data(source, kind)} for source in sources]}
 
 
 def hit_data(hit: CitedSource | Passage, kind: str) -> dict[str, Any]:
-    """What a reader who asked for a type ("" for none) is told of what was found. Text of a
-    type that was not asked for is left out: it may be the solution of an exercise."""
+    """Return what a reader is told about a hit; kind: the type asked for, "" for none.
+
+    Text of a type that was not asked for is left out, since it may solve an exercise."""
     open_text = not hit.kinds or kind in hit.kinds
     return {**_place(hit.titles, hit), "kinds": hit.kinds, "text": _cut(hit.text) if open_text else ""}
 
 
 def answer_data(answer: Answer, missed: Sequence[str] = ()) -> dict[str, Any]:
-    """How an answer ended. missed: what looking up went without."""
+    """Return how an answer ended. missed: the help that the search did without."""
     return {
         "answered": answer.answered,
         "cited": answer.cited,

@@ -1,4 +1,4 @@
-"""The server as a web application: its addresses, and what is sent for each."""
+"""The server as a web application: its addresses, and the response to each."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ from .guard import Access, GuardMiddleware, Names, refusal
 from .questions import Question, checked_text, read_body, read_question
 from .rates import Rates, counted_as
 
-BUSY = 2.0  # seconds after which to try again where too many ask at once
-PATIENCE = 1.0  # seconds for one of them to end
-LAST_WORD = 1.0  # seconds for the event that says that time is up
+BUSY = 2.0  # seconds to wait before asking again when too many ask
+PATIENCE = 1.0  # seconds to wait for a place
+LAST_WORD = 1.0  # seconds to send the event that the time is up
 HITS = 6
 API = ("/ask", "/search", "/outline", "/health")
 STREAM = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
 
 
 def make_app(answers: Answers, names: Names, token: str, page: Mapping[str, Response]) -> Starlette:
-    """The application. names: what it is known by, and who may ask; token: what who asks has
-    to know, "" for nothing; page: what is shown to all, by its path."""
+    """Return the application.
+
+    names: the server's names and the sites that may ask; token: what a reader has to send, ""
+    for nothing; page: responses that everybody gets, by path."""
     options = answers.project.serve
 
     @asynccontextmanager
@@ -86,23 +88,23 @@ def _routes(answers: Answers, page: Mapping[str, Response]) -> list[Route]:
 
 
 async def _told(request: Request, error: Exception) -> Response:
-    """What was wrong with a request."""
+    """Answer what was wrong with a request."""
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Our own mistake; the server's log has it."""
+    """Answer an error of our own; the server's log has it."""
     return refusal(500, "Something went wrong here. Try again later.")
 
 
 class Ask:
-    """`POST /ask`: an answer as server-sent events. When who asks goes away, the work ends."""
+    """`POST /ask`: an answer as server-sent events. If the reader goes away, the work ends."""
 
     def __init__(self, answers: Answers) -> None:
         self.answers, self.options = answers, answers.project.serve
         self.places = asyncio.Semaphore(self.options.concurrency)
-        self.share = max(2, self.options.concurrency // 4)  # of them, for one address
+        self.share = max(2, self.options.concurrency // 4)  # places for one address
         self.held: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,7 +118,7 @@ class Ask:
 
     @contextmanager
     def _counted(self, who: str) -> Iterator[None]:
-        """Count an answer as that of an address, "" for nobody's, which has but a share of them."""
+        """Count an answer for an address, which has only a share of all; "" is not counted."""
         if who and self.held[who] >= self.share:
             raise HTTPException(429, "Many are asking from your address just now.", {"Retry-After": f"{BUSY:.0f}"})
         self.held[who] += 1
@@ -124,10 +126,10 @@ class Ask:
             yield
         finally:
             self.held[who] -= 1
-            self.held += Counter()  # without those that are at 0
+            self.held += Counter()  # drops those at 0
 
     async def _in_place(self, question: Question, send: Send) -> None:
-        """Answer when there is a place, which is waited for shortly."""
+        """Answer once a place is free, waiting shortly for one."""
         try:
             async with asyncio.timeout(PATIENCE):
                 await self.places.acquire()
@@ -159,7 +161,7 @@ class Ask:
             work.result()
 
     async def _send_all(self, queue: asyncio.Queue[bytes], send: Send, until: float) -> None:
-        """Send events until the empty one, or until time is up."""
+        """Send events until the empty one, or until the time is up."""
         await send({"type": "http.response.start", "status": 200, "headers": STREAM})
         try:
             async with asyncio.timeout_at(until):
@@ -171,25 +173,25 @@ class Ask:
                     last = event_bytes("error", {"error": SLOW})
                     await send({"type": "http.response.body", "body": last, "more_body": True})
         with suppress(TimeoutError):
-            async with asyncio.timeout(LAST_WORD):  # who does not read is not waited for
+            async with asyncio.timeout(LAST_WORD):  # do not wait for a reader who does not read
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _waiting(queue: asyncio.Queue[bytes], seconds: float) -> bytes:
-    """All events that wait, at least one; b"" where there are no more. Raises TimeoutError."""
-    async with asyncio.timeout(seconds):  # wait_for, of Python 3.11, can lose a time-out around it
+    """Return all waiting events, at least one, or b"" after the last. Raise TimeoutError."""
+    async with asyncio.timeout(seconds):  # wait_for in Python 3.11 can lose an outer time-out
         events = await queue.get()
     while events and not queue.empty():
         event = queue.get_nowait()
         if not event:
-            queue.put_nowait(b"")  # for the next time
+            queue.put_nowait(b"")  # for the next call
             break
         events += event
     return events
 
 
 async def _while_connected(work: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Do some work, unless who has asked for it goes away."""
+    """Do some work, unless the reader who asked for it goes away."""
     tasks = [asyncio.create_task(work), asyncio.create_task(_gone(receive))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -206,6 +208,6 @@ async def _gone(receive: Receive) -> None:
 
 
 async def _ended(task: asyncio.Task[None]) -> None:
-    """End a task, and wait until it has ended."""
+    """Cancel a task and wait until it has ended."""
     task.cancel()
     await asyncio.wait([task])

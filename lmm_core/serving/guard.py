@@ -1,7 +1,7 @@
-"""Who is let in: known names of this server, known sites, a token, so many questions a minute.
+"""Decides who is let in: known server names, known sites, a token, a number of questions a minute.
 
-What is sent out is marked here, too: the headers that keep a browser from running what it
-should not, and a line of the log without anything personal.
+It also marks what is sent: headers that keep a browser from running foreign code, and a line
+in the log without personal data.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .log import REQUESTS, Say
 from .rates import Rates
 
-CHEAP = 0.1  # questions that a request counts for which asks no model
+CHEAP = 0.1  # how many questions a request counts that asks no model
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'"
-ELSEWHERE = ("cross-site", "same-site")  # what a browser says of a request that another site caused
-METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})  # that a log may name
+ELSEWHERE = ("cross-site", "same-site")  # what a browser says about a request caused by another site
+METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})  # methods that the log may name
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
 class Names:
-    """By which names the server is reached, and which sites may ask it."""
+    """The names by which the server is reached, and the sites that may ask it."""
 
     hosts: frozenset[str]
     origins: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, host: str, more: Sequence[str], origins: Sequence[str]) -> Names:
-        """For a server that listens on `host`, and is reached by `more` names as well."""
+        """Return the names of a server that listens on `host` and is also reached by `more` names."""
         names = (*LOOPBACK, host, socket.gethostname(), *more)
         return cls(frozenset(name.strip("[]").lower() for name in names), tuple(origins))
 
     def knows_host(self, header: str) -> bool:
-        """Whether a request is for this server. A page could have a name of its own lead here
-        (DNS rebinding), but not an address."""
+        """Return True if a request is for this server.
+
+        A page could have its own name lead here (DNS rebinding), but not an address."""
         try:
             name = urlsplit(f"//{header}").hostname or ""
         except ValueError:
@@ -52,8 +53,7 @@ class Names:
         return name in self.hosts or _is_address(name)
 
     def knows_origin(self, origin: str, host: str) -> bool:
-        """Whether a page may ask: one of this server (`host` is the request's), or of a site
-        that is allowed."""
+        """Return True if a page may ask: one of this server (at `host`), or of an allowed site."""
         scheme, _, place = origin.lower().partition("://")
         return origin in self.origins or (scheme in ("http", "https") and place == host.lower())
 
@@ -66,9 +66,10 @@ def _is_address(name: str) -> bool:
 
 
 class GuardMiddleware:
-    """The outermost layer: refuses what is not for this server or from a strange site, adds
-    the security headers, and logs each request (of many of a kind, the first). paths: those that
-    a log may name."""
+    """The outermost layer.
+
+    It refuses requests for other servers or from strange sites, adds the security headers, and
+    logs requests (of many of one kind, the first). paths: those that the log may name."""
 
     def __init__(self, app: ASGIApp, names: Names, paths: Collection[str], log: Say) -> None:
         self.app, self.names, self.paths, self.log = app, names, paths, log
@@ -106,16 +107,20 @@ class GuardMiddleware:
     def _refusal(self, headers: Headers) -> Response | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self.names.knows_host(host):
-            return refusal(421, "This server is not known by this name (hosts in the section [serve]).")
+            return refusal(
+                421, "This server does not know this name of its own (add it to hosts in the section [serve])."
+            )
         if origin is not None and not self.names.knows_origin(origin, host):
             return refusal(403, "Pages of this site may not ask here (origins in the section [serve]).")
         return None
 
 
 class Access:
-    """Lets in who knows the token, so many times a minute; no request that a page of another site
-    has a browser send without saying from where (`GuardMiddleware` looks at the others). free: paths that all may have;
-    dear: those that cost a whole question."""
+    """Lets in readers with the token, a limited number of times a minute.
+
+    It also refuses requests that a browser sends for a page of another site without an origin
+    (`GuardMiddleware` checks the others). free: paths without checks; dear: paths that cost a
+    whole question."""
 
     def __init__(self, app: ASGIApp, token: str, rates: Rates, free: Collection[str], dear: Collection[str]) -> None:
         self.app, self.rates, self.free, self.dear = app, rates, free, dear
@@ -135,7 +140,7 @@ class Access:
         if wait:
             return refusal(429, "Too many questions at once.", wait)
         if self._token and not self._knows_token(scope):
-            return refusal(401, "This server wants an access token.", challenge=True)
+            return refusal(401, "This server needs an access token.", challenge=True)
         return None
 
     def _knows_token(self, scope: Scope) -> bool:
@@ -145,7 +150,7 @@ class Access:
 
 
 def refusal(status: int, error: str, wait: float = 0.0, challenge: bool = False) -> Response:
-    """An answer that says why there is none. wait: seconds after which to try again."""
+    """Return a response that says why there is no answer. wait: seconds before asking again."""
     headers = {"Retry-After": str(math.ceil(wait))} if wait else {}
     return JSONResponse({"error": error}, status, headers | ({"WWW-Authenticate": "Bearer"} if challenge else {}))
 

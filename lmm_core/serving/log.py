@@ -1,6 +1,6 @@
-"""The server's log: it says each kind of thing so often a minute, and then how much more there was.
+"""The server's log, which repeats no kind of message more often than so many times a minute.
 
-What anybody can cause as often as they like must not fill a disk.
+What anybody can cause as often as they like must not fill a disk, so the rest is counted.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from typing import Protocol
 
 from ..logging import printable
 
-EVERY = 60.0  # seconds in which a kind of message is said so often
-REQUESTS = 30  # lines of one kind of request in that time
+EVERY = 60.0  # seconds after which messages of a kind are printed again
+REQUESTS = 30  # lines for one kind of request in that time
 LONGEST = 4_000  # characters of a message
-LABEL = 100  # characters that say what a kind of message is about
-KINDS = 200  # of messages that are told apart in that time; further ones count as one
+LABEL = 100  # characters that name a kind of message
+KINDS = 200  # kinds told apart in that time; further ones count as one
 OTHERS = "other messages"
-FULLEST = 100_000  # characters of all messages in that time; what is said often has half of it
+FULLEST = 100_000  # characters of all messages in that time; repeated ones may use half
 
 
 class Say(Protocol):
-    """Tells the teacher something. kind: messages that count as the same; most: how many of
-    them are said in a minute."""
+    """Tells the teacher something.
+
+    kind: messages with the same kind count together; most: how many of them are printed a minute."""
 
     def __call__(self, message: str, kind: str = "", most: int = 1) -> None:
-        """Tell it."""
+        """Print a message, or count it."""
         ...
 
 
@@ -43,7 +44,7 @@ class _Kind:
 
 
 class Log:
-    """What a server says. say: prints a message; clock: seconds."""
+    """The messages of a server. say: prints one; clock: returns seconds."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say, self._clock = say, clock
@@ -52,7 +53,7 @@ class Log:
         self._alone = threading.RLock()
 
     def __call__(self, message: str, kind: str = "", most: int = 1) -> None:
-        """See `Say`. Without a kind, it is what stands before the first colon."""
+        """See `Say`. Without a kind, the text before the first colon is the kind."""
         kind = kind or message.partition(": ")[0]
         with self._alone:
             self.sum_up()
@@ -65,13 +66,13 @@ class Log:
                 one.left_out += 1
 
     def _kind(self, kind: str, label: str) -> _Kind:
-        """What is known of a kind of message; of further ones than there may be, together."""
+        """Return what is known about a kind of message; kinds beyond the limit count as one."""
         if kind not in self._kinds and len(self._kinds) >= KINDS:
             kind = label = OTHERS
         return self._kinds.setdefault(kind, _Kind(label[:LABEL], self._clock()))
 
     def sum_up(self, all_of_them: bool = False) -> None:
-        """Say how much was left out of the kinds whose time is over, or of all."""
+        """Print how many messages were left out of the kinds whose minute is over, or of all."""
         now = self._clock()
         with self._alone:
             if now - self._since >= EVERY:
@@ -83,7 +84,7 @@ class Log:
 
     @contextmanager
     def with_libraries(self) -> Iterator[None]:
-        """Within the block, what libraries log as a warning or an error is said here."""
+        """Within the block, print what libraries log as warnings or errors."""
         handler, root = _Libraries(self), logging.getLogger()
         root.addHandler(handler)
         try:
@@ -94,15 +95,17 @@ class Log:
 
 
 class _Libraries(logging.Handler):
-    """Hands on what libraries log: of our own mistakes where they were made, of what strangers
-    and the machine cause the message alone."""
+    """Passes on what libraries log.
+
+    Our own mistakes come with their traceback; what strangers or the machine cause comes as a
+    message only."""
 
     def __init__(self, log: Say) -> None:
         super().__init__(logging.WARNING)
         self.log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log a record; what is said at one line of a library, of one kind of error, is one kind."""
+        """Log a record. One kind is: one line of a library, one type of error, one place."""
         error = record.exc_info[1] if record.exc_info else None
         message = record.getMessage().strip() if error is None else record.getMessage().strip().partition("\n")[0]
         kind = f"{record.name} {record.lineno} {type(error).__name__} {_place(error)}"
@@ -110,17 +113,17 @@ class _Libraries(logging.Handler):
 
 
 def _told(error: BaseException | None) -> str:
-    """An error, and where it was made, unless the machine or the network made it."""
+    """Return an error and its traceback, which is left out if the machine or network caused it."""
     if error is None:
         return ""
-    # asyncio, which found no more open files, comes back to a socket that is closed when we stop
+    # asyncio, out of open files, returns to a socket that is closed when we stop
     if isinstance(error, OSError) or str(error).startswith("Invalid file descriptor"):
         return f" ({type(error).__name__}: {error})"
     return "\n" + "".join(traceback.format_exception(error))[-LONGEST:].rstrip()
 
 
 def _place(error: BaseException | None) -> str:
-    """The file and the line where an error was raised."""
+    """Return the file and line where an error was raised."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
@@ -130,6 +133,7 @@ def _label(message: str) -> str:
 
 
 def _shown(message: str) -> str:
-    """A message of one entry: lines after the first are indented, so that no text in it can
-    look like another entry."""
+    """Return a message as one entry.
+
+    Lines after the first are indented, so that no text can look like another entry."""
     return printable(message[:LONGEST]).strip().replace("\n", "\n    ")

@@ -1,6 +1,6 @@
 """The tools for any agent: a server of the Model Context Protocol.
 
-It offers what a `Tools` has, with the same schemas. It needs the package `mcp`
+It offers the tools of `Tools` with the same schemas, and needs the package `mcp`
 (`pip install 'lmm-markdown[mcp]'`).
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NAME = "lmm"
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-CONNECTIONS, CALLS = 200, 50  # at the same time, by HTTP
+CONNECTIONS, CALLS = 200, 50  # at the same time, over HTTP
 READ_ONLY = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 CHANGES = types.ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -35,7 +35,7 @@ CHANGES = types.ToolAnnotations(
 
 
 def make_server(tools: Tools, instructions: str) -> Server[Any]:
-    """A server of the tools; a client gets the instructions when it connects."""
+    """Return a server of the tools; a client gets the instructions when it connects."""
 
     async def list_tools(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_offered(schema) for schema in tools.schemas()])
@@ -58,7 +58,7 @@ def _offered(schema: dict[str, Any]) -> types.Tool:
 
 
 async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> types.CallToolResult:
-    """A tool's result; what it could not do is told to the agent as an error of the tool."""
+    """Return the result of a tool; what it could not do is reported to the agent as its error."""
     try:
         result = await tools.call(name, arguments)
     except ToolError as error:
@@ -68,15 +68,17 @@ async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> 
 
 
 async def serve_stdio(tools: Tools) -> None:
-    """Serve the process that has started this one, until it ends its input."""
+    """Serve the process that started this one, until it closes its output."""
     server = make_server(tools, await tools.greeting())
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], None]) -> None:
-    """Serve by streamable HTTP, until the process is ended. port: 0 for any that is free; say:
-    is told the address, and what goes wrong. Raises OSError where the port cannot be had."""
+    """Serve by streamable HTTP until the process is ended.
+
+    port: 0 for any free one; say: is told the address, and what goes wrong. Raise OSError if the
+    port is not available."""
     from . import server as http
     from .connections import ConnectionLimits
     from .log import Log
@@ -90,8 +92,10 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
 
 
 def http_app(server: Server[Any], host: str) -> Starlette:
-    """The server as a web application. It answers requests to the names of this machine
-    that are known, no others: a page in a browser could have its own name point here."""
+    """Return the server as a web application.
+
+    It answers only requests to known names of this machine, since a page in a browser could have
+    its own name point here."""
     names = [*LOOPBACK, f"[{host}]" if ":" in host else host, socket.gethostname()]
     security = TransportSecuritySettings(
         allowed_hosts=[pattern for name in names for pattern in (name, f"{name}:*")],

@@ -1,4 +1,4 @@
-"""The server's own page: the ask box of a course site, for courses that have none."""
+"""The server's own page: the ask box of a course site, for courses without one."""
 
 from __future__ import annotations
 
@@ -8,35 +8,20 @@ from starlette.responses import Response
 
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 HEADERS = {"Cache-Control": "no-cache"}
-HTML = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Ask the notes</title>
-<link rel="stylesheet" href="box/ask.css">
-</head>
-<body>
-<main>
-<h1>Ask the notes</h1>
-<noscript>This page needs JavaScript.</noscript>
-</main>
-<script src="box/ask.js" data-server="."></script>
-<script src="open.js"></script>
-</body>
-</html>
-"""
+HTML = Path(__file__).with_name("page.html")
 OPEN = "window.lmmAsk.open(); // there is nothing else on this page\n"
 
 
 def own_page(folder: Path) -> dict[str, Response]:
-    """The page and the box's files, by their paths. They are read once: no path of a request
-    leads to a file. Addresses in it are relative, so that a proxy can give the server any
-    path. folder: where the box is."""
+    """Return the page and the files of the box, by their paths.
+
+    They are read once, so that no path in a request leads to a file. Their addresses are
+    relative, so that a proxy can put the server under any path. folder: where the box is."""
     files = {f"/box/{path.name}": _file(path) for path in sorted(folder.iterdir()) if path.suffix in TYPES}
-    page = {"/": Response(HTML, 200, HEADERS, "text/html"), "/open.js": Response(OPEN, 200, HEADERS, TYPES[".js"])}
+    page = {
+        "/": Response(HTML.read_bytes(), 200, HEADERS, "text/html"),
+        "/open.js": Response(OPEN, 200, HEADERS, TYPES[".js"]),
+    }
     return page | files
 
 

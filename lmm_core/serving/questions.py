@@ -1,4 +1,4 @@
-"""What comes with a question: read, and held to its limits."""
+"""The questions that arrive, read and checked against their limits."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-MOST_BYTES = 256 * 1024  # of a request's body
-READ_TIME = 10.0  # seconds for it
-CLOSE = {"Connection": "close"}  # the rest of a request is not read
-TURNS = 6  # of the history that count, the last ones
+MOST_BYTES = 256 * 1024  # in a request's body
+READ_TIME = 10.0  # seconds to read it
+CLOSE = {"Connection": "close"}  # because the rest of the request is not read
+TURNS = 6  # the last turns of the history that count
 MOST_ANSWER = 8_000  # characters of an earlier answer
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with what was asked and answered before it; kind: the type of material that
-    is asked for, "" for none."""
+    """A question, and the questions and answers before it; kind: the type asked for, "" for none."""
 
     text: str
     history: tuple[tuple[str, str], ...] = ()
@@ -30,7 +29,7 @@ class Question:
 
 
 async def read_body(request: Request) -> bytes:
-    """The body of a request. Raises HTTPException where it is too long, or too slow."""
+    """Return the body of a request. Raise HTTPException if it is too long or too slow."""
     data = bytearray()
     try:
         async with asyncio.timeout(READ_TIME):
@@ -44,7 +43,7 @@ async def read_body(request: Request) -> bytes:
 
 
 def read_question(data: bytes, most: int) -> Question:
-    """The question in a body, of at most `most` characters. Raises HTTPException."""
+    """Return the question in a body, with at most `most` characters. Raise HTTPException otherwise."""
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
@@ -59,7 +58,7 @@ def read_question(data: bytes, most: int) -> Question:
 
 
 def checked_text(value: Any, most: int) -> str:
-    """A question that is not empty and has at most `most` characters. Raises HTTPException."""
+    """Return a question that is not empty and not too long. Raise HTTPException otherwise."""
     text = _text(value, "question").strip()
     if not text:
         raise HTTPException(400, "The question is empty: say what you want to know.")
@@ -75,15 +74,16 @@ def _turn(value: Any, most: int) -> tuple[str, str]:
 
 
 def _text(value: Any, name: str) -> str:
-    """A text that can be written as UTF-8: halves of signs in it are replaced."""
+    """Return a text that can be written as UTF-8; lone surrogates are replaced."""
     if not isinstance(value, str):
         raise HTTPException(400, f"{name} should be a text.")
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
 class QuestionLog:
-    """A file of questions with the sections that answered them, as `lmm bench --questions`
-    reads it: nothing of who asked, and when. Raises OSError where it cannot be written."""
+    """A file of questions with the sections that answered them, as `lmm bench --questions` reads it.
+
+    It holds nothing about who asked, or when. Raise OSError if it cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -95,7 +95,7 @@ class QuestionLog:
         self.write_lines(json.dumps(found, ensure_ascii=False) + "\n")
 
     def write_lines(self, text: str) -> None:
-        """Append to the file, which nobody else can read where it is new."""
+        """Append to the file; if it is new, nobody else can read it."""
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             os.write(file, text.encode("utf-8"))

@@ -1,4 +1,4 @@
-"""How often one address may ask."""
+"""Limits how often one address may ask."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ MINUTE = 60.0
 
 
 class Rates:
-    """A token bucket for each address: full it holds the questions of a minute, and fills
-    evenly. rate: questions a minute; clock: seconds."""
+    """A token bucket for each address, which holds the questions of a minute and refills evenly.
+
+    rate: questions a minute; clock: returns seconds."""
 
     def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate, self.clock = rate, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, address: str, cost: float = 1.0) -> float:
-        """Take something out of an address's bucket. Returns 0, or the seconds until there is
-        enough in it, where nothing was taken."""
+        """Take something out of an address's bucket.
+
+        Return 0, or, if there is not enough, the seconds until there is; nothing is taken then."""
         key, now = network_of(address), self.clock()
         left, then = self._buckets.pop(key, (float(self.rate), now))
         left = min(float(self.rate), left + (now - then) * self.rate / MINUTE)
@@ -33,7 +35,7 @@ class Rates:
 
 
 def counted_as(address: str, proxies: Sequence[str]) -> str:
-    """Who counts as one; "" for proxies, through which many come, and where that is not known."""
+    """Return the network that an address counts for; "" for proxies and unknown addresses."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -43,7 +45,7 @@ def counted_as(address: str, proxies: Sequence[str]) -> str:
 
 
 def network_of(address: str) -> str:
-    """Who counts as one: an address; of IPv6 the /64 that one line gets."""
+    """Return who counts as one: an address, or for IPv6 the /64 that one line gets."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Running the application on this machine."""
+"""Runs the application on this machine."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from .connections import Connection, ConnectionLimits, Connections
 from .log import Log
 
 GRACE = 10  # seconds that running answers have when the server is to stop
-YOUNG = 10_000  # objects after which Python looks for garbage; 50 answers at once have some thousands
-QUEUE = 1024  # connections that the system keeps until they are accepted
-# Connections that are accepted before those that they displace are closed, and how many there
-# may be of them. (asyncio accepts as many as it is told the queue has room for; where it comes
-# to no more open files on its way, it says so for each, and comes back as often.)
+YOUNG = 10_000  # objects between garbage collections; 50 simultaneous answers make some thousands
+QUEUE = 1024  # connections that the system queues until they are accepted
+# Connections accepted before those that they displace are closed, and how many of them there
+# may be. (asyncio accepts as many as the queue may hold. If it runs out of open files on the
+# way, it logs each failure and tries again as often.)
 BURST = 8
 ON_THE_WAY = 5 * BURST
-FILES = 50  # that the index, the models and Python have open
-LEAST = 16  # connections, however few files may be open
+FILES = 50  # open files of the index, the models and Python
+LEAST = 16  # connections at least, however few files may be open
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0: any that is free. Raises OSError."""
+    """Return a listening socket; port 0 takes any free one. Raise OSError if it is not available."""
     return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
 
 
 def address_of(listening: socket.socket) -> str:
-    """The address of a socket that listens, for a browser."""
+    """Return the address of a listening socket, for a browser."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, with limits for connections, and a log that stays short."""
+    """uvicorn's server, with limits for connections and a short log."""
 
     def __init__(self, config: uvicorn.Config, log: Log) -> None:
         super().__init__(config)
@@ -50,20 +50,21 @@ class Server(uvicorn.Server):
             await super().serve(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen; the system's queue is longer than what is accepted at once."""
+        """Begin to listen, with a queue longer than the number of connections accepted at once."""
         await super().startup(sockets)
         for listening in sockets or []:
             listening.listen(QUEUE)
 
     async def on_tick(self, counter: int) -> bool:
-        """Say what was left out of the log, when its time has come."""
+        """Print what was left out of the log, once its time has come."""
         self.log.sum_up()
         return await super().on_tick(counter)
 
 
 def make_server(app: ASGIApp, proxies: Sequence[str], log: Log, limits: ConnectionLimits | None = None) -> Server:
-    """What serves the application, until the process is told to stop (SIGINT, SIGTERM): then
-    nobody new is let in, and running answers are finished. proxies: addresses of those that
+    """Return the server of an application, which runs until SIGINT or SIGTERM.
+
+    It then lets nobody new in and finishes running answers. proxies: addresses of proxies that
     say who asks (X-Forwarded-For)."""
     settle_garbage()
     http: Any = partial(Connection, Connections(limits or ConnectionLimits(), proxies, log))
@@ -76,15 +77,15 @@ def make_server(app: ASGIApp, proxies: Sequence[str], log: Log, limits: Connecti
 
 
 def room_for(wanted: int, answers: int) -> int:
-    """How many connections there can be, of those that are wanted, beside so many answers at
-    the same time: fewer where the system lets this process have too few files open, after it
-    was asked for more."""
+    """Return how many connections there can be beside a number of simultaneous answers.
+
+    That is fewer than wanted if the system, asked for more, allows too few open files."""
     others = FILES + 2 * answers + ON_THE_WAY
     return max(LEAST, min(wanted, _open_files(wanted + others) - others))
 
 
 def _open_files(wanted: int) -> int:
-    """How many files this process may have open, when it has asked for so many."""
+    """Return how many files this process may have open, after asking for `wanted`."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -100,8 +101,9 @@ def _open_files(wanted: int) -> int:
 
 
 def settle_garbage() -> None:
-    """Have Python look for garbage less often, and not in what is loaded by now: to look
-    through all modules takes longer than ten answers, which wait meanwhile."""
+    """Let Python collect garbage less often, and skip everything loaded by now.
+
+    Looking through all modules takes longer than ten answers, which would wait meanwhile."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG)

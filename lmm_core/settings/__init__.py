@@ -1,4 +1,4 @@
-"""The settings of a project: defaults, environment, `config.toml`, `_quarto.yml`.
+"""The settings of a project, from the environment, `config.toml` and `_quarto.yml`.
 
 May import `files`, `markdown`, `models` and `scan`.
 """

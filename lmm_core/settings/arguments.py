@@ -1,7 +1,7 @@
-"""Arguments of functions that people type: checked by pydantic, at once.
+"""Checks of the arguments of functions that people call from a prompt.
 
-Pydantic is imported with the first call, since importing it takes longer than most
-of our work.
+Pydantic makes them. It is imported with the first call, because importing it takes longer than
+most of our work.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ Result = TypeVar("Result")
 
 
 def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The function, which raises pydantic's ValidationError where an argument is not
-    of the type that is declared (and cannot be made one)."""
+    """Return the function with checks of its arguments.
+
+    It raises pydantic's ValidationError if an argument neither has the declared type nor can be
+    converted to it."""
 
     @cache
     def checked() -> Callable[Arguments, Result]:

@@ -1,7 +1,7 @@
-"""A project: what the passes take from the configuration, in plain values.
+"""The settings of a project as plain values, and the changes that a document's header makes.
 
-Reading the configuration (`lmm_core.settings.config`) is skipped where there is nothing to
-read, since start-up is part of the user's wait.
+The configuration (`settings.config`) is imported only if there is something to read: pydantic
+takes longer to import than most filters take to run.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ from ..models.roles import (
     parse_name,
 )
 from ..models.sources import ModelSource, known_sources
-from ..models.trust import TRUST_VARIABLE
 from ..scan.options import ScanOpts, SplitOpts
+from .names import CONFIG_NAME, is_setting
 
 if TYPE_CHECKING:
-    from .config import ConfigSettings, KnitSettings
+    from .config import ConfigSettings
+    from .sections import KnitSettings
 
-CONFIG_NAME = "config.toml"
-TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # what who asks the server has to know; where it is not set, nothing
-# How a Qdrant server is spoken to, what new collections on it are like, and which file names it.
+# The requests to a Qdrant server, the properties of new collections on it, and the file that names it.
 _SERVER: dict[str, Any] = {
     "timeout": 30.0,
     "prefer_grpc": False,
@@ -44,14 +43,14 @@ _SERVER: dict[str, Any] = {
     "replication_factor": 1,
     "file": "",
 }
-# Annotations by the names that a header's `RAG` may have for them.
+# The names of annotations in a header's `RAG`, and the options that they set.
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
 
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """How and where documents are indexed: `[embeddings]`, `[storage]`, `[database]` and
-    `[split]` of the configuration."""
+    """The encoding, the place and the chunks of an index: `[embeddings]`, `[storage]`,
+    `[database]` and `[split]` of the configuration."""
 
     encoding: str = DEFAULT
     annotations: tuple[str, ...] = ("titles", "questions")
@@ -68,7 +67,7 @@ class IndexOptions:
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """How questions are answered: `[ask]` of the configuration."""
+    """The ways of answering questions: `[ask]` of the configuration."""
 
     queries: str = DEFAULT
     rerank: str = "none"
@@ -80,7 +79,7 @@ class AskOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Who may ask the server, and how much: `[serve]` of the configuration."""
+    """The limits of the server, who may ask and how much: `[serve]` of the configuration."""
 
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -95,19 +94,19 @@ class ServeOptions:
 
     @property
     def patience(self) -> float:
-        """Seconds that each model which helps with looking up has: queries, embedding, reranker."""
+        """The seconds for each model that helps with a search: queries, embedding, reranker."""
         return self.search_timeout / 4
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What the passes take from the configuration.
+    """The settings of a project.
 
-    root: the project's folder; spelling: of new blocks in a document without any,
-    `div` or `native`; rules: what is left out of the notes; opts: which annotations
-    are made; models: the name that each role has (`default`, `source` or
-    `source/model`); requests: how each role's model is asked; sources: the configured
-    ones alone; system: what the model is told first, "" for our own words."""
+    root: the project's folder; spelling: of new blocks in a document without any, `div` or
+    `native`; rules: for leaving parts out of the notes; opts: the annotations to make; models: the
+    name of the model for each role (`default`, `source` or `source/model`); requests: the limits
+    of requests for each role; sources: only the configured ones; system: the system message for
+    chats and edits, "" for ours; index, ask, serve: their sections of the configuration."""
 
     root: Path
     spelling: str = "div"
@@ -126,7 +125,7 @@ class Project:
 
 
 def load_project(path: Path | None) -> Project:
-    """The project of a file (None: of the working folder). Raises ConfigError."""
+    """Return the project of a file, or of the working folder if it is None. Raise ConfigError."""
     root = project_root(path if path is not None else Path.cwd() / "-")
     file = root / CONFIG_NAME
     if not file.is_file() and not any(map(is_setting, os.environ)):
@@ -136,17 +135,8 @@ def load_project(path: Path | None) -> Project:
     return project_from_settings(read_settings(file), root)
 
 
-def is_setting(variable: str) -> bool:
-    """Whether an environment variable has to be a setting of ours; `LMM_INNER` is a
-    filter's word to itself, `LMM_SERVE_TOKEN` a secret and `LMM_TRUST` the person's word,
-    which are no settings, and `LMM_TEST_…` are for the tests."""
-    name = variable.upper()
-    others = ("LMM_INNER", TOKEN_VARIABLE, TRUST_VARIABLE)
-    return name.startswith("LMM_") and name not in others and not name.startswith("LMM_TEST_")
-
-
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
-    """The project that some settings describe."""
+    """Return the project in a folder that has these settings."""
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
     requests = {
         role: Requests(chosen.timeout, chosen.max_retries, chosen.max_concurrency, chosen.context_tokens)
@@ -194,8 +184,8 @@ def _index_options(settings: ConfigSettings) -> IndexOptions:
 
 
 def model_name(project: Project, role: str) -> ModelName:
-    """The model for `major`, `minor`, `aux` or `embedding`. Raises ModelError, which
-    says what to name."""
+    """Return the model for `major`, `minor`, `aux` or `embedding`. Raise ModelError if the
+    settings name none; the message says what to name."""
     return choose_model(role, project.models, known_sources(project.sources))
 
 
@@ -203,14 +193,15 @@ def model_name(project: Project, role: str) -> ModelName:
 
 
 def for_document(project: Project, header: Mapping[str, Any]) -> Project:
-    """The project with what a document's header says: `model` (a mapping, or a list of
-    mappings with one key each) and the knit rules under `lmm`. Raises ConfigError, whose
-    lines name the key; the document is for the caller to name."""
+    """Return the project with the settings of a document's header.
+
+    These are `model` (a mapping, or a list of mappings with one key each) and the knit rules under
+    `lmm`. Raise ConfigError, whose lines name the keys; the caller names the document."""
     project = replace(project, rules=header_rules(header, project.rules))
     problems: list[str] = []
     for key, value in _header_keys(header.get("model"), problems):
         try:
-            if not _leaves_it(value):
+            if not _is_unset(value):
                 project = _HEADER_KEYS[key](project, key, value)
         except LmmError as error:
             problems.append(f"`model.{key}`: {error}")
@@ -219,12 +210,12 @@ def for_document(project: Project, header: Mapping[str, Any]) -> Project:
     return project
 
 
-def _leaves_it(value: Any) -> bool:
+def _is_unset(value: Any) -> bool:
     return value is None or (isinstance(value, str) and (is_default(value) or not value.strip()))
 
 
 def _header_keys(model: Any, problems: list[str]) -> Iterator[tuple[str, Any]]:
-    """The keys under `model` with their values; what is no such key is a problem."""
+    """Yield the keys under `model` with their values, and add unknown ones to the problems."""
     tables = model if isinstance(model, list) else [] if model is None else [model]
     for table in tables:
         if not isinstance(table, dict):
@@ -250,7 +241,7 @@ def _with_system(project: Project, _key: str, value: Any) -> Project:
 
 
 def _with_annotations(project: Project, _key: str, value: Any) -> Project:
-    """Which annotations are made is replaced; from how many words on stays."""
+    """Return the project with other annotations; the numbers of words from which they are made stay."""
     allowed = f"a list of {', '.join(ANNOTATIONS)} ([] for none)"
     names = [_text(name, allowed).strip().lower() for name in (value if isinstance(value, list) else [value])]
     if unknown := [name for name in names if name not in ANNOTATIONS]:

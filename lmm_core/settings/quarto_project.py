@@ -1,9 +1,9 @@
-"""What a Quarto project says: `_quarto.yml`, with all that Quarto merges into it, and what
-folders and documents add to it for a page.
+"""Read the settings of a Quarto project: `_quarto.yml` with all that Quarto merges into it, and what
+folders and documents add for a page.
 
-What reaches the pages has to reach the scripts, so the rules are those of Quarto's source:
+Our scripts have to see the same settings as the pages, so the rules are those of Quarto's source:
 `src/project/project-context.ts`, `project-profile.ts`, `project-shared.ts` and
-`src/command/render/render-contexts.ts`. Asking `quarto inspect` in its place costs two seconds for each page.
+`src/command/render/render-contexts.ts`. Asking `quarto inspect` instead takes two seconds for each page.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import QuartoError
 from ..markdown.metadata.body import parse_metadata
 from ..markdown.rag_only import KnitRules, header_rules, project_rules
+from .project import Project
 
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 _LOCAL_FILES = ("_quarto.yml.local", "_quarto.yaml.local")
 _FOLDER_FILES = ("_metadata.yml", "_metadata.yaml")
 _ENVIRONMENTS = ("_environment.local", "_environment")
-_OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys that no page may change
+_OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys that hold for the project as a whole
 _VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?QUARTO_PROFILE[ \t]*=[ \t]*[\"']?([^\"'#\r\n]*)", re.M)
 
 
@@ -31,13 +33,14 @@ _VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?QUARTO_PROFILE[ \t]*=[ \t]*[\"'
 
 
 def project_file(folder: Path) -> Path | None:
-    """Return the `_quarto.yml` of a folder."""
+    """Return the `_quarto.yml` of a folder, or None."""
     return _first(folder, PROJECT_FILES)
 
 
 def read_project(folder: Path) -> dict[str, Any]:
-    """Return what `_quarto.yml` says, with the files that it names and the profiles of this run
-    over it. Raises QuartoError."""
+    """Return the settings of `_quarto.yml`, with those of the files that it names, of the active
+    profiles and of `_quarto.yml.local` merged over them; {} if there is no `_quarto.yml`. Raise
+    QuartoError if a file cannot be read."""
     file = project_file(folder)
     if file is None:
         return {}
@@ -47,18 +50,24 @@ def read_project(folder: Path) -> dict[str, Any]:
     over = [_first(folder, (f"_quarto-{name}.yml", f"_quarto-{name}.yaml")) for name in reversed(profiles)]
     for layer in (*over, _first(folder, _LOCAL_FILES)):
         found = merged(found, read_yaml(layer)) if layer else found
-    of_pages = with_named(found, folder)  # what profiles name reaches the pages alone
+    of_pages = with_named(found, folder)  # files that profiles name change pages, but not the project
     return of_pages | {key: found[key] for key in _OF_PROJECT if key in found}
 
 
+def with_quarto_rules(project: Project) -> Project:
+    """Return the project with the rules of `_quarto.yml` on what is left out of the notes. Raise
+    QuartoError if a file cannot be read."""
+    return replace(project, rules=project_rules(read_project(project.root), project.rules))
+
+
 def active_profiles() -> list[str]:
-    """Return the profiles of this run: Quarto tells its scripts all that are active."""
+    """Return the active profiles, as Quarto tells them to its scripts."""
     return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
 
 
 def _profiles(folder: Path, said: Any) -> list[str]:
-    """Return the profiles of a run, the most important one first: those that the person names,
-    else those of `_environment` or `_quarto.yml.local`, else the default; and one of each group."""
+    """Return the active profiles, the most important one first: those that the person names, else
+    those of `_environment` or `_quarto.yml.local`, else the default; and one of each group."""
     said = said if isinstance(said, dict) else {}
     found = active_profiles() or _in_environment(folder) or _local_default(folder) or _names(said.get("default"))
     if not found and os.environ.get("RSTUDIO_PRODUCT") == "CONNECT":
@@ -100,8 +109,9 @@ def _groups(value: Any) -> list[list[str]]:
 
 
 def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
-    """Return what the `_metadata.yml` of the folders say that a document of the project in
-    `folder` lies in: of that folder itself for its own documents alone. Raises QuartoError."""
+    """Return the settings that the `_metadata.yml` files of its folders give a document of the project
+    in `folder`. The file in `folder` itself counts only for documents right in it. Raise QuartoError
+    if a file cannot be read."""
     found: dict[str, Any] = {}
     for file in folder_files(path, folder):
         found = merged(found, with_named(read_yaml(file), file.parent))
@@ -109,7 +119,7 @@ def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
 
 
 def folder_files(path: Path, folder: Path) -> Iterator[Path]:
-    """Yield the `_metadata.yml` of the folders that a document lies in, the outermost first."""
+    """Yield the `_metadata.yml` files of the folders that a document lies in, the outermost first."""
     path, folder = path.absolute(), folder.absolute()
     if not path.is_relative_to(folder):
         return
@@ -120,8 +130,8 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what holds for one document of a project: the project's settings, and over them
-    those of its folders and of its header. Raises QuartoError."""
+    """Return the settings of one document: the project's, with those of the document's folders and
+    of its header merged over them. Raise QuartoError if a file cannot be read."""
     folder = _quarto_folder(path)
     if folder is None:
         return merged(settings, header)
@@ -129,8 +139,8 @@ def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, 
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Return the rules of a project for one of its documents: with what the `_metadata.yml` of
-    its folders say, and its header. Raises QuartoError."""
+    """Return the rules for one document: the project's, with those of the `_metadata.yml` files of its
+    folders and of its header. Raise QuartoError if a file cannot be read."""
     folder = _quarto_folder(path)
     if folder is not None:
         rules = project_rules(folder_settings(path, folder), rules)
@@ -143,12 +153,26 @@ def _quarto_folder(path: Path) -> Path | None:
     return next((folder for folder in path.absolute().parents if project_file(folder)), None)
 
 
-# Files
+# Values
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a value if it is a list, else []."""
+    return value if isinstance(value, list) else []
+
+
+def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the value of a key if it is a mapping, else {}."""
+    found = settings.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+# Files and merging
 
 
 def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return settings with what the files say that they name in `metadata-file` and
-    `metadata-files`; those that are not there say nothing. Raises QuartoError."""
+    """Return settings with those of the files that they name in `metadata-file` and `metadata-files`
+    merged over them. Missing files are skipped. Raise QuartoError if a file cannot be read."""
     listed = settings.get("metadata-files")
     names = [settings.get("metadata-file"), *(listed if isinstance(listed, list) else [])]
     found = dict(settings)
@@ -160,8 +184,8 @@ def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def merged(one: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two settings as Quarto merges them: mappings by key, lists one after the other (a
-    single value is a list of one), each value once."""
+    """Return two settings merged as Quarto does it: mappings by key, lists one after the other, each
+    value once. A single value beside a list counts as a list of one."""
     made = dict(one)
     for key, value in over.items():
         old = made.get(key)
@@ -187,10 +211,11 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
-    """Return the mapping of a file, which may be empty. Raises QuartoError."""
+    """Return the mapping that a YAML file holds; {} if it is empty. Raise QuartoError if it cannot be
+    read, or holds no mapping."""
     text = _read_text(file)
     try:
-        found = parse_metadata(text)  # not plain YAML: some hold R's `!expr`
+        found = parse_metadata(text)  # PyYAML alone refuses tags such as R's `!expr`
     except ValueError as error:
         raise QuartoError(f"{file}: cannot be read: {error}") from None
     if found.error:

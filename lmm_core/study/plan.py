@@ -285,8 +285,8 @@ def _summary(plan: StudyPlan) -> str:
     """Return a sentence that says which time and topics were understood."""
     time = plan.time
     if time.sessions:
-        sessions = f"{counted(time.sessions, time.unit)} of {show_minutes(time.minutes)}"
-        understood = f"Understood “{time.understood}” as {sessions}."
+        count = counted(time.sessions, time.unit)
+        understood = f"Understood “{time.understood}” as {count} of {show_minutes(time.minutes)}."
     else:
         understood = f"The sentence names no time: sessions of about {show_minutes(SESSION)}."
     about = " and ".join(f"“{topic}”" for topic in plan.about)

@@ -138,7 +138,7 @@ def test_no_defaults_file_hides_what_is_overwritten(pandoc, monkeypatch, tmp_pat
     for arguments in ("-d own", "--data-dir=data/pandoc -d own"):
         done = run(f"pandoc {arguments}", pandoc)
         assert done.returncode != 0
-        assert b"refused: lmm-knit takes" in done.stderr
+        assert b"Refused: lmm-knit takes out" in done.stderr
         assert text("notes.md") == before
 
 
@@ -208,7 +208,7 @@ def test_knitting_does_not_write_over_its_input(filters, output, pandoc):
     for inputs, stdin in (("notes.md", None), ("-M lmm-source=notes.md", before)):
         done = run(f"pandoc {filters} {inputs} -o {output}", pandoc, stdin=stdin)
         assert done.returncode != 0
-        assert b"refused: lmm-knit takes" in done.stderr
+        assert b"Refused: lmm-knit takes out" in done.stderr
         assert text("notes.md") == before
 
 
@@ -233,7 +233,7 @@ def test_no_filter_writes_over_another_text(command, other, pandoc):
     write("other.md", other)
     done = run(f"pandoc {command} notes.md -o other.md", pandoc)
     assert done.returncode != 0
-    assert b"refused: " in done.stderr
+    assert b"Refused: " in done.stderr
     assert text("other.md") == other
 
 
@@ -255,7 +255,7 @@ def test_no_page_goes_over_markdown(pandoc):
     write("other.qmd", OTHER)
     done = run("pandoc -F lmm-knit notes.md -o other.qmd", pandoc)
     assert done.returncode != 0
-    assert b"add -t markdown" in done.stderr
+    assert b"Add -t markdown" in done.stderr
     assert text("other.qmd") == OTHER
 
 

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tests.commands import pandocs, run, text, write
+from tests.filter_texts import ok
 from tests.model_server import ModelServer
 from tests.strategies import LONG
 from tests.talk import SPELLINGS, asked_text, block, chat_in, chats, lmm, metadata, question_of
@@ -33,12 +34,6 @@ def model(monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
-
-
-def ok(command, pandoc, **options):
-    done = run(command, pandoc, **options)
-    assert done.returncode == 0, done.stderr.decode()
-    return done
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -129,7 +124,7 @@ def test_from_standard_input(spelling, model, any_pandoc):
 def test_to_html_nothing_is_asked_and_that_is_said(model, any_pandoc):
     write("notes.md", notes("div"))
     done = ok("pandoc -F lmm-chat notes.md -t html", any_pandoc)
-    assert b"nothing keeps answers in html, so none were made" in done.stderr
+    assert b"Nothing keeps answers in html, so none were made" in done.stderr
     assert model.count == 0
     assert b"Is this clear" not in done.stdout
 

@@ -92,12 +92,12 @@ REFUSED = [
     ({"a": "x\nx\nx\n"}, block("a", "x\nx\n", "z\n"), "more than once (lines 1, 2)"),
     ({"a": "x\n"}, block("a", "", "z\n"), "the file is there already"),
     ({}, block("a", "x\n", "z\n"), "there is no such file"),
-    ({"a": "x\n"}, block("a", "x\n", "z\0\n"), "no text file has"),
-    ({"a": "x\n"}, block("a", "x\n", "\ud800\n"), "no text file has"),
+    ({"a": "x\n"}, block("a", "x\n", "z\0\n"), "a text file cannot have"),
+    ({"a": "x\n"}, block("a", "x\n", "\ud800\n"), "a text file cannot have"),
     ({}, block("a/b", "", "x\n") + block("a", "", "y\n"), "a/b: a is no folder, but a file of this reply"),
-    ({"a": "z\n"}, block("a", "x\n", "z\n"), "has the reply been applied before?"),
-    ({"a": "other\n"}, block("a", "\n\n", "z\n"), "nor anything like it"),
-    ({"a": "x y\n"}, block("a", "x\n", "z\n"), "not there"),
+    ({"a": "z\n"}, block("a", "x\n", "z\n"), "was the reply applied before?"),
+    ({"a": "other\n"}, block("a", "\n\n", "z\n"), "nothing similar"),
+    ({"a": "x y\n"}, block("a", "x\n", "z\n"), "not in the file"),
     ({"x {.y}": "x\n"}, block("`x {.y}`", "x\n", "z\n"), "cannot stand in the code context"),
 ]  # fmt: skip
 
@@ -113,10 +113,10 @@ def test_a_near_miss_gets_the_closest_place_and_a_diff():
     text = "import math\n\n\ndef total(lines):\n\treturn sum(lines)\n\n\ndef other():\n    return 1\n"
     reply = block("a.py", "def total(lines):\n    return sum(lines)\n", "x\n")
     assert told(reply, {"a.py": text}) == [
-        (2, "a.py: the SEARCH text is not there. The closest is line 4:\n"
+        (2, "a.py: the SEARCH text is not in the file. The closest text is in line 4:\n"
             "--- what is there\n+++ what SEARCH says\n def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)")
     ]  # fmt: skip
-    assert "The closest is line 8" in told(block("a.py", "def othr():\n", "x\n"), {"a.py": text})[0][1]
+    assert "The closest text is in line 8" in told(block("a.py", "def othr():\n", "x\n"), {"a.py": text})[0][1]
 
 
 def mission(old, new):
@@ -136,7 +136,7 @@ def test_the_whole_mission_is_replaced():
     [
         (mission("Send each customer", "Send two."), "+Send each customer"),
         (mission("Send each customer one bill a month.", ""), "the new mission is empty"),
-        (mission("Send each customer one bill a month.", "a\n\n## Changelog"), "read as more than that"),
+        (mission("Send each customer one bill a month.", "a\n\n## Changelog"), "read as more than a mission"),
         (mission("Send each customer one bill a month.", "<!--"), "leaves something open"),
     ],
 )

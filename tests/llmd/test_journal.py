@@ -114,7 +114,7 @@ def test_a_file_where_another_one_needs_a_folder(paths):
 
 def test_a_file_that_may_not_be_written(journal):
     os.chmod("a.py", 0o400)
-    with pytest.raises(LlmdError, match=r"a.py: read-only"):
+    with pytest.raises(LlmdError, match=r"a.py: the file is read-only"):
         changes()
 
 

@@ -103,7 +103,7 @@ MALFORMED = [
     ("a.py\n<<<<<< SEARCH\nold\n=======\nnew\n", 2, "not closed"),
     ("a.py\n<<<<<< SEARCH\n=======\n>>>>>> REPLACE_MISSION", 2, "not closed"),
     (f"a.py\n<<<<<< SEARCH\nold\n=======\nnew\n\nb.py\n{BLOCK}", 2, "not closed"),
-    ("<<<<<< CHANGELOG\n\n>>>>>> CHANGELOG", 1, "without a text"),
+    ("<<<<<< CHANGELOG\n\n>>>>>> CHANGELOG", 1, "has no text"),
     ("<<<<<< CHANGELOG\none\n", 1, "not closed"),
     ("<<<<<< SEARCH_MISSION\nold\n>>>>>> REPLACE_MISSION", 1, "no line `=======`"),
     (f"a.py\n  {BLOCK}", 2, "start of a line"),

@@ -24,7 +24,8 @@ from lmm_core.settings.config import (
     read_settings,
     write_default,
 )
-from lmm_core.settings.project import Project, for_document, is_setting, load_project, model_name
+from lmm_core.settings.names import is_setting
+from lmm_core.settings.project import Project, for_document, load_project, model_name
 from lmm_core.workflows.models import Models
 
 
@@ -118,6 +119,15 @@ def test_a_section_given_as_an_object_is_merged_by_what_was_set_in_it():
     section = type(ConfigSettings().RAG)(titles=True)
     found = ConfigSettings(RAG=section).RAG
     assert (found.titles, found.summaries) == (True, False)
+
+
+def test_names_of_sources_are_in_lower_case_everywhere(monkeypatch):
+    monkeypatch.setenv("LMM_SOURCES__Lab__CHAT_MODEL", "7")
+    config("[sources.LAB]\nbase_url = 'http://localhost:1'\n")
+    found = ConfigSettings(sources={"laB": {"embedding_model": "e"}}).sources
+    assert {name: (one.base_url, one.chat_model, one.embedding_model) for name, one in found.items()} == {
+        "lab": ("http://localhost:1", "7", "e")
+    }
 
 
 def test_sections_are_not_shared():
@@ -244,6 +254,10 @@ def test_a_byte_order_mark_is_read():
         ("LMM_MAJOR__TIMEOUT", "soon", "LMM_MAJOR__TIMEOUT: `major.timeout`: should be a valid number, not 'soon'"),
         ("LMM_KNIT__KEEP", "topic", 'LMM_KNIT__KEEP: should be JSON, like ["exercise", "topic"]'),
         ("LMM_RAG", '{"question": true}', "LMM_RAG: unknown key `RAG.question`"),
+        ("LMM_RAG", '{"Titles": true}', "LMM_RAG: unknown key `RAG.Titles`"),
+        ("LMM_RAG", '{"titles": "yes"}', "LMM_RAG: `RAG.titles`: should be true or false, not 'yes'"),
+        ("LMM_RAG", "null", 'LMM_RAG: should be JSON, like {"key": "value"}'),
+        ("LMM_MAJOR__MAX_RETRIES", "true", "`major.max_retries`: should be a valid integer, not 'true'"),
         ("LMM_SOURCE_AUX", "nobody", "LMM_SOURCE_AUX: `aux.model`: 'nobody': unknown source"),
         ("LMM_RAG__QUESTION", "1", "LMM_RAG__QUESTION: unknown variable (did you mean LMM_RAG__QUESTIONS?)"),
         ("LMM_MODEL_MAJR", "x", "LMM_MODEL_MAJR: unknown variable (did you mean LMM_MODEL_MAJOR?)"),
@@ -255,10 +269,16 @@ def test_a_mistake_in_the_environment_names_the_variable(variable, value, said, 
     assert said in problem()
 
 
+def test_broken_json_is_told_even_if_the_file_overrides_it(monkeypatch):
+    monkeypatch.setenv("LMM_KNIT__KEEP", "topic")
+    assert problem("[knit]\nkeep = ['topic']\n") == 'LMM_KNIT__KEEP: should be JSON, like ["exercise", "topic"]'
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ({"rag": {}}, "argument: unknown key `rag`"),
+        ({"_env_file": "x"}, "argument: unknown key `_env_file`"),
         ({"RAG": {"question": True}}, "argument: unknown key `RAG.question`"),
         ({"storage": {"memory": "no"}}, "argument: `storage.memory`: should be true or false, not 'no'"),
         ({"RAG": None}, "argument: `RAG`: should be a table"),
@@ -434,7 +454,7 @@ def test_a_default_file_is_written_once():
     file = write_default(Path())
     assert file.read_text(encoding="utf-8") == default_text()
     file.write_text("spelling = 'native'\n")
-    with pytest.raises(ConfigError, match=r"config\.toml: is there already"):
+    with pytest.raises(ConfigError, match=r"config\.toml: exists already"):
         write_default(Path())
     assert file.read_text() == "spelling = 'native'\n"
 

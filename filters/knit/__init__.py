@@ -1,0 +1,3 @@
+"""The parts of `lmm-knit` that work on Pandoc's elements, and its checks.
+
+May import `lmm_core`, and of the filters `errors` and `pandoc`."""

@@ -1,0 +1,95 @@
+"""What has to be told, or stops the filter, before a document is knitted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lmm_core.logging import ListLogger, LocatedLogger
+from lmm_core.markdown.blocks import Block, serialize_blocks
+from lmm_core.markdown.files import load_markdown
+from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.markdown.rag_only import NOT_CLOSED
+from lmm_core.scan.check.near_misses import find_near_misses, kept_by_none, types_in
+from lmm_core.scan.header import report_errors
+from lmm_core.scan.knit import find_dangling, find_open, knit, lost_message
+from lmm_core.scan.references import lost_in
+from lmm_core.workflows.typos import read_blocks, typo_lines, with_types
+
+from ..errors import FilterError
+from ..pandoc.document import FilterDocument
+from ..pandoc.outputs import holds_markdown
+from ..pandoc.source import Source
+
+
+def refuse_annotated_output(document: FilterDocument) -> None:
+    """Raise FilterError if the output is somebody's source, because it holds annotations or
+    RAG-only parts."""
+    output = document.call.output
+    if output is None or not holds_markdown(output):
+        return
+    text = load_markdown(output).text
+    if serialize_blocks(knit(parse_markdown_text(text), document.rules, ListLogger())) != text:
+        raise FilterError(
+            f"Refused: {output} has annotations, or parts that lecture notes leave out, so it is a source. "
+            "Name another output, or remove that file first."
+        )
+
+
+def report_near_misses(document: FilterDocument) -> None:
+    """Warn of words that are nearly ours, and of types to keep that no part has."""
+    for problem in find_near_misses(document.blocks, document.rules):
+        document.logger.warning(problem.message, problem.line)
+    types = document.rules.div_types | types_in(document.blocks)
+    for message in kept_by_none(document.options.keep, types):
+        document.logger.warning(f"lmm-keep: {message}")
+
+
+def report_dangling(document: FilterDocument) -> None:
+    """Warn of blocks that stand before nothing."""
+    for line, message in find_dangling(document.blocks, document.rules):
+        document.logger.warning(message, line)
+
+
+# In Quarto
+
+
+def check_quarto_file(document: FilterDocument, text: Source) -> None:
+    """Check the file of a page, of which Quarto hands over nothing but elements.
+
+    Report its errors. Raise FilterError, which stops the render, for faults in the file or in what
+    it includes."""
+    _refuse_faults(document)
+    logger, blocks = LocatedLogger(document.logger, text.locate), parse_markdown_text(text.text)
+    report_errors(blocks, logger)
+    if (line := find_open(blocks, document.rules)) is not None:
+        file, line = text.locate(line)
+        raise FilterError(f"{file}:{line}: {NOT_CLOSED}")
+    for line, message in find_dangling(blocks, document.rules):
+        logger.warning(message, line)
+
+
+def _refuse_faults(document: FilterDocument) -> None:
+    """Raise FilterError for blocks that cannot be read or have lost their places, and for words that
+    are nearly ours, in the file and in what it includes: without a project, nobody has looked
+    before."""
+    from lmm_core.quarto.native_blocks import find_native
+    from lmm_core.settings.quarto_inputs import with_included
+
+    assert document.path is not None
+    folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)
+    read = [*read_blocks(with_included([document.path], folder))]
+    rules = with_types(document.rules, [blocks for _, blocks in read])
+    documents: list[tuple[str, list[Block]]] = [(os.path.relpath(path, folder), blocks) for path, blocks in read]
+    if problems := [*typo_lines(documents, rules), *find_native(documents)]:
+        raise FilterError("\n".join(problems))
+
+
+def report_lost(document: FilterDocument, labels: set[str]) -> None:
+    """Warn of references to labels that other pages leave out, with their lines in the file."""
+    text = document.input_text
+    if text is None or not labels:
+        return
+    logger = LocatedLogger(document.logger, text.locate)
+    for at, label in lost_in(text.text, labels):
+        logger.warning(lost_message(label), text.text.count("\n", 0, at) + 1)

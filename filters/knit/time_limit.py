@@ -1,0 +1,28 @@
+"""The time limit of a filter that Quarto has started, because Quarto would wait for it forever."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from lmm_core.logging import say
+
+SECONDS = 300.0  # some hundred times what the largest page of a course takes
+
+
+def limit_time(name: str, seconds: float = SECONDS) -> None:
+    """End this process with status 1 after a number of seconds, whatever it is doing then.
+
+    name: of the filter, for the message."""
+    timer = threading.Timer(seconds, _end, (name, seconds))
+    timer.daemon = True
+    timer.start()
+
+
+def _end(name: str, seconds: float) -> None:
+    say(
+        f"{name}: The filter was stopped because it was not done after {seconds:g} seconds. "
+        f"Try it outside of Quarto: pandoc -F {name}",
+        err=True,
+    )
+    os._exit(1)  # an exception might never reach the main thread

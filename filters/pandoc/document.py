@@ -1,0 +1,235 @@
+"""Read the document of a filter's call: from its source text, or from Pandoc's elements.
+
+`docs/filters.md` says which way is taken when.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
+from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, header_content
+from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
+from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.markdown.rag_only import OUT, KnitRules, named_types, words_of
+from lmm_core.scan.header import report_kept
+from lmm_core.settings.project import Project, load_project
+from lmm_core.workflows.passes import project_of
+
+from ..errors import FilterError
+from .call import FilterCall, read_call
+from .meta import FilterOptions, header_from, is_positional, plain_options
+from .outputs import refuse_overwriting
+from .source import Source, input_source, is_its_source, left_source
+
+if TYPE_CHECKING:
+    from .elements import Elements
+
+_LOST = "which may come from metadata blocks inside the text. Pandoc has merged them, and their places are lost"
+
+
+@dataclass(frozen=True)
+class FilterDocument:
+    """A document as a filter has read it.
+
+    ast: Pandoc's JSON.
+    source: the text that pandoc has read the elements from. None if it is not known, or if
+    another filter or Quarto has changed the elements since.
+    input_text: without a source, the text of the input files, if these are known.
+    blocks, problems: those of the source. Problems are about what is not closed in it.
+    logger: names the file for a line of the source."""
+
+    call: FilterCall
+    ast: dict[str, Any]
+    project: Project
+    logger: LoggerBase
+    source: Source | None = None
+    input_text: Source | None = None
+    blocks: list[Block] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def options(self) -> FilterOptions:
+        """The options of the call."""
+        return self.call.options
+
+    @property
+    def path(self) -> Path | None:
+        """The (first) file that the document comes from, or None."""
+        return _path_of(self.source or self.input_text)
+
+    @property
+    def rules(self) -> KnitRules:
+        """The knit rules of configuration and options together."""
+        rules = self.project.rules
+        div_types = rules.div_types | named_types(self.options.div_types)
+        return replace(rules, div_types=div_types, keep=rules.keep | set(self.options.keep))
+
+    def project_for(self, blocks: Sequence[Block]) -> Project | None:
+        """Return the project, with the settings of the document's header and of the options.
+
+        Return None after reporting if the header has a wrong setting."""
+        spelling = self.options.spelling or self.project.spelling
+        project = replace(self.project, spelling=spelling, rules=self.rules)
+        return project_of(blocks, project, self.logger)
+
+
+@dataclass(frozen=True)
+class FilterOutput:
+    """The document that a filter hands on: Pandoc's JSON, and the text in it if it goes out verbatim."""
+
+    ast: dict[str, Any]
+    text: str | None = None
+
+
+def read_document(name: str, data: bytes, target: str) -> FilterDocument:
+    """Return the document that pandoc hands to a filter.
+
+    name: of the filter; data: Pandoc's JSON; target: the format that pandoc writes. Raise
+    FilterError if pandoc must not go on with it, OSError, MarkdownError or ConfigError if a
+    file cannot be read."""
+    ast = json.loads(data)
+    call, ast["meta"] = read_call(name, target, ast["meta"])
+    logger = ConsoleLogger(f"{name}: ")
+    refuse_overwriting(call)
+    _check_options(call.options, logger)
+    source, input_text = left_source(call, ast), None
+    if source is None and call.reads_markdown:
+        input_text = input_source(call)
+        if input_text is not None and is_its_source(call, ast, input_text):
+            source, input_text = input_text, None
+    project = load_project(_path_of(source or input_text))
+    if call.in_quarto:
+        call = replace(call, options=_options_in_quarto(call.options, ast["meta"], input_text))
+    document = FilterDocument(call, ast, project, logger, source, input_text)
+    if source is not None:
+        document = _with_blocks(document, source)
+    if call.done == 0:
+        _report_refused(document)
+    return document
+
+
+def _path_of(text: Source | None) -> Path | None:
+    return text.files[0].path if text is not None and text.files else None
+
+
+def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
+    """Report unknown options. Raise FilterError for a spelling that does not exist."""
+    for option in options.unknown:
+        known = ", ".join(f"lmm-{name}" for name in sorted(OPTIONS))
+        logger.warning(f"There is no option lmm-{option}. Known options are {known}.")
+    report_kept([word for word in options.div_types if word.startswith(OUT)], logger)
+    if options.spelling not in ("", "div", "native"):
+        raise FilterError(f"lmm-spelling must be div or native, not {options.spelling!r}.")
+
+
+def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
+    """Return the document with the blocks of its source; the first filter of a run reports what is
+    not closed in it."""
+    problems: list[Problem] = []
+    blocks = parse_markdown_text(source.text, problems)
+    logger = LocatedLogger(document.logger, source.locate)
+    for problem in problems if document.call.done == 0 else ():
+        logger.warning(problem.message, problem.line)
+    return replace(document, blocks=blocks, problems=problems, logger=logger)
+
+
+def _report_refused(document: FilterDocument) -> None:
+    """Report the options that the document sets and may not, with their lines if these are known."""
+    if document.source is not None:
+        report_refused(document.blocks, document.logger)
+    told = {name for options in said_by(document.blocks) for name in options}
+    for name in document.options.refused:
+        if name not in told:
+            document.logger.warning(refusal(name))
+
+
+# In Quarto
+
+
+def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Source | None) -> FilterOptions:
+    """Return the options with the types to keep that the Quarto project names.
+
+    Quarto merges its settings with the document's header: of the merged words those of the
+    document go, unless the project says them, too."""
+    merged = words_of(plain_options(meta).get("keep"))
+    if not merged:
+        return options
+    from lmm_core.errors import QuartoError
+
+    try:
+        of_project, of_document = _kept_by_project(_path_of(text)), _kept_by_document(text)
+    except QuartoError as error:
+        raise FilterError(str(error)) from None
+    others = [] if text is None else [word for word in merged if word not in of_document]
+    keep = [*of_project, *others]
+    return replace(options, keep=keep, refused=["keep"] if set(merged) - set(keep) else [])
+
+
+def _kept_by_project(path: Path | None) -> list[str]:
+    """Return the types that `_quarto.yml` and the `_metadata.yml` of the document's folders keep."""
+    from lmm_core.settings.quarto_project import folder_settings, read_project
+
+    folder = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
+    settings = [read_project(folder)] + ([folder_settings(path, folder)] if path else [])
+    return [word for one in settings for word in words_of(options_in(one).get("keep"))]
+
+
+def _kept_by_document(text: Source | None) -> set[str]:
+    """Return the types that a document would keep, by its blocks and by the files that its header names."""
+    from lmm_core.settings.quarto_project import with_named
+
+    if text is None:
+        return set()
+    blocks = parse_markdown_text(text.text)
+    named = with_named(header_content(blocks), text.files[0].path.parent)
+    return {word for one in (*said_by(blocks), options_in(named)) for word in words_of(one.get("keep"))}
+
+
+# From Pandoc's elements
+
+
+def read_elements(document: FilterDocument, with_text: bool) -> tuple[Elements, list[Block]]:
+    """Return a document's elements, and its blocks: the header and those that stand for the elements.
+
+    with_text: give the blocks the markdown that pandoc writes for their elements; without it, text
+    blocks are empty. Raise FilterError if the places of metadata blocks are lost."""
+    from .elements import Elements, load, markdown_of_each
+
+    require_places(document)
+    texts = markdown_of_each(load(document.ast), document.call.executable) if with_text else None
+    elements = Elements.read(load(document.ast), texts)
+    meta = document.ast["meta"]
+    return elements, [*([header_from(meta)] if meta else []), *elements.blocks]
+
+
+def require_places(document: FilterDocument) -> None:
+    """Raise FilterError if metadata blocks may have lost their places on the way to the filter."""
+    text = document.input_text
+    if document.call.done or (text is not None and not _has_native(parse_markdown_text(text.text))):
+        return
+    keys = [key for key in document.ast["meta"] if is_positional(key)]
+    if not keys:
+        return
+    found = f"The document's metadata has {', '.join(f'`{key}`' for key in keys[:4])}, {_LOST}."
+    if document.call.in_quarto:
+        raise FilterError(f"{found} Write the blocks as divs: lmm convert --to div FILE")
+    name = document.call.name
+    advice = f"Give pandoc the file by its name (pandoc -F {name} FILE -o …), name it with -M lmm-source=FILE"
+    if text is not None and document.call.may_follow_foreign:
+        advice = f"Put -F {name} before the other filters (and before --citeproc)"
+    raise FilterError(f"{found} {advice}, or write the blocks as divs (lmm convert --to div FILE).")
+
+
+def _has_native(blocks: Sequence[Block]) -> bool:
+    """Return True if there are native blocks besides the header."""
+    return any(
+        (isinstance(b, MetadataBlock) and b.spelling == "native" and not isinstance(b, HeaderBlock))
+        or (isinstance(b, ErrorBlock) and b.source.lstrip().startswith("-"))
+        for b in blocks
+    )

@@ -1,0 +1,155 @@
+"""Pandoc's elements as blocks, and back: for documents without a source text.
+
+Divs of class `lmm` (and raw blocks of format `lmm`, which an earlier filter of
+ours leaves) are the metadata, headers the sections, everything else text.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import panflute as pf
+
+from lmm_core.markdown.blocks import Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock
+from lmm_core.markdown.metadata.body import parse_metadata
+from lmm_core.markdown.metadata.lists import not_a_mapping
+from lmm_core.markdown.spelling import make_block
+
+from .json_tree import find_elements
+from .run import run_pandoc
+
+RAW = "lmm"
+_YAML = {"yaml", "yml"}
+_MARK = "<!--lmm-element-->"
+
+
+def load(ast: dict[str, Any]) -> pf.Doc:
+    """Return Pandoc's JSON as panflute's elements."""
+    # panflute refuses raw parts of formats that it does not know (typst, ours).
+    formats = {element["c"][0] for element in find_elements(ast, "RawBlock", "RawInline")}
+    pf.elements.RAW_FORMATS.update({RAW, *formats})
+    return pf.load(io.StringIO(json.dumps(ast)))
+
+
+def dump(doc: pf.Doc) -> dict[str, Any]:
+    """Return panflute's elements as Pandoc's JSON."""
+    target = io.StringIO()
+    pf.dump(doc, target)
+    ast: dict[str, Any] = json.loads(target.getvalue())
+    return ast
+
+
+def to_markdown(doc: pf.Doc, executable: str, *options: str) -> str:
+    """Return the markdown that pandoc writes for a document. Raise FilterError if pandoc fails."""
+    arguments = ["-f", "json", "-t", "markdown", "--wrap=preserve", "--markdown-headings=atx", *options]
+    return run_pandoc(executable, arguments, json.dumps(dump(doc)), Path.cwd())
+
+
+def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
+    """Return the markdown of each top-level element, or None if it cannot be told apart.
+
+    The document that it is given is not to be used any more."""
+    count, marked = len(doc.content), []
+    for element in doc.content:
+        marked += [pf.RawBlock(_MARK, format="markdown"), element]
+    written = to_markdown(pf.Doc(*marked, api_version=doc.api_version), executable)
+    texts = [part.strip("\n") for part in written.split(f"{_MARK}\n")[1:]]
+    return texts if len(texts) == count else None
+
+
+def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
+    """Return the metadata block held in an element, or None.
+
+    An error block is a div of class `lmm` that holds no YAML mapping."""
+    if isinstance(element, pf.RawBlock) and element.format == RAW:
+        return make_block(element.text, "div")
+    if not (isinstance(element, pf.Div) and "lmm" in element.classes):
+        return None
+    inside = list(element.content)
+    if len(inside) == 1 and isinstance(inside[0], pf.CodeBlock) and not _YAML.isdisjoint(inside[0].classes):
+        body = inside[0].text + "\n"
+        parsed = parse_metadata(body)
+        if parsed.content is not None:
+            return make_block(body, "div")
+        return ErrorBlock("", 0, parsed.error or not_a_mapping(body), 0)
+    return ErrorBlock("", 0, "a div of class lmm holds one code block of YAML and nothing else", 0)
+
+
+def metadata_element(block: MetadataBlock, raw: bool = False) -> pf.Element:
+    """Return a metadata block as a div, or as a raw block for the next filter of ours."""
+    if raw:
+        return pf.RawBlock(block.body, format=RAW)
+    code = pf.CodeBlock(block.body.removesuffix("\n"), classes=["yaml"])
+    return pf.Div(code, classes=["lmm", "content-hidden"])
+
+
+def text_or_heading(element: pf.Element, text: str = "") -> Block:
+    """Return the block that stands for an element that is not metadata.
+
+    text: its markdown, or nothing if it does not matter."""
+    if isinstance(element, pf.Header):
+        source = text.strip() or f"{'#' * element.level} {pf.stringify(element)}"
+        return HeadingBlock(source + "\n\n", 0, element.level)
+    return TextBlock(text.strip("\n") + "\n\n", 0)
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The top-level elements of a document, and the block that stands for each (by its `id`)."""
+
+    doc: pf.Doc
+    blocks: list[Block] = field(default_factory=list)
+    of_block: dict[int, pf.Element] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, doc: pf.Doc, texts: Sequence[str] | None = None) -> Elements:
+        """Return the blocks for the elements of a document.
+
+        texts: the markdown of each element; without it, text blocks hold no text."""
+        found = cls(doc)
+        for at, element in enumerate(doc.content):
+            block = metadata_of(element) or text_or_heading(element, texts[at] if texts else "")
+            found.blocks.append(block)
+            found.of_block[id(block)] = element
+        return found
+
+    def write(self, blocks: Sequence[Block], raw: bool) -> list[Any]:
+        """Return Pandoc's JSON for a changed list of the blocks.
+
+        raw: metadata goes out as raw blocks for the next filter of ours."""
+        content = []
+        for block in blocks:
+            element = self.of_block.get(id(block))
+            if isinstance(block, MetadataBlock) and (element is None or raw):
+                element = metadata_element(block, raw)
+            if element is not None:
+                content.append(element)
+        self.doc.content = content
+        written: list[Any] = dump(self.doc)["blocks"]
+        return written
+
+
+def strip_metadata(ast: dict[str, Any]) -> dict[str, Any]:
+    """Return Pandoc's JSON without metadata divs and our raw blocks, at any depth."""
+    doc = load(ast)
+
+    def drop(element: pf.Element, _doc: pf.Doc) -> list[pf.Element] | None:
+        return [] if metadata_of(element) is not None else None
+
+    return dump(doc.walk(drop))
+
+
+def mark_metadata(ast: dict[str, Any]) -> dict[str, Any]:
+    """Return Pandoc's JSON with top-level metadata divs as raw blocks, for a later filter of ours."""
+    doc = load(ast)
+    content = []
+    for element in doc.content:
+        block = metadata_of(element)
+        content.append(metadata_element(block, raw=True) if isinstance(block, MetadataBlock) else element)
+    doc.content = content
+    return dump(doc)

@@ -1,0 +1,31 @@
+"""Pandoc's JSON as a tree of values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import Any
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """Yield a JSON value and every value inside it, parents before their children.
+
+    The caller may change a list or an object that it is given: the walk goes on with the
+    new content. The siblings come in no particular order."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        if isinstance(one, dict):
+            stack.extend(one.values())
+        elif isinstance(one, list):
+            stack.extend(one)
+
+
+def find_elements(node: Any, *kinds: str) -> Iterator[dict[str, Any]]:
+    """Yield the Pandoc elements of some kinds (`Cite`, `RawBlock`), at any depth."""
+    return (one for one in walk(node) if isinstance(one, dict) and one.get("t") in kinds)
+
+
+def mentions(node: Any, words: Set[str]) -> bool:
+    """Return True if one of the words is a text of its own anywhere in the tree."""
+    return any(isinstance(one, str) and one in words for one in walk(node))

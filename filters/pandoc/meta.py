@@ -1,0 +1,129 @@
+"""Pandoc's metadata (the `meta` of its JSON) as plain values, and our options in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lmm_core.markdown.blocks import HeaderBlock
+from lmm_core.markdown.metadata.body import MESSAGE_KEYS
+from lmm_core.markdown.metadata.lmm_options import BY_DOCUMENT, BY_PERSON, INTERNAL, OPTIONS, options_in
+from lmm_core.markdown.rag_only import words_of
+from lmm_core.markdown.spelling import make_block
+
+CHAIN, TEXT, ASKED = INTERNAL
+# Keys that a metadata block inside the text may have brought: pandoc has merged
+# such blocks into the document's metadata, and their places are lost.
+_POSITIONAL = frozenset({"type", "questions", "skip", "frozen", "knit", "chat", *MESSAGE_KEYS})
+
+
+def plain(value: Any) -> Any:
+    """Return a value of Pandoc's metadata as text, bool, list or dict."""
+    kind: str = value.get("t")
+    content: Any = value.get("c")
+    if kind == "MetaMap":
+        return {key: plain(item) for key, item in content.items()}
+    if kind == "MetaList":
+        return [plain(item) for item in content]
+    if kind in ("MetaInlines", "MetaBlocks"):
+        return _text(content).strip()
+    return content
+
+
+def to_meta(value: Any) -> dict[str, Any]:
+    """Return a plain value as a value of Pandoc's metadata."""
+    if isinstance(value, dict):
+        return {"t": "MetaMap", "c": {str(key): to_meta(item) for key, item in value.items()}}
+    if isinstance(value, list):
+        return {"t": "MetaList", "c": [to_meta(item) for item in value]}
+    if isinstance(value, bool):
+        return {"t": "MetaBool", "c": value}
+    return {"t": "MetaString", "c": "" if value is None else str(value)}
+
+
+def _text(node: Any) -> str:
+    """Return the text of inlines and blocks."""
+    if isinstance(node, list):
+        return "".join(map(_text, node))
+    if not isinstance(node, dict):
+        return ""
+    kind: str = node.get("t", "")
+    content: Any = node.get("c")
+    if kind == "Str":
+        return str(content)
+    if kind in ("Space", "SoftBreak", "LineBreak"):
+        return " "
+    if kind in ("Code", "Math", "RawInline", "CodeBlock", "RawBlock"):
+        return str(content[-1])
+    if kind == "Quoted":
+        sign = "'" if content[0].get("t") == "SingleQuote" else '"'
+        return f"{sign}{_text(content[1])}{sign}"
+    return _text(content) + ("\n" if kind in ("Para", "Plain") else "")
+
+
+def header_from(meta: Mapping[str, Any]) -> HeaderBlock:
+    """Return a header block that holds Pandoc's metadata."""
+    header = make_block("", "native", header=True)
+    header.content = {key: plain(value) for key, value in meta.items()}
+    assert isinstance(header, HeaderBlock)
+    return header
+
+
+def is_ours_alone(key: str) -> bool:
+    """Return True if a key means something to us only."""
+    return is_positional(key) or key in ("lmm", "model", "docid", "titles") or key.startswith("lmm-")
+
+
+def is_positional(key: str) -> bool:
+    """Return True if a key may come from a metadata block inside the text."""
+    return key in _POSITIONAL or key.startswith("~") or key.endswith("=")
+
+
+@dataclass(frozen=True)
+class FilterOptions:
+    """The options under `lmm:` in the metadata, or as `-M lmm-…`.
+
+    `unknown` names those that do not exist, `refused` those that only the person who runs
+    pandoc may set, and that the document has tried to."""
+
+    keep: list[str] = field(default_factory=list)
+    div_types: list[str] = field(default_factory=list)
+    save: str = ""
+    source: str = ""
+    spelling: str = ""
+    model: str = ""
+    own_pass: str = ""
+    unknown: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> FilterOptions:
+    """Return the options of a filter.
+
+    meta: the document's metadata; by_person: what the person who runs pandoc sets, by name
+    (see `PandocRun.lmm_options`)."""
+    found = plain_options(meta)
+    values = {name: value for name, value in found.items() if name in BY_DOCUMENT}
+    values |= {name: value for name, value in by_person.items() if name in BY_PERSON}
+    return FilterOptions(
+        keep=words_of(values.get("keep")),
+        div_types=words_of(values.get("div-types")),
+        save=_file(values.get("save")),
+        source=_file(values.get("source")),
+        spelling=str(values.get("spelling") or ""),
+        model=str(values.get("model") or ""),
+        own_pass=str(values.get("pass") or ""),
+        unknown=[name for name in found if name not in OPTIONS],
+        refused=[name for name in found if name in BY_PERSON and name not in by_person],
+    )
+
+
+def plain_options(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that Pandoc's metadata holds, by name."""
+    return options_in({key: plain(value) for key, value in meta.items() if key.startswith("lmm")})
+
+
+def _file(value: Any) -> str:
+    """Return a file's name; `-M lmm-save` without a value is true, which names no file."""
+    return value if isinstance(value, str) else ""

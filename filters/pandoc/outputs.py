@@ -1,0 +1,111 @@
+"""The file that pandoc writes: what it may be written over, and the texts that are kept until it is whole."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from lmm_core.errors import RecoveryError
+from lmm_core.files.outputs import is_ours
+from lmm_core.files.recovery import put_aside
+from lmm_core.files.walk import TEXT_SUFFIXES
+from lmm_core.markdown.files import project_root
+
+from ..errors import FilterError
+from .call import FilterCall
+from .run import MARKDOWN_FORMATS, PandocRun, base_format, filter_name
+
+
+def holds_markdown(path: Path) -> bool:
+    """Return True if there is a file that is not empty and whose ending says that it is markdown."""
+    return path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"} and path.is_file() and path.stat().st_size > 0
+
+
+def refuse_overwriting(call: FilterCall) -> None:
+    """Raise FilterError if pandoc would write something other than the text over an input, or
+    another format over markdown."""
+    run, output = call.run, call.output
+    if run is None or output is None or call.in_quarto:
+        return
+    is_no_markdown = base_format(call.target) not in MARKDOWN_FORMATS and holds_markdown(output)
+    if is_no_markdown or (call.overwrites_source and not call.to_markdown):
+        what = "an input" if call.overwrites_source else "markdown"
+        raise FilterError(
+            f"Refused: pandoc would write {call.target} over {output}, which is {what}. "
+            "Add -t markdown to write markdown, or name another output."
+        )
+    if call.overwrites_source:
+        _refuse_losing_text(run)
+
+
+def _refuse_losing_text(run: PandocRun) -> None:
+    """Raise FilterError if pandoc would write less, or more, over its input than it has read."""
+    if any(filter_name(name) == "lmm-knit" for name in run.filters):
+        raise FilterError(
+            f"Refused: lmm-knit takes out exercises, questions and annotations, and pandoc would write the rest "
+            f"over {run.output}, which is an input. Name another output."
+        )
+    if added := run.adds_text():
+        raise FilterError(
+            f"Refused: {', '.join(added)} would put more text into {run.output} at each run, because that is an "
+            "input. Name another output."
+        )
+    if len(run.inputs) > 1:
+        raise FilterError(
+            f"Refused: pandoc would write all {len(run.inputs)} inputs into {run.output}, which is one of them. "
+            "Name another output."
+        )
+
+
+def refuse_another_text(output: Path, text: str) -> None:
+    """Raise FilterError if an output holds another text than the one to be written.
+
+    That is a text that no run of ours has written, and that shares fewer than half of its lines
+    with the new one."""
+    if not holds_markdown(output) or is_ours(output):
+        return
+    old = [line for line in output.read_text("utf-8", "replace").splitlines() if line.strip()]
+    new = set(text.splitlines())
+    if 2 * sum(line in new for line in old) < len(old):
+        raise FilterError(f"Refused: {output} holds another text. Name another output, or remove that file first.")
+
+
+def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
+    """Return the bytes that pandoc writes for a raw text: it sets the line ends, and adds a missing
+    last one."""
+    text = text if text.endswith("\n") else text + "\n"
+    eol = run.value("eol")
+    crlf = eol == "crlf" or (os.name == "nt" and eol != "lf")
+    return (text.replace("\n", "\r\n") if crlf else text).encode("utf-8")
+
+
+def start_to_put_aside(call: FilterCall, text: str | None) -> Callable[[], None]:
+    """Start to keep copies of the markdown file that pandoc is about to write over, and of its new text.
+
+    Pandoc empties the file before it writes, and may be ended in between. text: what goes out
+    verbatim, or None. Return a function that waits for the end of the work, and raises RecoveryError
+    if it has failed for a file that is an input, so that pandoc leaves it alone."""
+    run, output = call.run, call.output
+    if run is None or output is None or call.is_followed or not holds_markdown(output):
+        return lambda: None
+    after = None if text is None else as_pandoc_writes(run, text)
+    is_filtered_on = call.place is None or call.place + 1 < len(run.filters)
+    failed: list[RecoveryError] = []
+
+    def work() -> None:
+        try:
+            put_aside(output, project_root(output), after, is_filtered_on)
+        except RecoveryError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+
+    def wait() -> None:
+        thread.join()
+        if failed and call.overwrites_source:
+            raise failed[0]
+
+    return wait

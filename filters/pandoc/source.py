@@ -1,0 +1,149 @@
+"""The text that a document comes from: find its files, read them, and see if it is still theirs."""
+
+from __future__ import annotations
+
+import bisect
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lmm_core.files.walk import is_document
+from lmm_core.markdown.files import MarkdownFile, load_markdown
+
+from ..errors import FilterError
+from .call import FilterCall
+from .run import PandocRun, base_format
+
+# Readers that see divs, so that metadata can be seen among their elements.
+_WITH_DIVS = ("markdown", "commonmark_x")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one or several files, joined as pandoc joins them: with a blank line between two.
+
+    starts: the line, from 1, at which each file starts."""
+
+    text: str
+    files: Sequence[MarkdownFile]
+    starts: Sequence[int]
+
+    @classmethod
+    def load(cls, paths: Sequence[Path]) -> Source:
+        """Read files. Raise OSError or MarkdownError if one cannot be read."""
+        files = [load_markdown(path) for path in paths]
+        text, starts = "", []
+        for file in files:
+            if text:
+                text += ("" if text.endswith("\n") else "\n") + "\n"
+            starts.append(text.count("\n") + 1)
+            text += file.text.removeprefix("\ufeff") if text else file.text
+        return cls(text, files, starts)
+
+    def locate(self, line: int) -> tuple[str, int]:
+        """Return the file, and the line in it, of a line of the joined text."""
+        if not self.files:
+            return "", line
+        at = max(bisect.bisect_right(self.starts, line) - 1, 0)
+        return _display_path(self.files[at].path), line - self.starts[at] + 1 if line else 0
+
+
+def _display_path(path: Path) -> str:
+    """Return a path as the person who runs us knows it: Quarto goes into the folder of each
+    page, and is run from the project's."""
+    for folder in (Path(os.environ.get("QUARTO_PROJECT_DIR", ".")).absolute(), Path.cwd()):
+        if path.absolute().is_relative_to(folder):
+            return os.path.relpath(path, folder)
+    return str(path)
+
+
+def left_source(call: FilterCall, ast: dict[str, Any]) -> Source | None:
+    """Return the text that an earlier filter of ours has left for a markdown target, or None."""
+    if not (call.to_markdown and call.done):
+        return None
+    parts = [block["c"][1] for block in ast["blocks"] if block.get("t") == "RawBlock"]
+    if len(parts) != len(ast["blocks"]):
+        return None
+    files = input_source(call) or Source("", [], [])
+    return replace(files, text="".join(parts))
+
+
+def input_source(call: FilterCall) -> Source | None:
+    """Return the text of the input files, or None if they are not known.
+
+    The elements may have been changed since. Raise FilterError if the file that
+    `lmm-source` names is missing, OSError or MarkdownError if one cannot be read."""
+    paths = _input_paths(call)
+    if paths is None or not all(path.is_file() for path in paths):
+        return None
+    if call.in_quarto and not is_document(paths[0].name):
+        return None  # a notebook
+    return Source.load(paths)
+
+
+def _input_paths(call: FilterCall) -> list[Path] | None:
+    if call.options.source:
+        path = Path(call.options.source)
+        if not path.is_file():
+            raise FilterError(f"The file that lmm-source names does not exist: {path}")
+        return [path]
+    if call.run is not None and call.run.files:
+        return call.run.files
+    if os.environ.get("QUARTO_DOCUMENT_FILE"):
+        return [Path(os.environ.get("QUARTO_DOCUMENT_PATH", "."), os.environ["QUARTO_DOCUMENT_FILE"])]
+    return None
+
+
+def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
+    """Return True if the elements are those that pandoc reads from a text.
+
+    Raise FilterError if they are not since the file changed, and pandoc would write over it."""
+    if call.in_quarto or (call.done and not needs_text(call)):
+        return False
+    if call.done or _is_direct(call) or _is_read_again(call, ast, text):
+        return True
+    if call.run is not None and call.overwrites_source and not call.may_follow_foreign:
+        raise FilterError(
+            "The file changed on disk while it was worked on: pandoc has read another text than it holds now. "
+            "Nothing was written. Run the command again."
+        )
+    return False
+
+
+def needs_text(call: FilterCall) -> bool:
+    """Return True if the reader knows no divs, so that metadata can only be seen in the text."""
+    reader = call.run.reader if call.run is not None else "markdown"
+    return base_format(reader) not in _WITH_DIVS or "-fenced_divs" in reader
+
+
+def _is_direct(call: FilterCall) -> bool:
+    """Return True if the command line alone shows that the elements come straight from the files."""
+    run = call.run
+    if run is None or run.defaults or call.options.source or run.files is None:
+        return False
+    return not call.may_follow_foreign
+
+
+def _is_read_again(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
+    """Return True if pandoc, run again without filters, gives the same elements."""
+    run = call.run
+    if run is None or call.options.source:
+        paths = [str(file.path.resolve()) for file in text.files]
+        options = run.options if run else []
+        run = PandocRun(call.executable, Path.cwd(), options, paths, run.defaults if run else [])
+    # pandoc 3 shifts headings after the filters, pandoc 2 before them
+    for with_shift in (True, False) if run.shifts_headings else (True,):
+        try:
+            inner = run.parse_inputs(with_shift)
+        except FilterError:
+            return False
+        if inner["blocks"] == ast["blocks"] and foreign_meta(inner["meta"]) == foreign_meta(ast["meta"]):
+            return True
+    return False
+
+
+def foreign_meta(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata without our options."""
+    return {key: value for key, value in meta.items() if not key.startswith("lmm")}

@@ -1,0 +1,164 @@
+"""Hand on a document as Pandoc's elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, serialize_blocks
+from lmm_core.markdown.divs import find_parts
+from lmm_core.markdown.originals import unfold_edits
+from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.markdown.rag_only import DOCUMENT_KEYS
+from lmm_core.markdown.spelling import convert, edit_block, make_block
+from lmm_core.scan.system_keys import FLOW
+
+from ..errors import FilterError
+from .document import FilterDocument, FilterOutput
+from .json_tree import mentions
+from .meta import TEXT, to_meta
+from .run import PandocRun
+from .source import foreign_meta, needs_text
+
+if TYPE_CHECKING:
+    from .elements import Elements
+
+Json = dict[str, Any]
+
+
+def write_elements(document: FilterDocument, ast: Json, text: str | None = None) -> FilterOutput:
+    """Return an output for a target other than markdown: elements without metadata.
+
+    Metadata goes along while another filter of ours follows. ast: has the blocks and the
+    document's metadata; text: of the document, for the next filter of ours."""
+    from .elements import mark_metadata, strip_metadata
+
+    if mentions(ast["blocks"], {"lmm"}):
+        ast = mark_metadata(ast) if document.call.is_followed else strip_metadata(ast)
+    output = hand_on(document, ast)
+    return _leave_text(document, output, text) if text is not None else output
+
+
+def hand_on(document: FilterDocument, ast: Json) -> FilterOutput:
+    """Return an output with the blocks and the metadata of some JSON.
+
+    Our keys leave the metadata with the last filter of ours."""
+    meta = document.call.mark(document.call.clean(ast["meta"]))
+    return FilterOutput({**document.ast, "blocks": ast["blocks"], "meta": meta})
+
+
+def _leave_text(document: FilterDocument, output: FilterOutput, text: str) -> FilterOutput:
+    """Leave the text for the next filter of ours: among elements, it is not to be seen."""
+    if not document.call.is_followed:
+        return output
+    meta = {**output.ast["meta"], TEXT: {"t": "MetaString", "c": text}}
+    return FilterOutput({**output.ast, "meta": meta})
+
+
+def left_text(document: FilterDocument) -> str | None:
+    """Return the text that an earlier filter of ours has left beside the elements, or None."""
+    found = document.ast["meta"].get(TEXT) if document.call.done else None
+    return str(found["c"]) if found else None
+
+
+def write_blocks(document: FilterDocument, elements: Elements, blocks: Sequence[Block]) -> FilterOutput:
+    """Return an output for blocks that stand for elements, of which some may be gone or new."""
+    header, rest = (blocks[0], blocks[1:]) if blocks and isinstance(blocks[0], HeaderBlock) else (None, blocks)
+    to_markdown = document.call.to_markdown
+    ast = {**document.ast, "blocks": elements.write(rest, raw=not to_markdown)}
+    if header is not None:
+        ast = _with_header(document, ast, header)
+    if not to_markdown:
+        return write_elements(document, ast)
+    document.logger.warning(
+        "The source text is not at hand, so pandoc's own writer rewrites the text (list markers, line breaks, "
+        "tables). To keep it as it is, give pandoc the file by its name."
+    )
+    return FilterOutput({**ast, "meta": document.call.mark(ast["meta"])})
+
+
+def _with_header(document: FilterDocument, ast: Json, header: HeaderBlock) -> Json:
+    """Return Pandoc's JSON with our keys of a header in place of the old ones.
+
+    For markdown they stand in a header before the text, as we write them: pandoc would write
+    metadata with `-s` only, and escape what looks like markup in our values."""
+    ours = {key: value for key, value in header.content.items() if key.startswith("~")}
+    theirs = {key: value for key, value in foreign_meta(ast["meta"]).items() if not key.startswith("~")}
+    if not document.call.to_markdown or document.call.is_followed:
+        return {**ast, "meta": {**theirs, **{key: to_meta(value) for key, value in ours.items()}}}
+    base = _header_of_pandoc(document, theirs)
+    made = edit_block(base, ours, FLOW) if ours else base
+    first = []
+    if made is not None and (ours or theirs):
+        first = [{"t": "RawBlock", "c": ["markdown", made.source.rstrip("\n")]}]
+    return {**ast, "blocks": [*first, *ast["blocks"]], "meta": {}}
+
+
+def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
+    """Return the header that pandoc writes for metadata, or an empty one."""
+    from .elements import load, to_markdown
+
+    if meta:
+        doc = load({**document.ast, "blocks": [], "meta": meta})
+        written = next(iter(parse_markdown_text(to_markdown(doc, document.call.executable, "--standalone"))), None)
+        if isinstance(written, HeaderBlock):
+            return written
+    return make_block("", "native", header=True)
+
+
+# From the source text
+
+
+def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
+    """Return Pandoc's JSON of blocks, all metadata blocks as divs, and the old texts in place of
+    edits that are not decided.
+
+    Nothing is parsed again if no block is native and none has changed. Return None if pandoc does
+    not see the blocks that we see, so that only the text tells them: something is not closed, or
+    its reader knows no divs."""
+    if needs_text(document.call) or any("fenced div" in problem.message for problem in document.problems):
+        return None
+    unfolded = unfold_edits(blocks).blocks
+    if any(_holds_native(block) for block in unfolded):
+        return None
+    converted = serialize_blocks(convert(unfolded, "div"))
+    run, ast = document.call.run, document.ast
+    is_odd_reader = run is not None and "-yaml_metadata_block" in run.reader
+    if is_odd_reader or converted != serialize_blocks(document.blocks):
+        ast = parse_as_input(document, converted)
+        ast["meta"] = {**_document_keys(document.ast["meta"]), **ast["meta"]}
+    count = sum(isinstance(b, MetadataBlock | ErrorBlock) and not isinstance(b, HeaderBlock) for b in unfolded)
+    return ast if _count_divs(ast["blocks"]) == count else None
+
+
+def _holds_native(block: Block) -> bool:
+    """Return True if a native block stands inside a div, a quote, a list item or the like."""
+    if not isinstance(block, TextBlock) or "---" not in block.source:
+        return False
+    return any(part.metadata is not None and not part.attributes.classes for part in find_parts(block.source))
+
+
+def _count_divs(blocks: list[Json]) -> int:
+    return sum(block.get("t") == "Div" and "lmm" in block["c"][0][1] for block in blocks)
+
+
+def _document_keys(meta: Json) -> Json:
+    """Return the keys for Pandoc itself (references, authors, …), which may stand in native blocks
+    behind the header."""
+    return {key: value for key, value in meta.items() if key in DOCUMENT_KEYS}
+
+
+def parse_as_input(document: FilterDocument, text: str) -> Json:
+    """Return Pandoc's JSON of a text, read as the input was.
+
+    Raise FilterError if pandoc fails, or reads each input file by itself."""
+    run = document.call.run or PandocRun(document.call.executable, Path.cwd())
+    if run.value("file-scope") is not None or any(name == "file-scope" for name, _ in run.options):
+        raise FilterError(
+            "--file-scope reads each file by itself, which native metadata blocks do not survive. "
+            "Write them as divs: lmm convert --to div FILES"
+        )
+    # pandoc 3 shifts headings after the filters, pandoc 2 before them
+    is_shifted = run.shifts_headings and run.parse_inputs()["blocks"] == document.ast["blocks"]
+    return run.parse_text(text, with_shift=is_shifted)

@@ -1,0 +1,57 @@
+"""The process of a filter: read the document, run the filter's work on it, write the result.
+
+A filter gets Pandoc's JSON on standard input and answers with JSON on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+
+from lmm_core.errors import LmmError
+from lmm_core.logging import say
+
+from .pandoc.document import FilterDocument, FilterOutput, read_document
+from .pandoc.outputs import start_to_put_aside
+
+Work = Callable[[FilterDocument], FilterOutput]
+
+
+def run_filter(name: str, work: Work) -> int:
+    """Run a filter on standard input, and return its exit status.
+
+    The status is 1 when pandoc has to stop, and then writes nothing. name: of the command, for
+    messages."""
+    # JSON and panflute go down into nested divs and lists by recursion: a deep
+    # document needs a larger stack than the main thread has.
+    sys.setrecursionlimit(1_000_000)
+    threading.stack_size(512 << 20)
+    status: list[int] = []
+    thread = threading.Thread(target=lambda: status.append(_run(name, work)))
+    try:
+        thread.start()
+    except RuntimeError:  # the system gives no stack of this size
+        return _run(name, work)
+    thread.join()
+    return status[0] if status else 1
+
+
+def _run(name: str, work: Work) -> int:
+    data = sys.stdin.buffer.read()
+    if os.environ.get("LMM_INNER"):  # a run that another filter of ours has started: see `PandocRun`
+        sys.stdout.buffer.write(data)
+        return 0
+    try:
+        document = read_document(name, data, sys.argv[1] if len(sys.argv) > 1 else "html")
+        output = work(document)
+        finish_putting_aside = start_to_put_aside(document.call, output.text)
+        written = json.dumps(output.ast, ensure_ascii=False, separators=(",", ":"))
+        finish_putting_aside()
+    except (LmmError, OSError) as error:
+        say(f"{name}: {error}", err=True)
+        return 1
+    sys.stdout.buffer.write(written.encode("utf-8"))
+    return 0

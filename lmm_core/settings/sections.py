@@ -1,0 +1,294 @@
+"""The sections of `config.toml`, as pydantic models with their defaults."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_network
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic.fields import FieldInfo
+
+from ..models.sources import ModelSource
+from ..models.trust import VARIABLE
+
+
+class _Section(BaseModel):
+    """A table of the file: unknown keys and values of another type are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+
+
+class ModelSettings(_Section):
+    """A language model and the requests to it: `[major]`, `[minor]`, `[aux]`."""
+
+    model: str = Field(default="default", description='"source/model", a source alone ("openai"), or "default"')
+    timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False, description="seconds for one request")
+    max_retries: int = Field(default=2, ge=0, description="further attempts after a request that failed")
+    max_concurrency: int = Field(default=16, ge=1, description="requests at the same time")
+    context_tokens: int = Field(default=100_000, ge=1000, description="tokens that a chat or an edit may send")
+
+
+class RagSettings(_Section):
+    """The annotations to make, and the length of text that gets them: `[RAG]`."""
+
+    titles: bool = Field(default=False, description="the path of titles of each section")
+    questions: bool = Field(default=True, description="the questions that a section answers")
+    summaries: bool = Field(default=True, description="a summary of each section")
+    questions_threshold: int = Field(default=15, ge=0, description="words from which on a section gets questions")
+    summary_threshold: int = Field(default=50, ge=0, description="words from which on a section gets a summary")
+
+
+class KnitSettings(_Section):
+    """The rules for leaving parts out of the lecture notes: `[knit]`."""
+
+    div_types: list[str] = Field(
+        default=[], description='more classes of fenced divs that are RAG-only; "-exercise" takes one out'
+    )
+    keep: list[str] = Field(default=[], description="types that stay in the notes")
+    allowed_words: list[str] = Field(
+        default=[], description="classes and keys that are meant as they stand, however near to a type or key of ours"
+    )
+
+
+class SourceSettings(_Section):
+    """A server that speaks the OpenAI protocol: `[sources.NAME]`."""
+
+    base_url: str = Field(description="its address, with http:// or https://")
+    key_variable: str = Field(default="", description="the NAME of the environment variable that holds the key")
+    chat_model: str = Field(default="", description="the chat model to use if none is named")
+    embedding_model: str = Field(default="", description="the embedding model to use if none is named")
+    # The config.toml that names the server or the variable, and the one that names the server.
+    # Both are "" if the person names them: `models.trust` decides by them where a key may go.
+    _file: str = PrivateAttr("")
+    _server_file: str = PrivateAttr("")
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_url(cls, url: str) -> str:
+        return _checked_url(url)
+
+    @field_validator("key_variable")
+    @classmethod
+    def _is_variable(cls, name: str) -> str:
+        # Only capitals: a key that somebody puts here by mistake is not such a name.
+        if name and not VARIABLE.fullmatch(name):
+            raise ValueError("should be the name of an environment variable (A-Z, 0-9, _), never the key itself")
+        return name
+
+    def as_source(self, name: str) -> ModelSource:
+        """Return the source that requests are sent to."""
+        return ModelSource(
+            name, self.base_url, self.key_variable, self.chat_model, self.embedding_model, self._file, self._server_file
+        )
+
+
+class EmbeddingSettings(_Section):
+    """The model and the encoding that turn texts into vectors: `[embeddings]`."""
+
+    dense_model: str = Field(
+        default="default", description='"source/model", "fastembed/MODEL", a source alone, or "default"'
+    )
+    encoding: Literal[
+        "default", "none", "content", "merged", "multivector", "sparse", "sparse_content", "sparse_merged",
+        "sparse_multivector", "bm25", "hybrid",
+    ] = Field(default="default", description="default: hybrid with an embedding model, else bm25")  # fmt: skip
+    annotations: list[str] = Field(
+        default=["titles", "questions"], description="metadata that is encoded with a text, its own and inherited"
+    )
+    language: str = Field(default="", description='of stop words and stems ("en", "de"); "": of the first document')
+
+
+class StorageSettings(_Section):
+    """The place of the index: `[storage]`."""
+
+    folder: str = Field(default=".lmm/index", min_length=1, description="folder of the index, from the project's root")
+    url: str = Field(default="", description="address of a Qdrant server; if given, the folder is not used")
+    memory: bool = Field(default=False, description="keep the index in memory, for this run only")
+    timeout: float = Field(default=30.0, gt=0, allow_inf_nan=False, description="seconds for one request to the server")
+    prefer_grpc: bool = Field(default=False, description="speak gRPC with the server")
+    on_disk: bool = Field(default=False, description="vectors on the server's disk")
+    quantization: bool = Field(default=False, description="scalar quantization on the server")
+    shard_number: int = Field(default=1, ge=1, description="shards of new collections on the server")
+    replication_factor: int = Field(default=1, ge=1, description="replicas of new collections on the server")
+    _file: str = PrivateAttr("")
+
+    @property
+    def file(self) -> str:
+        """The path of the `config.toml` that names the server, or "" if the person names it."""
+        return self._file
+
+    @field_validator("url")
+    @classmethod
+    def _is_url(cls, url: str) -> str:
+        return _checked_url(url) if url else url
+
+
+class DatabaseSettings(_Section):
+    """The collections of the index: `[database]`."""
+
+    collection_name: str = Field(default="chunks", min_length=1, description="collection that is searched")
+    companion_collection: str = Field(default="documents", min_length=1, description="collection of the texts around")
+    companion_encoding: Literal["none", "content", "merged", "bm25", "hybrid"] = Field(
+        default="none", description="encoding of the texts around; none: they are found by their chunks"
+    )
+
+
+class SplitSettings(_Section):
+    """The sizes of chunks: `[split]`."""
+
+    size: int = Field(default=1000, ge=1, description="characters that a chunk should have")
+    max_size: int = Field(default=2000, ge=1, description="characters that a chunk may have")
+    overlap: int = Field(default=0, ge=0, description="characters that a chunk repeats of the one before")
+    unit: Literal["characters", "tokens"] = Field(default="characters", description="the unit of the sizes")
+    short: int = Field(default=120, ge=0, description="texts of fewer characters are pooled with their neighbours")
+    documents: int = Field(default=0, ge=-1, description="0: sections; N: of at most N characters; -1: none")
+
+    @model_validator(mode="after")
+    def _fit(self) -> SplitSettings:
+        if self.max_size < self.size:
+            raise ValueError(f"max_size ({self.max_size}) should be at least size ({self.size})")
+        if self.overlap >= self.size:
+            raise ValueError(f"overlap ({self.overlap}) should be less than size ({self.size})")
+        return self
+
+
+class AskSettings(_Section):
+    """The ways of answering questions: `[ask]`."""
+
+    queries: Literal["default", "keywords", "model"] = Field(
+        default="default", description="how a question is searched for; default: model if one is named"
+    )
+    rerank: str = Field(
+        default="none", description='"none", "model", "fastembed/MODEL" (a cross-encoder), "source/MODEL" (a server)'
+    )
+    context: Literal["passages", "outline", "text"] = Field(
+        default="passages", description="what the model is shown: passages, headings, or the text under headings"
+    )
+    level: int = Field(default=2, ge=1, le=6, description="of headings, for outline and text")
+    budget: int = Field(default=1000, ge=50, description="tokens of the notes that the model is shown")
+    tool_calls: int = Field(default=4, ge=0, description="times that the model may look further into the notes")
+
+
+class ServeSettings(_Section):
+    """The limits of `lmm serve`: who may ask, and how much: `[serve]`."""
+
+    origins: list[str] = Field(
+        default=[], description='sites whose pages may ask, beside its own: "https://course.example.org"'
+    )
+    hosts: list[str] = Field(default=[], description='names by which it is reached: "ask.example.org"')
+    proxies: list[str] = Field(
+        default=["127.0.0.1", "::1"], description="addresses of reverse proxies, which say who asks"
+    )
+    rate: int = Field(default=20, ge=1, description="questions a minute from one address")
+    concurrency: int = Field(default=50, ge=1, description="answers, and requests to a model, at the same time")
+    max_question: int = Field(default=2000, ge=1, le=10_000, description="characters that a question may have")
+    timeout: float = Field(default=120.0, gt=0, allow_inf_nan=False, description="seconds for an answer")
+    idle_timeout: float = Field(
+        default=45.0, gt=0, allow_inf_nan=False, description="seconds in which nothing of an answer may come"
+    )
+    search_timeout: float = Field(
+        default=20.0, gt=0, allow_inf_nan=False,
+        description="seconds for searching the notes; each model that helps has a quarter of it",
+    )  # fmt: skip
+    connections: int = Field(
+        default=1000, ge=16, description="connections at the same time; fewer if few files may be open"
+    )
+
+    @field_validator("origins")
+    @classmethod
+    def _are_origins(cls, origins: list[str]) -> list[str]:
+        return [_checked_origin(origin.strip().rstrip("/")) for origin in origins]
+
+    @field_validator("hosts")
+    @classmethod
+    def _are_hosts(cls, hosts: list[str]) -> list[str]:
+        for host in hosts:
+            if not re.fullmatch(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", host):
+                raise ValueError(f"should be names without scheme, port and path, not {host!r:.60}")
+        return hosts
+
+    @field_validator("proxies")
+    @classmethod
+    def _are_addresses(cls, proxies: list[str]) -> list[str]:
+        for proxy in proxies:
+            try:
+                ip_network(proxy)
+            except ValueError:
+                raise ValueError(f"should be addresses like 10.0.0.7 or 10.0.0.0/24, not {proxy!r:.60}") from None
+        return proxies
+
+
+# Addresses
+
+
+def _checked_origin(origin: str) -> str:
+    """Return scheme, host and port as a browser sends them; `null` stands for pages opened as files."""
+    if origin == "null":
+        return origin
+    if not _is_url(origin) or urlsplit(origin).path:
+        raise ValueError(f"should be sites like https://course.example.org (or null), without a path, not {origin:.60}")
+    return origin.lower()
+
+
+def _is_url(url: str) -> bool:
+    try:
+        return bool(_checked_url(url))
+    except ValueError:
+        return False
+
+
+def _checked_url(url: str) -> str:
+    """Return the address. Raise ValueError, which does not repeat it, if clients could misread it."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        # Clients differ in how they read `\` and white space in an address.
+        good = good and re.fullmatch(r"[!-\[\]-~]+", url) is not None
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError("should be an address that begins with http:// or https://")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("should be an address alone, without user, password, `?` or `#`")
+    return url
+
+
+# The file
+
+
+class MarkdownSections(BaseModel):
+    """The sections of LM markdown."""
+
+    spelling: Literal["div", "native"] = Field(
+        default="div", description='of new blocks in documents without any: "div" or "native"'
+    )
+    major: ModelSettings = Field(default=ModelSettings(), description="the model for chats and edits")
+    minor: ModelSettings = Field(default=ModelSettings(), description="the model for annotations")
+    aux: ModelSettings = Field(default=ModelSettings(), description="the model for small helps")
+    RAG: RagSettings = Field(default=RagSettings(), description="which annotations are made")
+    knit: KnitSettings = Field(default=KnitSettings(), description="what is left out of the lecture notes")
+    sources: dict[str, SourceSettings] = Field(default={}, description="servers of models, beside those that are known")
+
+
+class EducationSections(MarkdownSections):
+    """The sections of LM markdown and of LM markdown for education: all that the file can have."""
+
+    embeddings: EmbeddingSettings = Field(
+        default=EmbeddingSettings(), description="the model that makes vectors of texts"
+    )
+    storage: StorageSettings = Field(default=StorageSettings(), description="where the index is")
+    database: DatabaseSettings = Field(default=DatabaseSettings(), description="the collections of the index")
+    split: SplitSettings = Field(default=SplitSettings(), description="how texts are cut into chunks")
+    ask: AskSettings = Field(default=AskSettings(), description="how questions are answered")
+    serve: ServeSettings = Field(default=ServeSettings(), description="who may ask the server, and how much")
+
+
+def section_fields(section: str) -> dict[str, FieldInfo]:
+    """Return the fields of a section by name (of one source, for `sources`), {} if it has none."""
+    if section == "sources":
+        return dict(SourceSettings.model_fields)
+    info = EducationSections.model_fields.get(section)
+    annotation = info.annotation if info else None
+    return dict(annotation.model_fields) if isinstance(annotation, type) and issubclass(annotation, BaseModel) else {}

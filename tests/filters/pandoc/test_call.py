@@ -1,0 +1,101 @@
+"""Several filters in one run of pandoc, ours and foreign ones."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from filters.pandoc.call import FilterCall, read_call
+from filters.pandoc.run import PandocRun
+from tests.commands import write
+from tests.filter_texts import DIVS, FOREIGN, NATIVE, ok
+
+
+@pytest.mark.parametrize("source", [NATIVE, DIVS], ids=["native", "divs"])
+@pytest.mark.parametrize("target", ["html", "markdown"])
+def test_rag_then_knit(source, target, pandoc):
+    write("notes.md", source)
+    chained = ok(f"pandoc -F lmm-rag -F lmm-knit notes.md -t {target}", pandoc)
+    alone = ok(f"pandoc -F lmm-knit notes.md -t {target}", pandoc)
+    assert chained.stdout == alone.stdout
+    assert b"SECRET" not in chained.stdout
+
+
+@pytest.mark.parametrize("source", [NATIVE, DIVS], ids=["native", "divs"])
+def test_a_foreign_filter_between_ours_keeps_its_effect(source, pandoc):
+    write("notes.md", source)
+    write("foreign.lua", FOREIGN)
+    done = ok("pandoc -F lmm-rag -L foreign.lua -F lmm-knit notes.md -t html", pandoc)
+    assert b"RESIDUAL" in done.stdout
+    assert b"SECRET" not in done.stdout
+    assert b"lmm" not in done.stdout
+
+
+def test_a_foreign_filter_before_ours(pandoc):
+    write("notes.md", DIVS)
+    write("foreign.lua", FOREIGN)
+    done = ok("pandoc -L foreign.lua -F lmm-knit notes.md -t html", pandoc)
+    assert b"RESIDUAL" in done.stdout
+    assert b"SECRET" not in done.stdout
+
+
+def test_a_panflute_filter_beside_ours(pandoc):
+    write("notes.md", DIVS)
+    path = write("foreign.py", "#!/usr/bin/env python\nimport panflute as pf\npf.run_filter(lambda e, d: None)\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    done = ok("pandoc -F ./foreign.py -F lmm-knit notes.md -t html", pandoc)
+    assert b"residual" in done.stdout
+    assert b"SECRET" not in done.stdout
+
+
+@pytest.mark.parametrize("chain", ["-F lmm-rag -F lmm-rag", "-F lmm-rag -F lmm-knit"])
+def test_the_mark_of_a_chain_stays_out_of_the_file(chain, pandoc):
+    write("notes.md", NATIVE)
+    for target in ("markdown", "json", "html"):
+        assert b"lmm-chain" not in ok(f"pandoc -s {chain} notes.md -t {target}", pandoc).stdout
+
+
+def test_rag_twice_in_one_run_is_rag_once(pandoc):
+    write("notes.md", NATIVE)
+    once = ok("pandoc -s -F lmm-rag notes.md -t markdown", pandoc).stdout
+    assert ok("pandoc -s -F lmm-rag -F lmm-rag notes.md -t markdown", pandoc).stdout == once
+
+
+def test_a_mark_from_somewhere_else_means_nothing(pandoc):
+    write("notes.md", NATIVE)
+    assert b"SECRET" not in ok("pandoc -F lmm-knit -M lmm-chain=foo notes.md -t html", pandoc).stdout
+
+
+def call(*filters, done=0, process="1/1"):
+    """The call of one of ours among filters that run in this order."""
+    run = PandocRun("pandoc", Path.cwd(), filters=list(filters), process=process)
+    return FilterCall("lmm-rag", "markdown", run, done=done)
+
+
+def test_the_place_of_a_filter():
+    chain = ("x.lua", "lmm-rag", "citeproc", "lmm-knit")
+    first, last = call(*chain), call(*chain, done=1)
+    assert (first.place, first.is_followed, first.may_follow_foreign) == (1, True, True)
+    assert (last.place, last.is_followed, last.filters_before) == (3, False, ["x.lua", "lmm-rag", "citeproc"])
+    assert not call("lmm-rag", "x.lua").may_follow_foreign
+
+
+def test_a_run_that_cannot_be_seen():
+    unseen = FilterCall("lmm-rag", "markdown")
+    assert (unseen.place, unseen.is_followed, unseen.may_follow_foreign) == (None, False, True)
+    assert (unseen.output, unseen.filters_before, unseen.mark({})) == (None, [], {})
+
+
+@pytest.mark.parametrize(("process", "done"), [("1/1", 1), ("2/2", 0)])
+def test_the_mark_counts_in_its_own_run_alone(process, done, monkeypatch):
+    marked = call("lmm-rag", "lmm-knit", process=process).mark({"title": 1})
+    monkeypatch.setattr("filters.pandoc.call.find_run", lambda: call("lmm-rag", "lmm-knit").run)
+    read, rest = read_call("lmm-knit", "html", marked)
+    assert (read.done, rest) == (done, {"title": 1})
+
+
+def test_our_keys_go_with_the_last_filter():
+    meta = {"title": 1, "docid": 2, "~title": 3, "lmm-keep": 4}
+    chain = ("lmm-rag", "lmm-knit")
+    assert call(*chain).clean(meta) == meta
+    assert call(*chain, done=1).clean(meta) == {"title": 1}

@@ -1,0 +1,58 @@
+"""Every way in which people start pandoc."""
+
+import os
+
+import pytest
+
+from tests.commands import text, write
+from tests.filter_texts import NATIVE, NOTES, ok
+
+
+def test_defaults_file(pandoc):
+    write("notes.md", NATIVE)
+    write("knit.yaml", "from: markdown\nto: html\ninput-files: [notes.md]\nfilters: [lmm-rag, lmm-knit]\n")
+    done = ok("pandoc --defaults knit.yaml", pandoc)
+    assert b"residual" in done.stdout
+    assert b"SECRET" not in done.stdout
+
+
+def test_defaults_file_that_writes_the_source(pandoc):
+    write("notes.md", NATIVE)
+    write("rag.yaml", "input-file: notes.md\noutput-file: notes.md\nfilters:\n- type: json\n  path: lmm-rag\n")
+    ok("pandoc -d rag", pandoc)
+    assert text("notes.md").count("~questions") == 1
+    assert text("notes.md").count("type: exercise") == 1
+
+
+def test_shifted_headings(pandoc):
+    write("notes.md", NATIVE)
+    write("foreign.lua", "function Str(el) return el end\n")
+    done = ok("pandoc -L foreign.lua -F lmm-knit --shift-heading-level-by=1 notes.md -t html", pandoc)
+    assert b"<h2" in done.stdout
+    assert b"SECRET" not in done.stdout
+
+
+def test_from_make(pandoc):
+    write("notes.md", NATIVE)
+    write("Makefile", f"notes.html: notes.md\n\t@'{pandoc}' -F lmm-knit $< -o $@\n")
+    ok("make notes.html", pandoc)
+    assert "SECRET" not in text("notes.html")
+
+
+def test_from_pypandoc(pandoc, monkeypatch):
+    pypandoc = pytest.importorskip("pypandoc")
+    monkeypatch.setenv("PYPANDOC_PANDOC", pandoc)
+    pypandoc.clean_pandocpath_cache()
+    write("notes.md", NATIVE)
+    html = pypandoc.convert_file("notes.md", "html", filters=["lmm-knit"])
+    assert "residual" in html
+    assert "SECRET" not in html
+
+
+def test_a_path_with_spaces_outside_the_folder(pandoc):
+    write("a folder/my notes.md", NOTES)
+    os.mkdir("elsewhere")
+    os.chdir("elsewhere")
+    ok("pandoc -F lmm-rag '../a folder/my notes.md' -o '../a folder/my notes.md'", pandoc)
+    assert "~questions" in text("../a folder/my notes.md")
+    assert "~docid: my notes.md" in text("../a folder/my notes.md")

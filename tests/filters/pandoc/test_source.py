@@ -1,0 +1,75 @@
+"""The files that the text comes from."""
+
+import pytest
+
+from tests.commands import run, text, write
+from tests.filter_texts import NATIVE, NOTES, PROSE, ok
+
+
+def test_several_input_files(pandoc):
+    write("one.md", f"---\ntitle: One\n---\n\n# A\n\n{PROSE}".rstrip("\n"))
+    write("two.md", f"---\nauthor: B\n---\n\n# B\n\n{PROSE}")
+    ok("pandoc -F lmm-rag one.md two.md -o all.md", pandoc)
+    assert text("all.md").count("~questions") == 2
+    assert "---\nauthor: B\n" in text("all.md")
+    assert text("all.md").count(PROSE) == 2
+    assert text("two.md").startswith("---\nauthor: B\n---\n\n# B\n")
+
+
+def test_errors_in_several_files_name_the_file(pandoc):
+    write("one.md", "# A\n\ntext\n")
+    write("two.md", "# B\n\n::: lmm\n```yaml\na: [\n```\n:::\n\ntext\n")
+    done = ok("pandoc -F lmm-rag one.md two.md -o all.md", pandoc)
+    assert b"two.md:" in done.stderr
+
+
+def test_source_named_for_standard_input(pandoc):
+    write("notes.md", NATIVE)
+    done = ok("pandoc -F lmm-knit -M lmm-source=notes.md -t html", pandoc, stdin=NATIVE)
+    assert b"SECRET" not in done.stdout
+
+
+def test_a_source_that_is_not_there_is_named(pandoc):
+    done = run("pandoc -F lmm-knit -M lmm-source=nope.md -t html", pandoc, stdin="text\n")
+    assert b"does not exist: nope.md" in done.stderr
+
+
+def test_docid_from_the_projects_root(pandoc):
+    write("_quarto.yml", "")
+    write("part/notes.md", NOTES)
+    ok("pandoc -F lmm-rag part/notes.md -o part/notes.md", pandoc)
+    assert "~docid: part/notes.md" in text("part/notes.md")
+
+
+def test_a_foreign_filter_that_changes_nothing_leaves_the_source(pandoc):
+    write("notes.md", NATIVE)
+    write("foreign.lua", "function Str(el) return el end\n")
+    done = ok("pandoc -L foreign.lua -F lmm-rag notes.md -o out.md", pandoc)
+    assert done.stderr == b""
+    assert text("out.md").count("type: exercise") == 1
+
+
+def test_reader_without_metadata_blocks(pandoc):
+    """The way for keys that pandoc's YAML refuses: it then leaves the blocks alone."""
+    write("notes.md", f"---\ntitle: T\n---\n\n---\n?: Is #3 right: yes or no?\n---\n\n# A\n\n{PROSE}")
+    ok("pandoc -f markdown-yaml_metadata_block -F lmm-rag notes.md -o out.md", pandoc)
+    assert "?: Is #3 right: yes or no?\n~questions:" in text("out.md")
+    done = ok("pandoc -f markdown-yaml_metadata_block -F lmm-knit -s notes.md -t html", pandoc)
+    assert b"yes or no" not in done.stdout
+    assert b"<title>T</title>" in done.stdout
+
+
+@pytest.mark.parametrize("reader", ["gfm", "commonmark_x", "commonmark"])
+def test_other_markdown_readers(reader, pandoc):
+    write("notes.md", NATIVE)
+    ok(f"pandoc -f {reader} -F lmm-rag notes.md -t markdown -o out.md", pandoc)
+    assert text("out.md").count("~questions") == 1
+    done = ok(f"pandoc -f {reader} -F lmm-knit notes.md -t html", pandoc)
+    assert b"residual" in done.stdout
+    assert b"SECRET" not in done.stdout
+
+
+@pytest.mark.parametrize("reader", ["markdown-fenced_divs", "commonmark_x-fenced_divs"])
+def test_readers_without_divs(reader, pandoc):
+    write("notes.md", "# A\n\ntext\n\n::: exercise\nSECRET\n:::\n")
+    assert b"SECRET" not in ok(f"pandoc -f {reader} -F lmm-knit notes.md -t html", pandoc).stdout

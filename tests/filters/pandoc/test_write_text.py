@@ -1,0 +1,111 @@
+"""`pandoc -F lmm-rag notes.md -o notes.md` changes metadata and nothing else."""
+
+import re
+
+import pytest
+
+from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
+from tests.commands import run, text, write
+from tests.filter_texts import FOREIGN, NOTES, PROSE, ok
+from tests.real_files import spread
+
+ODD = {
+    "several final newlines": f"# A\n\n{PROSE}\n\n\n",
+    "CRLF": f"# A\r\n\r\n{PROSE[:-1]}\r\nwrapped  \r\n\r\n| a | b |\r\n|---|---|\r\n| 1 | 2 |\r\n",
+    "CRLF at the end": f"# A\r\n\r\n{PROSE[:-1]}\r\n\r\n\r\n",
+    "BOM": f"\ufeff# A\n\n{PROSE}",
+    "BOM and header": f"\ufeff---\ntitle: T\n---\n\n# A\n\n{PROSE}",
+    "tabs": f"# A\n\n{PROSE}\n-\titem\n\n\tcode\twith\ttabs\n",
+    "trailing blanks": f"# A  \n\n{PROSE[:-1]}  \nhard break   \n   \n\nend\n",
+    "NUL": f"# A\n\n{PROSE}\nnul \0 here\n",
+    "form feed and other separators": f"# A\n\n{PROSE}\nff \x0c nel \x85 ls \u2028 fs \x1c\n",
+    "leading blank lines": f"\n\n# A\n\n{PROSE}",
+    "blank lines only": "\n\n\n",
+    "blank": "   \n",
+    "one newline": "\n",
+    "header only": "---\ntitle: T\ndocid: d\n---\n",
+    "carriage return": f"# A\n\n{PROSE}\nlone \r cr\n",
+    "list markers and wrapping": f"# A\n\n{PROSE}\n*  one\n*  two\n\n 1) x\n 2) y\n\n_em_ __strong__ \\* &amp; <b>x</b>\n",
+    "two headers": f"---\ntitle: T\n---\n---\ntitle: U\n---\n\n# A\n\n{PROSE}",
+    "metadata at the end": f"# A\n\n{PROSE}\n---\nkey: value\n---\n",
+    "unclosed fence": f"# A\n\n{PROSE}\n```\n# B\n\n## C\n\n{PROSE}",
+    "unclosed div": f"# A\n\n{PROSE}\n::: note\n\n## C\n\n{PROSE}",
+    "nested divs": f"# A\n\n:::: a\n::: b\n{PROSE}:::\n\n{PROSE}::::\n",
+    "math, raw and html": f"# A\n\n{PROSE}\n$$\na\n$$ {{#eq-x}}\n\n\\begin{{x}}\n\n# y\n\\end{{x}}\n\n<div>\n\n# Z\n\n</div>\n",
+}
+
+
+def without_metadata(markdown):
+    blocks = [b for b in parse_markdown_text(markdown) if not isinstance(b, MetadataBlock)]
+    return serialize_blocks(blocks).lstrip("\n\r\ufeff")
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_nothing_but_metadata_changes(name, pandoc):
+    source = ODD[name]
+    write("notes.md", source)
+    done = run("pandoc -F lmm-rag notes.md -o notes.md", pandoc)
+    assert done.returncode == 0, done.stderr
+    first = text("notes.md")
+    assert without_metadata(first) == without_metadata(source)
+    assert first.startswith("\ufeff") == source.startswith("\ufeff")
+    assert run("pandoc -F lmm-rag notes.md -o notes.md", pandoc).returncode == 0
+    assert text("notes.md") == first
+
+
+def test_missing_final_newline_is_added(pandoc):
+    """Pandoc does that, whatever a filter hands on."""
+    write("notes.md", "# A\n\ntext")
+    run("pandoc -F lmm-rag notes.md -o notes.md", pandoc)
+    assert text("notes.md").endswith("# A\n\ntext\n")
+
+
+def test_empty_file(pandoc):
+    """Pandoc writes one newline for nothing."""
+    write("notes.md", "")
+    assert run("pandoc -F lmm-rag notes.md -o notes.md", pandoc).returncode == 0
+    assert text("notes.md") == "\n"
+
+
+@pytest.mark.parametrize(("eol", "end"), [("crlf", "\r\n"), ("lf", "\n")])
+@pytest.mark.parametrize("source_end", ["\n", "\r\n"])
+def test_eol_decides_line_ends(eol, end, source_end, pandoc):
+    write("notes.md", f"# A\n\n{PROSE}".replace("\n", source_end))
+    run(f"pandoc -F lmm-rag notes.md -o out.md --eol={eol}", pandoc)
+    assert set(re.findall(r"\r?\n", text("out.md"))) == {end}
+
+
+def test_real_files(real_place, pandoc):
+    """Some real chapters through the real command line; all of them go through the
+    passes in tests/markdown."""
+    for file in spread(real_place, 4):
+        source = text(file)
+        write(file.name, source)
+        done = run(f"pandoc -F lmm-rag '{file.name}' -t markdown -o '{file.name}'", pandoc)
+        assert done.returncode == 0, done.stderr
+        assert without_metadata(text(file.name)) == without_metadata(source), file
+
+
+def test_sample_book(sample_book, pandoc, monkeypatch):
+    """Half of its chapters in native spelling, the others in divs."""
+    monkeypatch.chdir(sample_book)
+    assert run("lmm convert --to native 01-data.md 03-chance.md 05-linear-models.md").returncode == 0
+    for file in sorted(sample_book.glob("0*.md")):
+        source = text(file)
+        for _ in range(2):
+            assert run(f"pandoc -F lmm-rag {file.name} -o {file.name}", pandoc).returncode == 0
+            assert without_metadata(text(file)) == without_metadata(source)
+        assert "~summary" in text(file)
+
+
+def test_a_foreign_filter_after_ours_is_warned_of(pandoc):
+    write("notes.md", NOTES)
+    write("foreign.lua", FOREIGN)
+    done = ok("pandoc -F lmm-rag -L foreign.lua notes.md -t markdown", pandoc)
+    assert b"no effect on it: -F foreign.lua" in done.stderr
+
+
+def test_writer_options_without_effect_are_named(pandoc):
+    write("notes.md", NOTES)
+    done = ok("pandoc -F lmm-rag --wrap=none --toc -s notes.md -t markdown", pandoc)
+    assert b"--wrap, --toc" in done.stderr

@@ -1,0 +1,109 @@
+"""`pandoc -F lmm-index`: the document is indexed, and goes on as it came."""
+
+import re
+
+import pytest
+
+from tests.commands import pandocs, run, text, write
+from tests.filter_texts import ok
+from tests.indexing import LONG, document, found, stored
+
+NATIVE = f"---\ntitle: T\ndocid: mine\n---\n\n# A\n\nThe residual is explained, {LONG}\n\n---\ntype: exercise\n---\n\n## Practice\n\nCompute it, {LONG}\n"
+DIVS = NATIVE.replace("---\ntype: exercise\n---", "::: lmm\n```yaml\ntype: exercise\n```\n:::")
+
+
+@pytest.fixture
+def any_pandoc():
+    """One pandoc, where it does not matter which."""
+    return pandocs()[0]
+
+
+def test_the_output_is_pandocs_own(pandoc):
+    write("notes.md", document("alpha", "beta"))
+    ok("pandoc notes.md -s -o plain.html", pandoc)
+    done = ok("pandoc -F lmm-index notes.md -s -o notes.html", pandoc)
+    assert text("notes.html") == text("plain.html")
+    assert b"2 chunks written, 0 removed, 0 unchanged" in done.stderr
+    done = ok("pandoc -F lmm-index notes.md -t latex -o notes.tex", pandoc)
+    assert b"0 chunks written, 0 removed, 2 unchanged" in done.stderr
+    assert {one["docid"] for one in stored().values()} == {"notes.md"}
+
+
+@pytest.mark.parametrize("source", [NATIVE, DIVS], ids=["native", "divs"])
+def test_metadata_is_indexed_and_not_shown(source, pandoc):
+    write("notes.md", source)
+    shown = ok("pandoc -F lmm-index notes.md -t html", pandoc).stdout.decode()
+    assert "lmm" not in shown
+    assert "exercise" not in shown
+    assert "Compute it" in shown
+    assert sorted(one.get("type", "") for one in stored().values()) == ["", "exercise"]
+
+
+@pytest.mark.parametrize("source", [NATIVE, DIVS], ids=["native", "divs"])
+def test_markdown_comes_out_as_it_went_in(source, pandoc):
+    write("notes.md", source)
+    ok("pandoc -F lmm-index notes.md -t markdown -o out.md", pandoc)
+    assert text("out.md") == source
+
+
+def test_after_rag_the_fresh_annotations_are_indexed(any_pandoc):
+    write("notes.md", document("residual") + "\n\n".join(f"Sentence {n} of many, {LONG}" for n in range(5)) + "\n")
+    for target in ("html", "markdown"):
+        ok(f"pandoc -F lmm-rag -F lmm-index notes.md -t {target} -o out-{target}", any_pandoc)
+        assert {one.get("type") for one in stored().values()} == {None, "summary"}, target
+        assert found("--type summary residual")
+    assert "questions" in text("out-markdown")
+    assert "questions" not in text("out-html")
+
+
+def test_before_knit_and_not_after(any_pandoc):
+    write("notes.md", NATIVE)
+    done = ok("pandoc -F lmm-index -F lmm-knit notes.md -t html", any_pandoc)
+    assert b"Compute it" not in done.stdout
+    assert len(stored()) == 2
+    done = run("pandoc -F lmm-knit -F lmm-index notes.md -o out.html", any_pandoc)
+    assert done.returncode != 0
+    assert b"Put -F lmm-index before -F lmm-knit" in done.stderr
+    assert len(stored()) == 2
+
+
+def test_standard_input_needs_a_docid(any_pandoc):
+    done = run("pandoc -F lmm-index -t html", any_pandoc, stdin=document("alpha"))
+    assert done.returncode != 0
+    assert b"Give the document a `docid` in its header" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["html", "markdown"])
+def test_standard_input_with_a_docid_is_kept_by_prune(target, pandoc):
+    shown = ok(f"pandoc -F lmm-index -t {target}", pandoc, stdin=DIVS).stdout
+    plain = ok(f"pandoc -t {target}", pandoc, stdin=DIVS).stdout
+    assert target == "html" or shown == plain
+    write("other.md", document("alpha"))
+    ok("lmm index other.md --prune", None)
+    assert {one["docid"] for one in stored().values()} == {"mine", "other.md"}
+
+
+def test_the_command_and_the_filter_agree(any_pandoc):
+    write("notes.md", NATIVE)
+    ok("lmm index notes.md", None)
+    before = stored()
+    ok("pandoc -F lmm-index notes.md -t html", any_pandoc)
+    assert stored() == before
+
+
+@pytest.mark.parametrize("config", ['[storage]\nurl = "http://127.0.0.1:9"\n', '[embeddings]\nencoding = "hybrid"\n'])
+def test_a_failure_does_not_keep_the_document_back(config, any_pandoc):
+    write("config.toml", config)
+    write("notes.md", document("alpha"))
+    plain = ok("pandoc notes.md -t html", any_pandoc)
+    done = ok("pandoc -F lmm-index notes.md -t html", any_pandoc)
+    assert done.stdout == plain.stdout
+    assert re.search(rb"lmm-index: .*was not indexed: ", done.stderr)
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_wrong_split_options_do_not_keep_the_document_back(any_pandoc):
+    write("notes.md", document("alpha", header="split: {siez: 3}"))
+    done = ok("pandoc -F lmm-index notes.md -t html", any_pandoc)
+    assert b"not indexed: unknown key `split.siez`" in done.stderr
+    assert b"explained" in done.stdout

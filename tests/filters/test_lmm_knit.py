@@ -1,0 +1,149 @@
+"""`lmm-knit`: what is left out, and what stays as pandoc writes it."""
+
+import re
+
+import pytest
+
+from tests.commands import run, text, write
+from tests.filter_texts import DIVS, NATIVE, PROSE, ok
+from tests.real_files import spread
+
+
+@pytest.mark.parametrize("source", [NATIVE, DIVS], ids=["native", "divs"])
+@pytest.mark.parametrize("target", ["html", "latex", "docx", "gfm", "plain", "json", "rst"])
+def test_knit_to_any_target(source, target, pandoc):
+    write("notes.md", source)
+    done = ok(f"pandoc -F lmm-knit notes.md -s -t {target} -o out", pandoc)
+    assert done.stderr == b""
+    if target == "docx":
+        ok("pandoc -f docx -t plain out -o plain.txt", pandoc)
+    out = text("plain.txt" if target == "docx" else "out")
+    assert "residual" in out
+    assert "SECRET" not in out
+    assert "Practice" not in out
+    assert "lmm" not in re.sub(r"lmm-markdown", "", out)
+
+
+@pytest.mark.parametrize("source", [NATIVE, DIVS], ids=["native", "divs"])
+def test_knit_to_markdown(source, pandoc):
+    write("notes.md", source)
+    ok("pandoc -F lmm-knit notes.md -t markdown -o out.md", pandoc)
+    assert text("out.md") == f"---\ntitle: T\n---\n\n# A\n\n{PROSE}"
+
+
+@pytest.mark.slow
+def test_knit_of_plain_notes_is_pandocs_own_html(real_place, pandoc):
+    for file in spread(real_place, 4):
+        ok(f"pandoc '{file}' -o plain.html", pandoc)
+        ok(f"pandoc -F lmm-knit '{file}' -o knit.html", pandoc)
+        assert text("knit.html") == text("plain.html"), file
+
+
+def test_knit_of_annotated_notes_is_pandocs_html_of_the_plain(real_place, pandoc):
+    for file in spread(real_place, 2):
+        write("notes.md", text(file))
+        ok("pandoc notes.md -o plain.html", pandoc)
+        for spelling in ("div", "native"):
+            ok(f"pandoc -F lmm-rag -M lmm-spelling={spelling} '{file}' -t markdown -o {spelling}.md", pandoc)
+            ok(f"pandoc -F lmm-knit {spelling}.md -o knit.html", pandoc)
+            assert text("knit.html") == text("plain.html"), file
+
+
+def test_title_of_a_block_inside_is_not_the_documents(pandoc):
+    write("notes.md", "---\ntitle: Mine\n---\n\n---\ntitle: Not mine\n---\n\n# A\n")
+    assert b"<title>Mine</title>" in ok("pandoc -F lmm-knit -s -t html notes.md", pandoc).stdout
+
+
+def test_options_in_the_header(pandoc):
+    write("notes.md", "---\nlmm:\n  div-types: [solution]\n---\n\n# A\n\ntext\n\n::: solution\nSECRET\n:::\n")
+    assert b"SECRET" not in ok("pandoc -F lmm-knit notes.md -t html", pandoc).stdout
+
+
+def test_the_configuration_keeps_types(pandoc):
+    write("notes.md", NATIVE)
+    write("config.toml", "[knit]\nkeep = ['exercise']\n")
+    assert b"SECRET" in ok("pandoc -F lmm-knit notes.md -t html", pandoc).stdout
+
+
+def test_more_div_types_as_an_option(pandoc):
+    write("notes.md", "# A\n\ntext\n\n::: solution\nSECRET\n:::\n")
+    done = ok("pandoc -F lmm-knit -M lmm-div-types=solution notes.md -t html", pandoc)
+    assert b"SECRET" not in done.stdout
+
+
+def test_an_unclosed_exercise_goes_with_what_follows_and_is_an_error(pandoc):
+    write("notes.md", "# A\n\nBefore.\n\n::: exercise\n\nText.\n\n## B\n\nAfter.\n")
+    done = ok("pandoc -F lmm-knit notes.md -t html", pandoc)
+    assert b"Before." in done.stdout
+    assert b"Text." not in done.stdout + run("lmm knit notes.md").stdout
+    assert b"notes.md:5: a RAG-only div starts here and is not closed" in done.stderr
+    assert run("lmm knit notes.md").returncode == 1
+
+
+def test_code_that_pandoc_takes_for_text(pandoc):
+    chunk = "```{r, eval=FALSE}\nx <- 1\n\ny <- 2\n```\n"
+    write("notes.md", f"# A\n\n{chunk}\n## B\n\n{PROSE}\n{chunk}")
+    plain = ok("pandoc notes.md -t html", pandoc).stdout
+    ok("pandoc -F lmm-rag notes.md -o notes.md", pandoc)
+    assert ok("pandoc -F lmm-knit notes.md -t html", pandoc).stdout == plain
+
+
+def test_references_at_the_end_stay_pandocs(pandoc):
+    references = (
+        "---\nreferences:\n- id: doe99\n  title: A book\n  author: [{family: Doe}]\n  issued: {year: 1999}\n...\n"
+    )
+    write("notes.md", f"# A\n\nSee @doe99.\n\n{references}")
+    plain = ok("pandoc --citeproc notes.md -t plain", pandoc).stdout
+    assert b"1999" in plain
+    assert ok("pandoc -F lmm-knit --citeproc notes.md -t plain", pandoc).stdout == plain
+    ok("lmm knit notes.md -o knitted.md", pandoc)
+    assert ok("pandoc --citeproc knitted.md -t plain", pandoc).stdout == plain
+
+
+def test_a_header_with_a_remark(pandoc):
+    write("notes.md", f"--- # mine\ntitle: T\n---\n\n# A\n\n{PROSE}")
+    ok("pandoc -F lmm-rag notes.md -o notes.md", pandoc)
+    shown = ok("pandoc -F lmm-knit -s notes.md -t html", pandoc).stdout
+    assert b"<title>T</title>" in shown
+    assert b"hash" not in shown
+
+
+@pytest.mark.parametrize("depth", [16, 400])
+def test_nested_divs(depth, pandoc):
+    inside = "::: exercise\nSECRET\n:::\n\nStays.\n"
+    write("notes.md", "".join(f"{':' * 3} n{i}\n" for i in range(depth)) + "\n" + inside + ":::\n" * depth)
+    assert b"Stays." in ok("lmm knit notes.md", pandoc).stdout
+    assert run("lmm rag notes.md").returncode == 0
+    shown = ok("pandoc -F lmm-knit notes.md -t html", pandoc).stdout
+    assert b"Stays." in shown
+    assert b"SECRET" not in shown
+
+
+def test_broken_yaml_is_reported_when_knitting(pandoc):
+    write("notes.md", "# A\n\n::: lmm\n```yaml\na: [\n```\n:::\n\n## B\n\ntext\n")
+    done = ok("pandoc -F lmm-knit notes.md -t html", pandoc)
+    assert b"notes.md:6: invalid YAML" in done.stderr
+    assert b"a: [" not in done.stdout
+
+
+def test_native_blocks_inside_divs(pandoc):
+    write("notes.md", "# A\n\n::: note\nStays.\n\n---\ntype: exercise\n---\n\nSECRET\n:::\n")
+    assert b"SECRET" not in ok("pandoc -F lmm-knit notes.md -t html", pandoc).stdout
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "> ::: exercise\n> SECRET\n> :::\n",
+        "[^1]: ::: exercise\n    SECRET\n    :::\n",
+        "Term\n\n:   ::: topic\n    SECRET\n    :::\n",
+        '<div class="exercise">\n\nSECRET\n\n</div>\n',
+        "- a\n\n  ::: exercise\n  ```\n  :::\n  ```\n\n  SECRET\n  :::\n\n- b\n",
+    ],
+)
+def test_exercises_in_odd_places_are_left_out_by_every_way(hidden, pandoc):
+    write("notes.md", f"# A\n\nStays.\n\n{hidden}\nStays, too.\n")
+    for command in ("pandoc -F lmm-knit notes.md -t html", "lmm knit notes.md"):
+        shown = ok(command, pandoc).stdout
+        assert b"SECRET" not in shown, command
+        assert b"Stays, too." in shown, command

@@ -1,0 +1,60 @@
+"""What readers see for references, citations and formulas."""
+
+from time import perf_counter
+
+import pytest
+
+from lmm_core.quarto.ask_box.formulas import readable_math
+from lmm_core.quarto.ask_box.page_html import page_words
+from lmm_core.quarto.ask_box.plain_text import plain_text
+
+PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"
+data-cites="gelman2007">Gelman and Hill (<a href="#ref" role="doc-biblioref">2007</a>)</span> and others <span
+class="citation" data-cites="tukey1977">(<a href="#ref">Tukey 1977</a>)</span> say in
+<a href="#sec-lost" class="quarto-xref"><span>?sec-lost</span></a>.</p>"""
+
+
+def test_the_words_of_a_page():
+    assert page_words(PAGE) == {"sec-mean": "Section 2.1", "gelman2007": "Gelman and Hill (2007)"}
+
+
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        ("As @sec-mean and @gelman2007 say.", "As Section 2.1 and Gelman and Hill (2007) say."),
+        ("It is so [@gelman2007].", "It is so."),
+        ("In @sec-lost, or @fig-other.", "In […], or […]."),
+        ("Write `@sec-mean` or a@gelman2007.", "Write @sec-mean or a@gelman2007."),
+        ("By @unknown1999.", "By @unknown1999."),
+        ("The mean $\\mu$ costs 5$ or 6$.", "The mean μ costs 5$ or 6$."),
+    ],
+)
+def test_a_text_with_the_words_of_its_page(source, read):
+    assert plain_text(source, page_words(PAGE)) == read
+
+
+@pytest.mark.parametrize(
+    ("tex", "read"),
+    [
+        (r"\mu", "μ"),
+        (r"\bar{x}_i \le \mu", "x̄ᵢ ≤ μ"),
+        (r"\sigma/\sqrt{n}", "σ/√n"),
+        (r"\frac{1}{n}\sum_{i=1}^n x_i", "1/n∑ᵢ₌₁ⁿ xᵢ"),
+        (r"\frac{a + b}{\sqrt{n - 1}}", "(a + b)/(√(n - 1))"),
+        (r"s^2 = 4 \text{ cm}^2", "s² = 4 cm²"),
+        (r"P(A \mid B)", "P(A | B)"),
+        (r"\hat\beta_1", "β\u0302₁"),
+        (r"\log x, 5\,\%", "log x, 5 %"),
+        (r"x_{\max}", "xmax"),
+        (r"e^{-x^2}", "e^(-x²)"),
+    ],
+)
+def test_formulas_in_unicode(tex, read):
+    assert readable_math(tex) == read
+
+
+@pytest.mark.parametrize("tex", ["\\frac{" * 20_000, "_{" * 20_000, "\\text{" * 20_000, "{" * 50_000, "\\bar" * 20_000])
+def test_hostile_formulas_take_no_time(tex):
+    start = perf_counter()
+    readable_math(tex)
+    assert perf_counter() - start < 5
