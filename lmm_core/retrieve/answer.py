@@ -73,7 +73,7 @@ class BrokenAnswer(ModelError):
 
 @dataclass
 class Conversation:
-    """A series of questions and answers, each given in the light of those before.
+    """Questions and answers, each given in the light of those before.
 
     asker: the model, or None for the stand-in; tools: those that the model may use, with at
     most `tool_calls` calls for an answer; context: what the model is shown, in at most
