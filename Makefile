@@ -1,4 +1,5 @@
-# `make demo` shows what the project does; `make test` checks that it does it.
+# `make demo` shows what the project does; `make test` checks that it does it,
+# and `make test-slow` with what takes longer.
 # Both need Python 3.11 or newer, git and make, and nothing else.
 
 PYTHON ?= python3
@@ -7,7 +8,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 COURSE ?= course
 
-.PHONY: demo course extension test bench update-golden clean
+.PHONY: demo course extension test types fast-tests test-slow bench update-golden clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
@@ -36,11 +37,25 @@ extension:
 	rm -f lmm-quarto.zip
 	cd quarto-ext && $(PYTHON) -m zipfile -c ../lmm-quarto.zip README.md _extensions
 
+# The tests start our commands hundreds of times: Python may keep what it has compiled.
+PYTEST := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto
+
+# What is marked `slow` or `quarto` is left out, so that this takes two minutes; the types are
+# checked meanwhile.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check lmm_core filters tests benchmarks
+	@$(MAKE) --no-print-directory -j 2 types fast-tests
+
+types: $(VENV)/.installed-test
 	$(BIN)/mypy
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto $(ARGS)
+
+fast-tests: $(VENV)/.installed-test
+	$(PYTEST) -m "not slow and not quarto" $(ARGS)
+
+# The rest: long histories, processes that are killed, real time, Quarto and Chromium where they are.
+test-slow: $(VENV)/.installed-test
+	$(PYTEST) -m "slow or quarto" $(ARGS)
 
 bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -4,15 +4,49 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
-from tests.commands import BIN, pandocs
-from tests.indexing import lmm
+from tests.commands import copy_folder, pandocs, write
+from tests.indexing import EXERCISE, document, lmm
 from tests.real_files import CORPORA, NO_CORPORA, PLACES
+from tests.warm import search_path, start_server
 
+settings.register_profile("tests", deadline=None)  # how long an example takes is the machine's business
+settings.load_profile("tests")
 pytest.register_assert_rewrite("tests.routes")  # what it asserts is said in full
+
+BOOK = Path(__file__).parents[1] / "sample-book"
+RAM_DISK = Path("/dev/shm")
+
+
+def pytest_configure(config):
+    """Start what all processes of pytest-xdist share: a RAM disk for the folders of the tests,
+    and the server for our commands."""
+    if hasattr(config, "workerinput"):
+        return
+    if "TMPDIR" not in os.environ and _is_roomy(RAM_DISK):
+        os.environ["TMPDIR"] = tempfile.tempdir = str(RAM_DISK)
+    folder = tempfile.mkdtemp(prefix="lmm-warm-")
+    server = start_server(Path(folder))
+
+    def end():
+        server.stdin.close()
+        server.wait()
+        shutil.rmtree(folder)
+
+    config.add_cleanup(end)
+
+
+def _is_roomy(folder):
+    """Tell whether a folder has 4 GB free and may hold programs; in a container it often may not."""
+    if not os.access(folder, os.W_OK):
+        return False
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize >= 4 << 30 and not found.f_flag & os.ST_NOEXEC
 
 
 def pytest_report_header():
@@ -27,21 +61,17 @@ def pytest_report_header():
 def _own_folder(tmp_path, monkeypatch):
     """Every test starts in a folder of its own, with our commands on PATH."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
-    for name in list(os.environ):
-        if name.startswith(("LMM_", "QUARTO_")) and name != "LMM_TEST_PANDOCS":
-            monkeypatch.delenv(name)
+    _keep_to(tmp_path, monkeypatch)
 
 
-@pytest.fixture(autouse=True)
-def _no_models(tmp_path, monkeypatch):
-    """No test sees the user's keys, cached replies, and which keys may go where."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv(
-        "XDG_CONFIG_HOME", f"{tmp_path}-user"
-    )  # the working folder may be a project, where it would not count
+def _keep_to(folder, monkeypatch):
+    """Nothing sees the user's settings, keys, cached replies, and which keys may go where."""
+    monkeypatch.setenv("PATH", f"{search_path()}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", f"{folder}-user")  # the folder may be a project, where it would not count
     for name in list(os.environ):
-        if name.startswith("OPENAI_") or name.endswith("_API_KEY"):
+        ours = name.startswith(("LMM_", "QUARTO_", "OPENAI_")) or name.endswith("_API_KEY")
+        if ours and not name.startswith("LMM_TEST_"):
             monkeypatch.delenv(name)
 
 
@@ -68,15 +98,49 @@ def real_place(request):
 @pytest.fixture
 def sample_book(tmp_path):
     """A copy of the sample book."""
-    return Path(shutil.copytree(Path(__file__).parents[1] / "sample-book", tmp_path / "sample-book"))
+    return Path(shutil.copytree(BOOK, tmp_path / "sample-book"))
+
+
+@pytest.fixture(scope="session")
+def index_once(tmp_path_factory):
+    """A function that indexes a folder once a session; the tests work on copies, or read."""
+
+    def index(folder):
+        with pytest.MonkeyPatch.context() as patch:
+            _keep_to(tmp_path_factory.mktemp("user"), patch)
+            patch.chdir(folder)
+            lmm("index . -q")
+        return folder
+
+    return index
+
+
+@pytest.fixture(scope="session")
+def _indexed_book(tmp_path_factory, index_once):
+    return index_once(Path(shutil.copytree(BOOK, tmp_path_factory.mktemp("book") / "sample-book")))
 
 
 @pytest.fixture
-def indexed_book(sample_book, monkeypatch):
-    """The sample book, indexed, as the working folder."""
-    monkeypatch.chdir(sample_book)
-    lmm("index . -q")
-    return sample_book
+def indexed_book(_indexed_book, tmp_path, monkeypatch):
+    """A copy of the sample book, indexed, as the working folder."""
+    book = copy_folder(_indexed_book, tmp_path / "sample-book")
+    monkeypatch.chdir(book)
+    return book
+
+
+@pytest.fixture(scope="session")
+def course(tmp_path_factory, index_once):
+    """A course about trees, indexed: to be read."""
+    folder = tmp_path_factory.mktemp("course")
+    write(folder / "config.toml", "")
+    write(folder / "trees.md", document("oak", "birch", header="title: Trees\ndocid: trees") + EXERCISE)
+    return index_once(folder)
+
+
+@pytest.fixture
+def own_course(course):
+    """A copy of it, to be changed."""
+    return copy_folder(course, "course")
 
 
 assert sys.version_info >= (3, 11)

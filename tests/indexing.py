@@ -11,12 +11,17 @@ from lmm_core.errors import StoreError
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run as run_async
 from lmm_core.settings.project import load_project
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.index import Upload
 from lmm_core.workflows.models import Models
 
 MINILM = Path(__file__).parents[2] / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 LONG = "that is told at some length, so that the text is no short one which is pooled with what stands around it."
+
+EXERCISE = (
+    "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden? Solution: count, and get eighty.\n:::\n"
+)
 
 
 def section(word):

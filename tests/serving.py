@@ -22,10 +22,8 @@ from lmm_core.serving.questions import QuestionLog
 from lmm_core.serving.server import make_server
 from lmm_core.settings.project import ServeOptions, load_project
 from lmm_core.workflows.ask import SharedLibrary
+from tests.effort import PATIENCE
 
-EXERCISE = (
-    "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden? Solution: count, and get eighty.\n:::\n"
-)
 ASK = {"question": "How is the oak explained?"}
 
 
@@ -50,13 +48,13 @@ class Served:
         self.server = make_server(self.app, self.proxies, self.say, self.limits)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
         self.thread.start()
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=20)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE)
         return self
 
     def __exit__(self, *error):
         self.client.close()
         self.server.should_exit = True
-        self.thread.join(10)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
 
     def events(self, question=ASK, **options):
@@ -91,5 +89,5 @@ def command(folder, *options, files=None):
         raise AssertionError(f"ended with {process.wait()}")
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(PATIENCE)
         process.stderr.close()

@@ -47,7 +47,7 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
 
 def is_stream(path: Path) -> bool:
     """Return True if a path is a device, a pipe, or /dev/stdout (which may lead to a file)."""
-    in_dev = path.is_absolute() and path.parts[1:2] == ("dev",)
+    in_dev = path.is_absolute() and path.parts[1:2] == ("dev",) and path.parts[2:3] != ("shm",)  # a RAM disk
     return in_dev or (path.exists() and not (path.is_file() or path.is_dir()))
 
 

@@ -56,9 +56,12 @@ def finish_render(environment: Mapping[str, str], project_dir: Path, logger: Log
     only_inside([page.file.path for page in pages], project_dir, logger)  # warns of the others
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     if paths and not logger.errors:
+        from ..workflows.index import describe_counts
+
         everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
         indexed = _indexed(project, base, project_dir)
-        _report_counts(asyncio.run(_index(paths, indexed, logger, prune=everything)), logger)
+        counts = asyncio.run(_index(paths, indexed, logger, prune=everything))
+        logger.info(f"index: {describe_counts(counts)}")
     return not logger.errors
 
 
@@ -106,12 +109,6 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
     finally:
         await models.close()
         store.close()
-
-
-def _report_counts(counts: Counts, logger: LoggerBase) -> None:
-    logger.info(
-        f"index: {counted(counts.written, 'chunk')} written, {counts.removed} removed, {counts.unchanged} unchanged"
-    )
 
 
 # The ask box

@@ -35,6 +35,7 @@ NAMES = ("a.md", "b.md", "sub/c.md")
 KEPT = "kept.md"
 WORDS = ("alpha", "beta", "gamma", "delta")
 PLACES = ("folder", "server")
+pytestmark = pytest.mark.slow
 MOST = 90  # writes: a run of these documents that is ended by then has not many more
 
 
@@ -228,7 +229,7 @@ def play(kind, commands, history):
 few = settings(
     max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
-many = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -24,6 +24,7 @@ from lmm_core.scan.header import report_errors, scan
 from lmm_core.scan.knit import knit
 from lmm_core.settings.config import ConfigSettings
 from tests.commands import run, text, write
+from tests.effort import PATIENCE
 
 BOM = "\ufeff"
 
@@ -117,6 +118,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("line", ["scan x.md", "rag x.md", "knit x.md -o y.md", "convert x.md --to div", "index x.md"])
 def test_large_notes_are_done(name, line):
@@ -127,6 +129,7 @@ def test_large_notes_are_done(name, line):
     assert done.exit_code in (0, 1) and "Text" in text("x.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["header", "block", "div", "run"])
 def test_the_filter_does_large_notes(name, pandoc):
     write("x.md", LARGE[name])
@@ -229,7 +232,6 @@ def test_config_init_on_a_full_disk(full_disk):
 @pytest.mark.parametrize("line", ["llmd new P.md", "config init", "quarto init book"])
 def test_a_real_limit_of_file_sizes(line):
     import subprocess
-    import sys
 
     code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); " \
            "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); from lmm_core.cli import main; main()"  # fmt: skip
@@ -341,9 +343,8 @@ def test_aliases_have_one_limit():
 def test_what_no_configuration_holds_is_refused_in_a_sentence(text, told):
     write("config.toml", text)
     write("notes.md", "# A\n\nText.\n")
-    program = [sys.executable, "-m", "lmm_core"]
     for command in (["scan", "notes.md"], ["config", "show"]):
-        done = subprocess.run([*program, *command], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(["lmm", *command], capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode and told in done.stderr and "Traceback" not in done.stderr
         assert len(done.stderr) < 500
 
@@ -361,7 +362,7 @@ def test_long_lines_of_a_configuration_are_gone_over_once(line):
 def test_a_link_to_a_device_is_not_read(device, command):
     Path("notes.md").symlink_to(device)
     done = subprocess.run(
-        [sys.executable, "-m", "lmm_core", *command.split(), "notes.md"],
+        ["lmm", *command.split(), "notes.md"],
         capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4_000_000_000, 4_000_000_000)),
     )  # fmt: skip
@@ -370,13 +371,12 @@ def test_a_link_to_a_device_is_not_read(device, command):
 
 
 def test_what_comes_through_a_pipe_is_read():
-    program = f"{sys.executable} -m lmm_core"
     text = "# A\n\nText of a section.\n"
     write("notes.md", text)
     for command in (
-        f"cat notes.md | {program} chunks /dev/stdin",
-        f"{program} chunks <(cat notes.md)",
-        f"{program} chunks notes.md",
+        "cat notes.md | lmm chunks /dev/stdin",
+        "lmm chunks <(cat notes.md)",
+        "lmm chunks notes.md",
     ):
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
         assert "Text of a section." in done.stdout, (command, done)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.commands import write
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and locks of Unix")
 WRITER = """
 import sys
+import tempfile
 from pathlib import Path
 from lmm_core.files.writing import replace_file
 print("ready", flush=True)
@@ -70,6 +72,7 @@ def test_the_next_walk_removes_it():
     assert os.listdir() == ["notes.md"] and Path("notes.md").read_text() == "old\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.0, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05])
 def test_killed_at_any_moment(delay):
     """The file is whole, whatever the moment is."""
@@ -172,3 +175,13 @@ def test_a_file_is_written_where_its_owner_cannot_be_kept(monkeypatch):
     path = write("own.md", "old\n")
     write_file(path, b"new\n")
     assert path.read_bytes() == b"new\n"
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no RAM disk")
+def test_files_on_a_ram_disk_are_replaced():
+    """They lie in /dev, but are no devices."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder, "notes.md")
+        for content in (b"old\n", b"new\n"):
+            write_file(path, content)
+            assert path.read_bytes() == content

@@ -24,16 +24,17 @@ from lmm_core.serving.log import EVERY, FULLEST, KINDS, LABEL, LONGEST, Log
 from lmm_core.serving.server import room_for
 from lmm_core.store.threads import THREADS, in_store
 from tests.commands import write
+from tests.effort import PATIENCE
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import document, lmm
 from tests.model_server import ModelServer
 from tests.qdrant_server import Fault, QdrantServer
 from tests.serving import ASK, Served, command, events_in, said
 
+pytestmark = pytest.mark.slow  # what hangs is waited for
 FILES = 256  # that the server may have open: less than there are attackers
 ATTACKERS = 320
 SHORT_LOG = 20_000  # characters
-LONG = 15.0  # seconds: far more than is needed, even on a machine that has much to do
 NOTES = document("oak", "birch", header="title: Trees\ndocid: trees")
 HONEST = {"X-Forwarded-For": "192.0.2.7"}  # not the attackers' address
 HEAD = b"Host: localhost\r\n"
@@ -41,16 +42,7 @@ SLOW_HEAD = b"POST /ask HTTP/1.1\r\nHost: loc"
 SLOW_BODY = b"POST /ask HTTP/1.1\r\n" + HEAD + b"Content-Length: 100\r\n\r\n{"
 
 
-@pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("course")
-    write(folder / "config.toml", "")
-    write(folder / "trees.md", NOTES)
-    lmm(f"index {folder} -q")
-    return folder
-
-
-def until(is_so, seconds=LONG):
+def until(is_so, seconds=PATIENCE):
     """Wait until something is so."""
     end = time.monotonic() + seconds
     while not is_so():
@@ -60,7 +52,7 @@ def until(is_so, seconds=LONG):
 
 def honest(port):
     """An honest reader's answer, over a connection of its own."""
-    response = httpx.post(f"http://127.0.0.1:{port}/ask", json=ASK, headers=HONEST, timeout=LONG)
+    response = httpx.post(f"http://127.0.0.1:{port}/ask", json=ASK, headers=HONEST, timeout=PATIENCE)
     assert response.status_code == 200, response.text
     events = events_in(response.text)
     assert events[-1][0] == "done"
@@ -69,7 +61,7 @@ def honest(port):
 
 def connect(port, data=b""):
     """A connection of an attacker, who has sent something."""
-    connection = socket.create_connection(("127.0.0.1", port), timeout=LONG)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
     with suppress(OSError):
         connection.sendall(data)
     return connection
@@ -112,7 +104,7 @@ def process_of(course, files=FILES):
         yield process, port
         process.terminate()
         process.wait(30)
-        reading.join(LONG)
+        reading.join(PATIENCE)
 
 
 # Connections
@@ -151,7 +143,7 @@ def test_where_even_the_fewest_connections_are_too_many_the_log_stays_short(cour
             time.sleep(3)
             assert process.poll() is None
         until(lambda: open_files(process) <= before + 2)
-        until(lambda: httpx.get(f"http://127.0.0.1:{port}/", timeout=LONG).status_code == 200)
+        until(lambda: httpx.get(f"http://127.0.0.1:{port}/", timeout=PATIENCE).status_code == 200)
     log = "".join(process.said)
     assert "Too many open files" in log
     assert len(log) < SHORT_LOG and "Traceback" not in log
@@ -178,7 +170,7 @@ def test_where_all_are_being_answered_another_one_is_told_to_come_again(course, 
         with ThreadPoolExecutor(4) as pool:
             asked = [pool.submit(honest, served.port) for _ in range(4)]
             until(lambda: model.at_once == 4)
-            refused = httpx.get(f"http://127.0.0.1:{served.port}/health", timeout=LONG)
+            refused = httpx.get(f"http://127.0.0.1:{served.port}/health", timeout=PATIENCE)
             released.set()
             assert [said(one.result()) for one in asked] == ["Yes [1]."] * 4
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5") and refused.json()["error"]
@@ -196,7 +188,7 @@ def test_one_address_has_a_part_of_the_places_for_answers(course, monkeypatch):
 
         def ask(address):
             headers = {"X-Forwarded-For": address} if address else {}
-            return httpx.post(f"http://127.0.0.1:{served.port}/ask", json=ASK, headers=headers, timeout=LONG)
+            return httpx.post(f"http://127.0.0.1:{served.port}/ask", json=ASK, headers=headers, timeout=PATIENCE)
 
         with ThreadPoolExecutor(40) as pool:
             held = [pool.submit(ask, address) for address in ["192.0.2.1"] * 12 + ["2001:db8::1", "2001:db8::2"] * 4]
@@ -250,7 +242,7 @@ def test_a_request_that_comes_byte_by_byte_is_ended(course, data):
     with Served(course, limits=ConnectionLimits(asking=0.5)) as served:
         connection = connect(served.port, data)
         began, ended = time.monotonic(), False
-        while not (ended := is_ended(connection)) and time.monotonic() < began + LONG:
+        while not (ended := is_ended(connection)) and time.monotonic() < began + PATIENCE:
             time.sleep(0.05)
             with suppress(OSError):
                 connection.send(b"x")
@@ -267,7 +259,7 @@ def test_a_request_that_takes_a_moment_is_answered(course):
             for part in (b"GET /health HT", b"TP/1.1\r\nHost: loc", b"alhost\r\n\r\n"):
                 connection.sendall(part)
                 time.sleep(0.1)
-            connection.settimeout(LONG)
+            connection.settimeout(PATIENCE)
             answer = b""
             while not answer.endswith(b"}"):  # it may come in parts
                 part = connection.recv(1 << 16)
@@ -408,7 +400,7 @@ def test_a_mistake_of_ours_is_told_with_its_place_once(course, monkeypatch):
     monkeypatch.setattr(serving_answers.Answers, "health", fail)
     with Served(course) as served:
         address = f"http://127.0.0.1:{served.port}/health"
-        assert {httpx.get(address, timeout=LONG).status_code for _ in range(20)} == {500}
+        assert {httpx.get(address, timeout=PATIENCE).status_code for _ in range(20)} == {500}
     told = [line for line in served.log if "Traceback" in line]
     assert len(told) == 1 and "test_server.py" in told[0] and "a mistake of ours" in told[0]
     assert any("and 19 more like this" in line for line in served.log)
@@ -421,7 +413,7 @@ def hanging(answer, released):
     """A far end that answers when it is released."""
 
     def late(*asked):
-        released.wait(4 * LONG)
+        released.wait(4 * PATIENCE)
         return answer(*asked)
 
     return late
@@ -453,7 +445,7 @@ def test_a_model_that_gives_no_queries_in_time_is_done_without(course, far_end, 
 
         def late(body, key):
             if "`queries`" in body["messages"][0]["content"]:
-                released.wait(4 * LONG)
+                released.wait(4 * PATIENCE)
             return answer(body, key)
 
         model.answer = late
@@ -520,7 +512,7 @@ def test_a_store_that_hangs(tmp_path, monkeypatch):
             assert {answer.headers["Retry-After"] for answer in answers} <= {"5", "2"}
             assert 503 in {answer.status_code for answer in answers}
             qdrant.faults.clear()
-            until(lambda: served.client.post("/ask", json=ASK).status_code == 200, 4 * LONG)
+            until(lambda: served.client.post("/ask", json=ASK).status_code == 200, 4 * PATIENCE)
     assert any("search_timeout" in line for line in served.log)
     assert len("\n".join(served.log)) < SHORT_LOG
 
@@ -530,9 +522,9 @@ def test_calls_of_a_store_that_hang_keep_no_other_work_waiting():
     released = threading.Event()
 
     async def work():
-        hung = [asyncio.create_task(in_store(released.wait, LONG)) for _ in range(5 * THREADS)]
+        hung = [asyncio.create_task(in_store(released.wait, PATIENCE)) for _ in range(5 * THREADS)]
         await asyncio.sleep(0.1)
-        async with asyncio.timeout(LONG):
+        async with asyncio.timeout(PATIENCE):
             assert await asyncio.to_thread(lambda: "done") == "done"
             for task in hung[THREADS:]:
                 task.cancel()
@@ -572,7 +564,7 @@ def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, mo
 
         def late(body, key):
             if "`queries`" in body["messages"][0]["content"]:
-                released.wait(4 * LONG)
+                released.wait(4 * PATIENCE)
             return answer(body, key)
 
         model.answer = late
@@ -601,7 +593,7 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
             await asyncio.sleep(0.02)
         reader, writer = await asyncio.open_connection("127.0.0.1", int(re.search(r":(\d+)/", told[0])[1]))
         writer.write(b"POST /mcp HTTP/1.1\r\nHost: ")
-        async with asyncio.timeout(LONG):
+        async with asyncio.timeout(PATIENCE):
             with suppress(ConnectionError):
                 assert await reader.read() == b""
         writer.close()

@@ -152,6 +152,7 @@ def test_where_nothing_can_be_put_aside_pandoc_leaves_the_file_alone(pandoc):
     assert text("notes.md") == NOTES
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at the file as pandoc writes it")
 def test_a_kill_while_pandoc_writes(pandoc):
     """A real one, at whatever moment it comes: the text is whole, or is recovered."""

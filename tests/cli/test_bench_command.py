@@ -10,7 +10,7 @@ import pytest
 
 from lmm_core.index.encoding import EncodingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
-from tests.commands import run, text, write
+from tests.commands import held, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, lmm
 from tests.test_readme import fits, transcript
@@ -150,9 +150,9 @@ def test_the_configured_encoding_comes_first_then_bm25(notes, monkeypatch):
 
 def test_the_projects_index_is_left_alone(notes):
     lmm("index notes.md")
-    before = {path: path.read_bytes() for path in Path(".lmm").rglob("*") if path.is_file()}
+    before = {path: held(path) for path in Path(".lmm").rglob("*") if path.is_file()}
     lmm("bench notes.md")
-    assert {path: path.read_bytes() for path in Path(".lmm").rglob("*") if path.is_file()} == before
+    assert {path: held(path) for path in Path(".lmm").rglob("*") if path.is_file()} == before
     assert text("notes.md") == NOTES
     shutil.rmtree(".lmm")
     lmm("bench notes.md")

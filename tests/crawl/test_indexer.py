@@ -19,8 +19,9 @@ from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.refresh import FILES
-from lmm_core.store.places import RemoteSource, open_store
-from tests.commands import copy_folder, write
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import RemoteSource
+from tests.commands import copy_folder, held, write
 from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, read_snippet_file, search
 from tests.indexing import FailingStore
 from tests.qdrant_server import QdrantServer
@@ -93,6 +94,7 @@ def test_batches_go_over_files(monkeypatch):
     assert sizes == [4, 4, 3]
 
 
+@pytest.mark.slow
 def test_other_processes_cut_the_same_snippets(monkeypatch):
     fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
     index()
@@ -136,7 +138,7 @@ def test_snippets_hold_nothing_from_elsewhere(monkeypatch):
     assert [one.doc_path for one in done.skipped] == ["link.md"]
     assert made()["points"]
     kept = [path for path in Path(".md_index").rglob("*") if path.is_file()]
-    assert not [path for path in kept if b"s3cret" in path.read_bytes()]
+    assert not [path for path in kept if b"s3cret" in held(path)]
 
 
 # What is left alone
@@ -296,6 +298,7 @@ def test_other_models_are_refused_in_a_sentence():
     assert made() == before
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_change_an_index_at_once(monkeypatch):
     fill("docs", trees=page("oak"))
     monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.05)
@@ -492,7 +495,7 @@ def test_on_a_server_too_one_process_changes_an_index_at_a_time(monkeypatch):
         database = Database(Path(".md_index"), RemoteSource(server.url))
         index(database=database)
         opened = database.open("docs", to_change=True)
-        with pytest.raises(StoreError, match="open in this program already"):
+        with pytest.raises(StoreError, match="already open in this program"):
             index(database=database)
         assert search("oak", database=database)
         opened.close()

@@ -326,6 +326,7 @@ def test_a_box_that_is_no_longer_wanted_goes(site):
     assert text(site / "means.html") == left
 
 
+@pytest.mark.slow
 def test_large_books_come_in_parts(site):
     paragraphs = (f"## Section {n}\n\n{'Umbrellas and trains. ' * 60}{n}\n" for n in range(700))
     write("means.md", "# Long\n\n" + "\n".join(paragraphs))

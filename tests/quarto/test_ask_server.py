@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.box_pages import IN_A_BROWSER, Static, opened, put, search, served
-from tests.commands import copy_folder, text, write
+from tests.commands import copy_folder, held, text, write
+from tests.effort import PATIENCE
 from tests.model_server import ModelServer
 
 pytestmark = IN_A_BROWSER
@@ -61,7 +62,7 @@ class Course:
     def stop(self):
         if self.process and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -219,7 +220,7 @@ def test_a_server_that_is_told_to_stop_finishes_the_answer(course, tab, monkeypa
         course.process.send_signal(signal.SIGTERM)
         page.get_by_text("four five").first.wait_for()
         assert answered(page).locator(".lmm-ask-cite").count() == 1
-        course.process.wait(10)
+        course.process.wait(PATIENCE)
 
 
 def test_another_question_ends_the_one_before(course, tab, monkeypatch):
@@ -293,7 +294,7 @@ def test_what_is_asked_is_kept_only_where_that_is_wanted(course, tab, logged):
     course.process.wait(15)
     assert any("POST /ask 200" in line for line in course.log)
     assert not any("standard" in line for line in course.log)
-    holding = [path for path in course.folder.rglob("*") if path.is_file() and QUESTION.encode() in path.read_bytes()]
+    holding = [path for path in course.folder.rglob("*") if path.is_file() and QUESTION.encode() in held(path)]
     assert [path.name for path in holding if ".lmm" in path.parts or path.suffix == ".jsonl"] == (
         ["asked.jsonl"] if logged else []
     )

@@ -17,6 +17,7 @@ PICTURES = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
 BLOCK = re.compile(r"^::: \{\.lmm [^\n]*\n``` yaml\n(.*?)^```\n:::\n", re.M | re.S)
 RAG_ONLY = re.compile(r"^::: (?:exercise|topic|\{\.rag-only[^\n]*)\n(.*?)^:::$", re.M | re.S)
 SCRIPT = "<script>document.body.replaceChildren(document.body.innerText)</script></body>"
+ASK_BOX = re.compile(r"<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>")
 pytestmark = pytest.mark.slow
 
 
@@ -43,9 +44,11 @@ def pages(tmp_path_factory):
 
 
 def visible(page):
-    """What a reader sees: text that is displayed, as the browser has it."""
+    """What a reader sees: text that is displayed, as the browser has it. The ask box would add
+    its button before or after the text is taken; test_ask_box.py looks at it."""
     looked = page.with_name(f"{page.stem}.looked.html")
-    looked.write_text(text(page).replace("</body>", SCRIPT), encoding="utf-8")
+    content = ASK_BOX.sub("", text(page)).replace("</body>", SCRIPT)
+    looked.write_text(content, encoding="utf-8")
     shown = PICTURES["browse"](looked, "--dump-dom")
     looked.unlink()
     return html.unescape(re.search(r"<body[^>]*>(.*)</body>", shown, re.S)[1])

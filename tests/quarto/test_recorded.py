@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from lmm_core.quarto.options import OPTIONS
-from tests.commands import BIN, run, text, write
+from tests.commands import run, text, write
 
 RECORDED = Path(__file__).parent / "recorded"
 SHIM = Path(__file__).parents[2] / "quarto-ext" / "_extensions" / "lmm" / "lmm.lua"
@@ -39,7 +39,7 @@ def environment(name, project):
 
 def knit(name, project, ast=None, target="html"):
     """What `lmm-knit` makes of a chapter, and what it says."""
-    done = subprocess.run([BIN / "lmm-knit", target], input=json.dumps(ast or handed_over(name)).encode(),
+    done = subprocess.run(["lmm-knit", target], input=json.dumps(ast or handed_over(name)).encode(),
                           capture_output=True, env={**os.environ, **environment(name, project)},
                           cwd=(project / name).parent)  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
@@ -114,7 +114,7 @@ def test_the_shim_does_the_same(name, project, pandoc):
 
 def refused(name, project, ast=None):
     """What `lmm-knit` says where it makes no page."""
-    done = subprocess.run([BIN / "lmm-knit", "html"], input=json.dumps(ast or handed_over(name)).encode(),
+    done = subprocess.run(["lmm-knit", "html"], input=json.dumps(ast or handed_over(name)).encode(),
                           capture_output=True, env={**os.environ, **environment(name, project)},
                           cwd=(project / name).parent)  # fmt: skip
     assert (done.returncode, done.stdout) == (1, b"")
@@ -234,7 +234,7 @@ def test_native_blocks_stop_the_page(project):
     )
     ast = handed_over("cells")
     ast["meta"]["type"] = {"t": "MetaInlines", "c": [{"t": "Str", "c": "topic"}]}
-    done = subprocess.run([BIN / "lmm-knit", "html"], input=json.dumps(ast).encode(), capture_output=True,
+    done = subprocess.run(["lmm-knit", "html"], input=json.dumps(ast).encode(), capture_output=True,
                           env={**os.environ, **environment("cells", project)})  # fmt: skip
     assert done.returncode != 0
     assert b"lmm convert --to div" in done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import BIN, text, write
+from tests.effort import PATIENCE
 from tests.notebooks import cell, notebook
 from tests.quarto_scripts import add_extension, command_of
 
@@ -45,7 +46,7 @@ def times(project):
 
 
 def indexed(project):
-    done = subprocess.run([BIN / "lmm", "search", "text paragraph mean exercise", "-k", "50", "--json"], cwd=project,
+    done = subprocess.run(["lmm", "search", "text paragraph mean exercise", "-k", "50", "--json"], cwd=project,
                           capture_output=True, text=True)  # fmt: skip
     return {point["docid"] for point in json.loads(done.stdout or "[]")}
 
@@ -475,7 +476,7 @@ def test_an_interrupted_render_ends_without_a_traceback(project, tmp_path):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
     assert child.stdout.readline() == "begun\n"
     os.killpg(child.pid, signal.SIGINT)
-    assert child.communicate(timeout=20)[1] == ""
+    assert child.communicate(timeout=PATIENCE)[1] == ""
     assert child.returncode == 130
 
 

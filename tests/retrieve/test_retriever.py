@@ -5,10 +5,12 @@ import threading
 from lmm_core.models.chat import run
 from lmm_core.retrieve.retriever import Retriever
 from lmm_core.settings.project import load_project
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.ask import open_library
 from lmm_core.workflows.models import Models
 from tests.commands import write
+from tests.effort import PATIENCE
 from tests.indexing import document, lmm
 
 WORDS = ["oak", "birch", "elm"]
@@ -18,7 +20,7 @@ class Meeting:
     """A store whose searches wait until all have come; a search that comes alone fails."""
 
     def __init__(self, store, searches):
-        self._store, self._all = store, threading.Barrier(searches, timeout=2)
+        self._store, self._all = store, threading.Barrier(searches, timeout=PATIENCE)
 
     def search(self, *values):
         self._all.wait()

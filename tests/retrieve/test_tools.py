@@ -18,7 +18,8 @@ from lmm_core.retrieve.library_tools import MOST, SHOWN, section_text
 from lmm_core.retrieve.passages import build_material
 from lmm_core.retrieve.tools import DATA, Tools
 from lmm_core.settings.project import load_project
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.workflows.ask import SharedLibrary, open_library
 from lmm_core.workflows.models import Models
@@ -54,14 +55,13 @@ Plot the residuals of the twelve students, and say what you see {LONG}
 """
 
 
-@pytest.fixture(scope="module")
-def indexed(tmp_path_factory):
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory, index_once):
     folder = tmp_path_factory.mktemp("indexed")
     write(folder / "config.toml", "")
     write(folder / "a-linear.md", NOTES)
     write(folder / "b-trees.md", document("oak", "birch", header="title: Trees\ndocid: trees"))
-    lmm(f"index {folder} -q")
-    return folder
+    return index_once(folder)
 
 
 @pytest.fixture
@@ -458,7 +458,7 @@ def test_an_index_that_another_process_has_is_an_error_that_says_so(notes, monke
     async def work():
         async with shared(notes) as (_, tools):
             other = open_store(LocalStorage(notes / ".lmm" / "index"))
-            with pytest.raises(ToolError, match="is open in this program already"):
+            with pytest.raises(ToolError, match="is already open in this program"):
                 await tools.call("outline", {})
             other.close()
             assert (await tools.call("outline", {}))["sections"]

@@ -14,8 +14,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from lmm_core.retrieve.tools import Tools
-from tests.commands import copy_folder, write
-from tests.indexing import document, lmm, section
+from tests.commands import write
+from tests.effort import PATIENCE
+from tests.indexing import lmm, section
 
 SERVER = [sys.executable, "-m", "lmm_core", "mcp"]
 CALLS = {
@@ -28,21 +29,6 @@ CALLS = {
     "exercises": {"topic": "oak", "kind": "exercise"},
 }
 MARKDOWN = {"markdown_search", "index_markdown_docs"}  # tests/cli/test_folder_commands.py calls these
-EXERCISE = "# Count them\n\n::: {.exercise}\nHow many rings has the oak of the garden, and what do they say?\n:::\n"
-
-
-@pytest.fixture(scope="module")
-def indexed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("indexed")
-    write(folder / "config.toml", "")
-    write(folder / "trees.md", document("oak", "birch", header="title: Trees\ndocid: trees") + EXERCISE)
-    lmm(f"index {folder} -q")
-    return folder
-
-
-@pytest.fixture
-def notes(indexed):
-    return copy_folder(indexed, "notes")
 
 
 def stdio(folder):
@@ -62,7 +48,7 @@ async def serving(folder, *options):
         raise AssertionError(f"ended with {process.wait()}")
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)
         process.stderr.close()
 
 
@@ -115,34 +101,34 @@ async def check_refresh(client, folder):
 
 
 @pytest.mark.slow
-def test_over_standard_input_and_output(notes):
+def test_over_standard_input_and_output(own_course):
     async def work():
-        async with stdio(notes) as client:
+        async with stdio(own_course) as client:
             assert '"trees" ("Trees")' in client.instructions and "exercise" in client.instructions
             await check_tools(client)
-            await check_refresh(client, notes)
+            await check_refresh(client, own_course)
 
     asyncio.run(work())
 
 
 @pytest.mark.slow
-def test_an_interrupt_ends_it(notes):
-    with subprocess.Popen(SERVER, cwd=notes, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+def test_an_interrupt_ends_it(own_course):
+    with subprocess.Popen(SERVER, cwd=own_course, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         process.stdin.write(json.dumps(hello).encode() + b"\n")
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["id"] == 1
         process.send_signal(signal.SIGINT)
-        assert process.wait(5) != 0
+        assert process.wait(PATIENCE) != 0
 
 
 @pytest.mark.slow
-def test_over_http(notes):
+def test_over_http(own_course):
     async def work():
-        async with serving(notes) as address, Client(address) as client:
+        async with serving(own_course) as address, Client(address) as client:
             assert '"trees" ("Trees")' in client.instructions
             await check_tools(client)
-            await check_refresh(client, notes)
+            await check_refresh(client, own_course)
             async with Client(address, mode="legacy") as other:
                 calls = [asked(one, "search", query="oak") for one in (client, other) for _ in range(5)]
                 assert len(await asyncio.gather(*calls)) == 10
@@ -151,14 +137,14 @@ def test_over_http(notes):
 
 
 @pytest.mark.slow
-def test_over_http_only_known_names_are_answered(notes):
+def test_over_http_only_known_names_are_answered(own_course):
     from httpx2 import AsyncClient
 
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     accepted = {"Accept": "application/json, text/event-stream"}
 
     async def work():
-        async with serving(notes) as address, AsyncClient() as client:
+        async with serving(own_course) as address, AsyncClient() as client:
             wrong = await client.post(address, json=body, headers=accepted | {"Host": "evil.example:80"})
             page = await client.post(address, json=body, headers=accepted | {"Origin": "http://evil.example"})
             right = await client.post(address, json=body, headers=accepted)
@@ -180,17 +166,17 @@ def test_a_server_of_an_empty_folder_says_what_to_do():
     assert set(asyncio.run(work())) == {"nothing is indexed yet: lmm index FILES"}
 
 
-def test_a_port_that_is_taken_is_named(notes, monkeypatch):
+def test_a_port_that_is_taken_is_named(own_course, monkeypatch):
     import socket
 
-    monkeypatch.chdir(notes)
+    monkeypatch.chdir(own_course)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert f"cannot listen on 127.0.0.1, port {port}" in lmm(f"mcp --http {port}", status=1)[1]
 
 
-def test_where_the_package_is_missing_it_says_how_to_install_it(notes, monkeypatch):
-    monkeypatch.chdir(notes)
+def test_where_the_package_is_missing_it_says_how_to_install_it(own_course, monkeypatch):
+    monkeypatch.chdir(own_course)
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     monkeypatch.delitem(sys.modules, "lmm_core.serving.mcp_server", raising=False)

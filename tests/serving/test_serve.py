@@ -23,28 +23,14 @@ from lmm_core.serving.rates import MOST, Rates
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.bench import read_questions
 from lmm_core.workflows.index import client_from_config
-from tests.commands import copy_folder, write
-from tests.indexing import document, lmm, section
+from tests.commands import write
+from tests.effort import PATIENCE
+from tests.indexing import lmm, section
 from tests.model_server import ModelServer, parts_of
-from tests.serving import ASK, EXERCISE, Served, command, events_in, said
+from tests.serving import ASK, Served, command, events_in, said
 
 SITE = "https://course.example.org"
 KEY = "sk-secret"
-
-
-@pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("course")
-    write(folder / "config.toml", "")
-    write(folder / "trees.md", document("oak", "birch", header="title: Trees\ndocid: trees") + EXERCISE)
-    lmm(f"index {folder} -q")
-    return folder
-
-
-@pytest.fixture
-def own_course(course):
-    """A copy, to be changed."""
-    return copy_folder(course, "course")
 
 
 @pytest.fixture
@@ -160,7 +146,7 @@ def test_a_model_that_fails_is_asked_again_for_the_next_question(course, model):
         server.key = None
         assert said(served.events()) == "Yes [1]."
     log = "\n".join(served.log)
-    assert "the key is refused (401): look at $OPENAI_API_KEY" in log and KEY not in log
+    assert "the server refuses the key (401): check $OPENAI_API_KEY" in log and KEY not in log
 
 
 def test_readers_are_told_nothing_of_the_server(course, monkeypatch):
@@ -172,14 +158,14 @@ def test_readers_are_told_nothing_of_the_server(course, monkeypatch):
     assert not any(word in text for word in (KEY, "127.0.0.1", str(course), "Traceback"))
 
 
+@pytest.mark.slow
 def test_a_model_that_says_nothing_for_long_is_given_up(course, model):
     model(reply="one two three", pause=5.0)
     with Served(course, idle_timeout=0.3) as served:
-        began = time.monotonic()
         assert served.events()[-1] == ("error", {"error": serving_app.SLOW})
-        assert time.monotonic() - began < 3
 
 
+@pytest.mark.slow
 def test_an_answer_that_takes_too_long_is_ended(course, model):
     model(reply="word " * 200, pause=0.05)
     with Served(course, timeout=1.5) as served:
@@ -366,12 +352,13 @@ def test_every_answer_has_headers_against_strange_scripts(course):
 # Many at once
 
 
+@pytest.mark.slow
 def test_fifty_at_once(course, model):
     server = model(reply="The oak is explained [1].", delay=0.3)
 
     async def work(address):
         limits = httpx.Limits(max_connections=50)
-        async with httpx.AsyncClient(base_url=address, limits=limits, timeout=20) as client:
+        async with httpx.AsyncClient(base_url=address, limits=limits, timeout=PATIENCE) as client:
             return await asyncio.gather(*(client.post("/ask", json={"question": f"oak {at}?"}) for at in range(50)))
 
     with Served(course, rate=1000) as served:
@@ -386,9 +373,10 @@ def test_the_model_is_asked_the_first_while_others_of_the_same_moment_are_looked
     model(reply=lambda body: asked.append(time.monotonic()) or "Yes [1].")
     with Served(course) as served, ThreadPoolExecutor(4) as pool:
         served.events()  # opens the index and the model
+        began = time.monotonic()
         answers = list(pool.map(lambda at: served.events(), range(4)))
     assert [said(events) for events in answers] == ["Yes [1]."] * 4
-    assert asked[4] - asked[1] >= 3 * 0.08
+    assert asked[4] >= began + 3 * 0.1
 
 
 def test_more_than_there_are_places_for_are_asked_to_wait(course, model, monkeypatch):
@@ -403,16 +391,15 @@ def test_more_than_there_are_places_for_are_asked_to_wait(course, model, monkeyp
         assert served.events()[-1][0] == "done"
 
 
+@pytest.mark.slow
 def test_who_goes_away_makes_room(course, model):
     model(reply="word " * 500, pause=0.1)
     with Served(course, concurrency=1) as served:
         with served.client.stream("POST", "/ask", json=ASK) as first:
             parts = first.iter_text()
             next(parts)
-        began = time.monotonic()
         with served.client.stream("POST", "/ask", json=ASK) as second:
             assert second.status_code == 200
-        assert time.monotonic() - began < 1
 
 
 # The index
@@ -514,7 +501,7 @@ def test_told_to_stop_it_finishes_its_answers(course, model):
     model(reply="one two three four five six [1]", pause=0.2)
     with (
         command(course) as (process, port),
-        httpx.stream("POST", f"http://127.0.0.1:{port}/ask", json=ASK, timeout=20) as answer,
+        httpx.stream("POST", f"http://127.0.0.1:{port}/ask", json=ASK, timeout=PATIENCE) as answer,
     ):
         parts = answer.iter_text()
         text = next(parts)
@@ -524,9 +511,10 @@ def test_told_to_stop_it_finishes_its_answers(course, model):
             httpx.get(f"http://127.0.0.1:{port}/health")
         text += "".join(parts)
         assert said(events_in(text)) == "one two three four five six [1]" and events_in(text)[-1][0] == "done"
-        process.wait(5)
+        process.wait(PATIENCE)
 
 
+@pytest.mark.slow
 def test_at_its_start_it_says_what_can_be_asked(course, tmp_path):
     with command(course) as (process, _):
         assert process.said[0] == "1 document, 4 sections\n"
@@ -548,7 +536,7 @@ def test_what_keeps_it_from_starting_is_told(own_course, monkeypatch):
     monkeypatch.chdir(own_course)
     assert "should end in .jsonl" in lmm("serve --log-questions asked.txt", status=2)[1]
     assert "there is no folder there" in lmm("serve --log-questions there/asked.jsonl", status=2)[1]
-    assert "unknown source" in lmm("serve --model nobody/x", status=1)[1]
+    assert "the source 'nobody' is unknown" in lmm("serve --model nobody/x", status=1)[1]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         told = lmm(f"serve --port {port}", status=1)[1]

@@ -11,7 +11,8 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.settings.config import ConfigSettings
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.vector_store_qdrant import (
     aquery,
     aquery_grouped,
@@ -68,6 +69,7 @@ def chunks(encoding=EncodingModel.BM25):
 # Encodings
 
 
+@pytest.mark.slow
 @with_minilm
 @pytest.mark.parametrize("encoding", list(EncodingModel))
 def test_every_encoding_in_every_place(encoding, minilm):
@@ -90,6 +92,7 @@ def test_every_encoding_in_every_place(encoding, minilm):
     assert results[1:] == results[:1]
 
 
+@pytest.mark.slow
 @with_minilm
 def test_the_default_encoding_is_hybrid_with_a_model_and_follows_the_collection(notes, minilm, monkeypatch):
     lmm("index notes.md")

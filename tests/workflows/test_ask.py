@@ -3,20 +3,21 @@
 import json
 import os
 import shlex
+import socket
 import subprocess
-import time
 
 import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.store.places import LocalStorage, open_store
-from tests.commands import BIN, write
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
+from tests.commands import write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.test_readme import ROOT, fits, transcript
-from tests.workflows.test_talk import Terminal, wait_for
+from tests.workflows.test_document_chat import Terminal, wait_for
 
 
 def answering(body):
@@ -50,7 +51,7 @@ def test_ask_page(sample_book, monkeypatch):
                 monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
                 monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             command, _, file = command.partition(" < ")
-            done = subprocess.run([BIN / "lmm", *shlex.split(command)[1:]], stdin=open(file or os.devnull),
+            done = subprocess.run(["lmm", *shlex.split(command)[1:]], stdin=open(file or os.devnull),
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
             printed = done.stdout
             assert done.returncode == 0, printed
@@ -106,7 +107,7 @@ def test_for_programs(indexed_book):
 
 def test_a_model_that_cannot_be_reached_is_told(indexed_book):
     _, said = ask("mean", status=1, OPENAI_API_KEY="sk-test", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
-    assert "cannot reach http://127.0.0.1:9/v1" in said
+    assert "http://127.0.0.1:9/v1 cannot be reached" in said
     assert "sk-test" not in said
 
 
@@ -135,11 +136,12 @@ def test_odd_questions(indexed_book, question):
     assert ask(shlex.quote(question))[1].count("Traceback") == 0
 
 
-def test_no_chat_key_is_needed_and_no_time_is_lost(indexed_book):
+def test_no_chat_key_is_needed_and_nobody_is_waited_for(indexed_book, monkeypatch):
     os.environ.pop("OPENAI_API_KEY", None)
-    began = time.monotonic()
+    asked = []
+    monkeypatch.setattr(socket.socket, "connect", lambda self, address: asked.append(address))
     ask("'What is a residual?'")
-    assert time.monotonic() - began < 2
+    assert asked == []
 
 
 def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed_book, monkeypatch):
@@ -192,7 +194,7 @@ def test_titles_and_files_cannot_steer_the_terminal():
 
 def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, monkeypatch):
     def index():
-        return subprocess.run([BIN / "lmm", "index", "-q", "."], capture_output=True, text=True)
+        return subprocess.run(["lmm", "index", "-q", "."], capture_output=True, text=True)
 
     write("config.toml", "[ask]\nqueries = 'keywords'\n")
     with ModelServer(reply="Stripes confuse flies [1].") as server:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from tests.commands import BIN, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, counts, document, found, lmm, section, stored
@@ -408,16 +409,15 @@ def test_50000_chunks():
 # Failures
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_is_completed_by_the_next():
     for number in range(40):
         write(f"notes/{number}.md", document(*(f"w{number}x{part}" for part in range(15))))
-    began = time.monotonic()
     for delay in (0.55, 0.75, 0.95):
         process = subprocess.Popen([str(BIN / "lmm"), "index", "-q", "notes"])
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert time.monotonic() - began < 20
     written, moved, removed, unchanged, _ = counts("notes")
     assert (written + unchanged, moved, removed) == (600, 0, 0)
     points = stored().values()
@@ -445,7 +445,7 @@ def test_a_folder_that_is_in_use_is_told_in_one_sentence():
             done = run(command)
             assert done.returncode == 1
             assert re.fullmatch(
-                rb"the index in .* is in use by another process \(pid \d+\); try again .*\n", done.stderr
+                rb"The index in .* is in use by another process \(pid \d+\). Try again .*\n", done.stderr
             )
     finally:
         store.close()

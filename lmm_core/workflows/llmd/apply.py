@@ -12,7 +12,7 @@ from pathlib import Path
 from ...errors import LlmdError
 from ...llmd import ChangePlan, Llmd, ParsedReply, ThreadEntry, as_shown, parse_reply, plan, remove_file, set_file
 from ...llmd.files import as_data
-from ...llmd.journal import Applied, FileChange, Journal, change
+from ...llmd.journal import Applied, Journal, JournalChange, change
 from ...logging import LoggerBase
 from ...markdown.blocks import Problem
 from .document import OpenedDocument, is_same_file, lock_journal, recover, root_of
@@ -108,12 +108,12 @@ def _moved(problems: Sequence[Problem], first: int) -> tuple[Problem, ...]:
     return tuple(Problem(problem.line + first - 1, problem.message) for problem in problems)
 
 
-def _change(opened: OpenedDocument, path: str, old: str | None, new: str | None, allow: Sequence[str]) -> FileChange:
+def _change(opened: OpenedDocument, path: str, old: str | None, new: str | None, allow: Sequence[str]) -> JournalChange:
     before, after = (None if text is None else as_data(path, text) for text in (old, new))
     return change(opened.root, opened.locate(path, allow), before, after)
 
 
-def _change_files(opened: OpenedDocument, changes: Sequence[FileChange], llmd: Llmd, entry: int, reply: str) -> None:
+def _change_files(opened: OpenedDocument, changes: Sequence[JournalChange], llmd: Llmd, entry: int, reply: str) -> None:
     """Change files and document through the journal. Raise LlmdError and OSError."""
     journal = Journal(opened.root)
     document = change(opened.root, opened.path, opened.file.data, llmd.text.encode("utf-8"))

@@ -16,7 +16,8 @@ import pytest
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.workflows.talk import markdown_clear_messages, markdown_edits, markdown_messages
-from tests.commands import BIN, run, text, write
+from tests.commands import BIN, held, run, text, write
+from tests.effort import PATIENCE
 from tests.model_server import ModelServer
 from tests.strategies import LONG, outside_metadata
 from tests.talk import SPELLINGS, asked_text, block, chat_in, chats, lmm, metadata, place_of, question_of, spoken
@@ -33,7 +34,7 @@ def model(monkeypatch, tmp_path):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in held(path)] == []
 
 
 def change(before, after, path="notes.md"):
@@ -267,8 +268,8 @@ def during(server, command, work, status=0):
     return done
 
 
-def wait_for(condition, seconds=10):
-    end = time.monotonic() + seconds
+def wait_for(condition):
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.01)
@@ -399,6 +400,7 @@ def test_a_chat_written_by_hand_goes_on_without_a_message(model):
     assert [role for role, _ in spoken(model.requests[0])] == ["user", "assistant", "user"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_writes_what_was_answered(model):
     model.delay = lambda body: 20 if "Slow" in question_of(body) else 0
     write("notes.md", f"{NOTES}\n{block('?: Slow')}\n\nA.\n")
@@ -406,7 +408,7 @@ def test_ctrl_c_writes_what_was_answered(model):
     wait_for(lambda: model.count == 2)
     time.sleep(0.4)
     started.send_signal(signal.SIGINT)
-    _, said = started.communicate(timeout=10)
+    _, said = started.communicate(timeout=PATIENCE)
     assert started.returncode == 130
     assert b"Traceback" not in said
     assert chats(text("notes.md")) == [[("user", QUESTION), ("model", "Mostly.")]]
@@ -441,7 +443,7 @@ class Terminal:
 
     def end(self):
         """Return the exit status."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE
         while (found := os.waitpid(self.pid, os.WNOHANG)) == (0, 0):
             assert time.monotonic() < end, self.read()
             self.read()
@@ -450,6 +452,7 @@ class Terminal:
         return os.waitstatus_to_exitcode(found[1])
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_answer_is_shown_as_it_comes_and_written_once(model):
     model.reply, model.pause = "One two three four five \x1b[31m six.", 0.15
     write("notes.md", NOTES)
@@ -473,6 +476,7 @@ def test_a_stream_that_breaks_off_is_an_error_and_nothing_is_written(model):
     assert text("notes.md") == NOTES
 
 
+@pytest.mark.slow
 def test_watch_answers_at_every_save(model):
     write("notes.md", "# A\n\nText.\n")
     terminal = Terminal("lmm watch notes.md")
@@ -494,6 +498,7 @@ def test_watch_answers_at_every_save(model):
     assert terminal.seen.count("answered: notes.md") == 2
 
 
+@pytest.mark.slow
 def test_watch_sees_what_was_saved_while_the_model_thought(model):
     model.delay = 0.5
     write("notes.md", NOTES)
