@@ -1,1 +1,4 @@
-"""Any folder of markdown, prepared by nobody: found, cut into snippets, indexed, searched."""
+"""Any folder of markdown, prepared by nobody: crawled, cut into snippets, indexed and searched.
+
+May import what `retrieve` may, and `retrieve`.
+"""

@@ -1,11 +1,11 @@
-"""Search in indexes of markdown, one or all, with one ranking.
+"""Search in one or all indexes of markdown, with one ranking.
 
-How scores of several indexes are made comparable: each vector is searched for by itself.
-Cosines of one embedding model are comparable as they are. BM25 scores are not, since each
-index weighs words by how rare they are in itself: what is common in one and rare in another
-would decide which index comes first. So all that is searched is weighed by one IDF, of all
-searched indexes together. The two rankings that come of this, each over all indexes, are
-fused by reciprocal ranks.
+The scores of several indexes are made comparable. Each kind of vector is searched by
+itself. Cosines of one embedding model are comparable as they are. BM25 scores are not,
+because each index weighs words by their inverse_document_frequency in itself, so that a word common in one
+index and rare in another would decide which index comes first. Therefore everything is
+weighed by one IDF, that of all searched indexes together. The two rankings, each over all
+indexes, are fused by reciprocal ranks.
 """
 
 from __future__ import annotations
@@ -32,19 +32,18 @@ from .catalogue import (
     CatalogueEntry,
     Database,
     OpenIndex,
-    Terms,
     as_utf8,
     other_models,
-    rarity,
     shortlist,
 )
-from .indexer import snippet_of
+from .points import snippet_of
 from .snippets import Snippet
+from .terms import Terms, inverse_document_frequency
 
-DEPTH = 50  # candidates of each index and vector; more where more results are wanted
-DEEPER = 16  # times as many candidates, where most of them are copies of the same texts
+DEPTH = 50  # candidates of each index and vector; more if more results are wanted
+DEEPER = 16  # times as many candidates if most of them are copies of the same texts
 SHOWN = 500  # characters of a snippet
-TICK = 0.05  # seconds: as often it looks whether another process waits for an index
+TICK = 0.05  # seconds between two looks for other processes that wait for an index
 
 Found: TypeAlias = tuple[str, str, list[ScoredPoint]]  # index, kind of vector, points
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
@@ -52,8 +51,10 @@ EncoderFor = Callable[[Mapping[str, Any]], Encoder]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What is found: the index, the score (comparable within one search alone), the
-    snippet's beginning and its place, `path#L3-L20` from the folder that was indexed."""
+    """A snippet that was found.
+
+    index: its index; score: comparable within one search only; snippet: its beginning; source:
+    its place, `path#L3-L20`, from the folder that was indexed."""
 
     index: str
     score: float
@@ -61,15 +62,16 @@ class Match:
     source: str
 
     def as_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """Return the match as a JSON object."""
         return asdict(self)
 
 
 class Indexes:
-    """The indexes of a database, to be searched. Those that were opened stay open until
-    another process waits for one. It belongs to one event loop.
+    """The indexes of a database, to be searched within one event loop.
 
-    encoder_for: the encoder for an index by what it was made with; warn: is told which
+    An index stays open until another process waits for one.
+
+    encoder_for: returns the encoder for an index by what it was made with; warn: told which
     indexes are left out, and why."""
 
     def __init__(
@@ -84,9 +86,10 @@ class Indexes:
         self._users, self._awaited = 0, False
 
     async def search(self, query: str, index: str = ALL, k: int = 5) -> list[Match]:
-        """The snippets that fit a query best, the best first, from one index or from the
-        five that the catalogue takes for the best ones. Raises CrawlError, StoreError and
-        ModelError."""
+        """Return the `k` snippets that fit a query best, the best first.
+
+        index: its name, or `all` for the five that the catalogue ranks best. Raise CrawlError,
+        StoreError or ModelError."""
         entries = await asyncio.to_thread(self._wanted, index)
         encoder = self._encoder(entries)
         fitting = self._fitting(entries, encoder, index)
@@ -94,7 +97,7 @@ class Indexes:
         terms = {name: await asyncio.to_thread(self._terms_of, name) for name in fitting}
         chosen = shortlist([entry for entry in entries if entry.name in fitting], terms, vectors, SHORTLIST)
         async with self._lent([entry.name for entry in chosen], index) as opened:
-            asked = _Asked(vectors, encoder, {name: terms[name] for name in opened})
+            asked = _Query(vectors, encoder, {name: terms[name] for name in opened})
             depth = max(DEPTH, 4 * k)
             found = await self._found(asked, opened, fitting, depth, index)
             if len(asked.best(found, k)) < k and any(len(points) == depth for _, _, points in found):
@@ -102,9 +105,9 @@ class Indexes:
         return asked.best(found, k)
 
     async def _found(
-        self, asked: _Asked, opened: Mapping[str, OpenIndex], fitting: Mapping[str, list[str]], depth: int, index: str
+        self, asked: _Query, opened: Mapping[str, OpenIndex], fitting: Mapping[str, list[str]], depth: int, index: str
     ) -> list[Found]:
-        """The best points of the indexes. Raises CrawlError where none can be searched."""
+        """Return the best points of the indexes. Raise CrawlError if none can be searched."""
         searched = (self._candidates(asked, opened[name], name, fitting[name], depth, index) for name in opened)
         found = [one for each in await asyncio.gather(*searched) for one in each]
         if not found:
@@ -112,10 +115,11 @@ class Indexes:
         return found
 
     async def _candidates(
-        self, asked: _Asked, opened: OpenIndex, name: str, kinds: Sequence[str], depth: int, index: str
+        self, asked: _Query, opened: OpenIndex, name: str, kinds: Sequence[str], depth: int, index: str
     ) -> list[Found]:
-        """The best points of an index by each vector; of all indexes, none of one that
-        cannot be searched."""
+        """Return the best points of an index by each vector.
+
+        If all indexes are searched, one that cannot be is reported and has no points."""
         try:
             return await asyncio.to_thread(asked.candidates, opened, name, kinds, depth)
         except StoreError as error:
@@ -131,13 +135,13 @@ class Indexes:
         if index in entries:
             return [entries[index]]
         if not entries:
-            raise CrawlError(f"nothing is indexed in {self.database.root} yet: lmm md-index --root FOLDER")
+            raise CrawlError(f"nothing is indexed in {self.database.root} yet: run `lmm md-index --root FOLDER`")
         near = get_close_matches(index, entries, n=1)
-        meant = f"; was {near[0]!r} meant?" if near else ""
+        meant = f"; did you mean {near[0]!r}?" if near else ""
         raise CrawlError(f"there is no index {index!r}: there are {', '.join(entries)}, and {ALL!r} for all{meant}")
 
     def _encoder(self, entries: Sequence[CatalogueEntry]) -> Encoder:
-        """The encoder that most of the indexes were made with."""
+        """Return the encoder that most of the indexes were made with."""
         known = {_models(entry): entry.identity for entry in entries}
         models = Counter(map(_models, entries)).most_common(1)[0][0]
         if models not in self._encoders:
@@ -145,8 +149,9 @@ class Indexes:
         return self._encoders[models]
 
     def _fitting(self, entries: Sequence[CatalogueEntry], encoder: Encoder, index: str) -> dict[str, list[str]]:
-        """The vectors of each index that can be compared with the query's. Raises
-        CrawlError where there are none at all, or not all of the one that is named."""
+        """Return for each index the vectors that can be compared with the query's.
+
+        Raise CrawlError if the index that is named has any others."""
         wanted, fitting = encoder.identity(), {}
         for entry in entries:
             kinds = {DENSE: "embedding", SPARSE: "sparse"}
@@ -167,7 +172,7 @@ class Indexes:
         if self._terms.get(name, (None,))[0] != changed:
             terms = self.database.terms(name)
             if terms is None:
-                self.warn(f"{path} cannot be read: until lmm md-index runs again, all words count alike in {name!r}")
+                self.warn(f"{path} cannot be read: until `lmm md-index` runs again, all words count alike in {name!r}")
             self._terms[name] = (changed, terms or Terms())
         return self._terms[name][1]
 
@@ -175,8 +180,8 @@ class Indexes:
 
     @asynccontextmanager
     async def _lent(self, names: Sequence[str], index: str) -> AsyncIterator[dict[str, OpenIndex]]:
-        """The indexes, open within the block; of all, those that can be opened."""
-        while self._awaited:  # another process is first
+        """Return the indexes, open within the block; if all are searched, those that can be opened."""
+        while self._awaited:  # another process comes first
             await asyncio.sleep(TICK)
         self._users += 1
         try:
@@ -199,7 +204,7 @@ class Indexes:
             return self._opened[name]
 
     async def _watch(self) -> None:
-        """Let the indexes go when another process waits for one of them."""
+        """Close the indexes when another process waits for one of them."""
         while self._opened:
             await asyncio.sleep(TICK)
             self._awaited = self._awaited or any(is_awaited(self.database.folder(name)) for name in self._opened)
@@ -213,7 +218,7 @@ class Indexes:
         self._opened.clear()
 
     async def close(self) -> None:
-        """Let the indexes go."""
+        """Close the indexes."""
         if self._watching is not None:
             self._watching.cancel()
         async with self._opening:
@@ -225,7 +230,7 @@ def _models(entry: CatalogueEntry) -> str:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Query:
     """One search: the query's vectors, and the terms of all indexes that are searched."""
 
     vectors: Mapping[str, Vector]
@@ -233,7 +238,7 @@ class _Asked:
     terms: Mapping[str, Terms]
 
     def candidates(self, opened: OpenIndex, name: str, kinds: Sequence[str], depth: int) -> list[Found]:
-        """The best points of an index by each kind of vector."""
+        """Return the best points of an index by each kind of vector."""
         found = []
         for kind in kinds:
             vector = self.vectors[kind]
@@ -243,14 +248,19 @@ class _Asked:
         return found
 
     def _weighed(self, vector: Sparse, own: Terms) -> Sparse:
-        """The query's words with weights that, by the index's own IDF, come to the IDF of
-        all: so its best points by the latter are among the candidates."""
-        weights = [rarity(self.terms.values(), word) / rarity([own], word) for word in vector.indices]
+        """Return the query's words with weights that turn the index's own IDF into that of all.
+
+        The best points by the latter are among the candidates then."""
+        weights = [
+            inverse_document_frequency(self.terms.values(), word) / inverse_document_frequency([own], word)
+            for word in vector.indices
+        ]
         return Sparse(vector.indices, list(map(mul, vector.values, weights)))
 
     def best(self, found: Sequence[Found], k: int) -> list[Match]:
-        """One ranking of the candidates of all indexes. Of copies of a text in one index
-        the best is there."""
+        """Return one ranking of the candidates of all indexes.
+
+        Of the copies of a text within an index, only the best is kept."""
         points: dict[str, ScoredPoint] = {}
         rankings: dict[str, list[Hit]] = {}
         for name, kind, candidates in found:
@@ -267,10 +277,10 @@ class _Asked:
         return list(texts.values())
 
     def _rescored(self, points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
-        """The points with their BM25 scores by the IDF of all searched indexes."""
+        """Return the points with their BM25 scores by the IDF of all searched indexes."""
         query, sparse = self.vectors[SPARSE], self.encoder.sparse
         assert isinstance(query, Sparse) and sparse is not None
-        weights = {word: rarity(self.terms.values(), word) for word in query.indices}
+        weights = {word: inverse_document_frequency(self.terms.values(), word) for word in query.indices}
         made = sparse.encode([snippet_of(point.payload).embedded for point in points])
         return [
             replace(point, score=sum(map(mul, (weights.get(word, 0.0) for word in one.indices), one.values)))
@@ -279,11 +289,11 @@ class _Asked:
 
 
 def _match(snippet: Snippet, score: float) -> Match:
-    return Match(snippet.index, round(score, 6), cut(snippet.body), snippet.source)
+    return Match(snippet.index, round(score, 6), beginning_of(snippet.body), snippet.source)
 
 
-def cut(text: str) -> str:
-    """The beginning of a text, about 500 characters, cut at a word."""
+def beginning_of(text: str) -> str:
+    """Return the beginning of a text, about 500 characters, cut at a word."""
     text = text.strip()
     if len(text) <= SHOWN:
         return text

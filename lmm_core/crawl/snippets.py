@@ -1,7 +1,7 @@
-"""Snippets: what of a file is embedded, found and shown.
+"""Snippets, the parts of files that are embedded, found and shown.
 
-A snippet has 64 to 320 tokens of one file. Sections stay whole where they fit; what is
-longer is cut by the splitter of the passes, what is shorter joined with its neighbours.
+A snippet has 64 to 320 tokens of one file. Sections stay whole if they fit. Longer ones are
+cut by the splitter of the passes, and shorter ones joined with their neighbours.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from ..errors import CrawlError
 from ..index.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
 from ..index.cut_points import UnitCutter
 from ..index.pieces import Piece, add_frame, cut_text
@@ -30,18 +29,20 @@ from ..models.tokens import count_tokens
 Count = Callable[[str], int]
 
 LEAST, MOST = 64, 320  # tokens of a snippet
-SIZE = 240  # what is aimed at where a section is cut
+SIZE = 240  # tokens aimed at when a section is cut
 OVERLAP = SIZE // 5
-SMALL = LEAST // 2  # the units of what is cut again
+SMALL = LEAST // 2  # tokens of the units when pieces are cut again
 _ANNOTATIONS = AnnotationModel(("questions",), ("questions", "summary"))
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A part of a file. `body` is its text as it stands on the lines from `line_start` to
-    `line_end` (from 1, inclusive), within a table's header or a fence where only a part
-    of that is there. `header` is put before it for embedding only: the titles around it
-    and what annotations say of it. `id`: 32 hexadecimal digits, the hash of all the rest."""
+    """A part of a file.
+
+    id: the hash of all the rest, 32 hexadecimal digits; body: the text on the lines from
+    `line_start` to `line_end` (from 1, inclusive), with a table's header or a fence around it
+    if it is a part of one; header: put before the body for embedding only: the titles around it
+    and its annotations."""
 
     id: str
     index: str
@@ -54,22 +55,23 @@ class Snippet:
 
     @property
     def embedded(self) -> str:
-        """What vectors are made of."""
+        """The text that vectors are made of."""
         return f"{self.header}\n\n{self.body}" if self.header else self.body
 
     @property
     def source(self) -> str:
-        """Where it stands: `path#L3-L20`."""
+        """The place: `path#L3-L20`."""
         return f"{self.doc_path}#L{self.line_start}-L{self.line_end}"
 
 
 def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens) -> list[Snippet]:
-    """The snippets of a text, in their order. Only where a text as a whole has less than
-    64 tokens has a snippet less. Metadata and parts with `skip: true` are in none. Of an
-    edit that is not decided, the old text counts.
+    """Return the snippets of a text, in their order.
 
-    doc_path: the text's file, relative to the index's root; count: the tokens of a text,
-    which has about as many as its parts together."""
+    doc_path: the text's file, relative to the index's root; count: counts the tokens of a text,
+    which has about as many as its parts together.
+
+    A snippet has less than 64 tokens only if the whole text does. Metadata and parts with
+    `skip: true` are left out. Of an edit that is not decided, the old text counts."""
     blocks = parse_markdown_text(text)
     tree = blocks_to_tree(restore_originals(blocks).blocks if "{#lmm-" in text else blocks)
     if tree is None:
@@ -78,14 +80,14 @@ def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens
     made: list[Snippet] = []
     seen: dict[str, int] = {}
     for group in _groups(_sections(tree, count)):
-        for first, last, body, header in _Group(group, count).snippets():
+        for first, last, body, header in _SectionGroup(group, count).snippets():
             ident = _ident([index, doc_path, title, f"{first}-{last}", header, body], seen)
             made.append(Snippet(ident, index, doc_path, title, first, last, body, header))
     return made
 
 
 def _title(tree: HeadingNode) -> str:
-    """The header's title, else that of the first heading of level 1 or 2."""
+    """Return the header's title, or else that of the first heading of level 1 or 2."""
     own = tree.get("title")
     if own is not None:
         return str(own)
@@ -93,8 +95,10 @@ def _title(tree: HeadingNode) -> str:
 
 
 def _ident(values: list[str], seen: dict[str, int]) -> str:
-    """The hash of what a snippet is. Pieces of one long line may be the same, and are
-    numbered: `seen` says how often each has been."""
+    """Return the hash of a snippet.
+
+    seen: how often each hash has occurred. Pieces of one long line may be the same, so the later
+    ones are numbered."""
     found = _hash("\0".join(values))
     times = seen[found] = seen.get(found, 0) + 1
     return found if times == 1 else _hash(f"{found}\0{times}")
@@ -109,9 +113,10 @@ def _hash(text: str) -> str:
 
 @dataclass(slots=True)
 class _SnippetSection:
-    """A section without its subsections: its heading and its texts, each with its node,
-    and how many tokens they have. titles: the path to it; is_annotated: whether metadata
-    speaks of any of that."""
+    """A section without its subsections.
+
+    titles: the path to it; parts: its heading and its texts, each with its node; size: in
+    tokens; is_annotated: True if metadata annotates any of this."""
 
     node: HeadingNode
     titles: list[str]
@@ -136,14 +141,14 @@ def _sections(tree: HeadingNode, count: Count) -> Iterator[_SnippetSection]:
 
 
 def _size(sources: list[str], count: Count) -> int:
-    """The tokens of a text; where its beginning is too long for a snippet, of that."""
+    """Return the tokens of a text; if its beginning is too long for a snippet, those of that."""
     text = trim_blank_lines("".join(sources))
     begun = count(text[: 12 * MOST]) if len(text) > 16 * MOST else 0
     return begun if begun > MOST else count(text)
 
 
 def _texts(node: TextNode) -> list[tuple[Node, Block]]:
-    """The text of a node, without metadata blocks in it."""
+    """Return the text of a node, without metadata blocks in it."""
     block = node.block
     if block is None or isinstance(block, ErrorBlock) or blank(block.source):
         return []
@@ -156,7 +161,7 @@ def _texts(node: TextNode) -> list[tuple[Node, Block]]:
 
 
 def _part(block: Block, start: int, end: int) -> Block:
-    """A part of a block, without the blank lines before it; empty where it is blank."""
+    """Return a part of a block, without the blank lines before it; empty if it is blank."""
     source = block.source[start:end]
     kept = source.lstrip(" \t\r\n")
     start = end - len(kept)
@@ -166,8 +171,10 @@ def _part(block: Block, start: int, end: int) -> Block:
 
 
 def _groups(sections: Iterator[_SnippetSection]) -> list[list[_SnippetSection]]:
-    """The sections, small ones joined: with those before where they are the last below a
-    heading and fit, else with those after them."""
+    """Return the sections in groups, so that small ones are joined with others.
+
+    A section that is the last below a heading is joined with those before it if they fit, any
+    other with those after it."""
     groups: list[list[_SnippetSection]] = []
     sizes: list[int] = []
     for section in sections:
@@ -194,8 +201,8 @@ def _join_last(groups: list[list[_SnippetSection]], sizes: list[int]) -> None:
 # Snippets of a group of sections
 
 
-class _Group:
-    """Some sections that are cut together."""
+class _SectionGroup:
+    """Sections that are cut together."""
 
     def __init__(self, sections: list[_SnippetSection], count: Count) -> None:
         self.sections = sections
@@ -205,7 +212,7 @@ class _Group:
         self.is_annotated = any(section.is_annotated for section in sections)
 
     def snippets(self) -> Iterator[tuple[int, int, str, str]]:
-        """Of each snippet its first and last line, its body and its header."""
+        """Yield the first and last line, the body and the header of each snippet."""
         for piece in self._pieces():
             body = trim_blank_lines(add_frame(self.source.text[piece.overlap : piece.end], piece.frame))
             yield *self.source.lines(piece.overlap, piece.end), body, self._header(piece)
@@ -216,7 +223,7 @@ class _Group:
             return [Piece(0, len(text), NO_FRAME, 0, self.whole)]
         pieces: list[Piece] = []
         for piece in cut_text(text, self.source.starts, self.limits, OVERLAP):
-            if piece.size < LEAST + LEAST // 4:  # a sum, perhaps
+            if piece.size < LEAST + LEAST // 4:  # perhaps only a sum
                 piece = piece._replace(size=self._piece(piece.start, piece.end, piece.frame).size)
             if pieces and (piece.size < LEAST or pieces[-1].size < LEAST):
                 pieces[-1:] = self._join(pieces[-1], piece)
@@ -225,7 +232,7 @@ class _Group:
         return pieces
 
     def _join(self, one: Piece, other: Piece) -> list[Piece]:
-        """Two pieces as one; where that is too long, cut again into two."""
+        """Return two pieces as one, or cut again into two if that is too long."""
         joined = self._piece(one.start, other.end, Frame(one.frame.before, other.frame.after))
         if joined.size <= MOST:
             return [joined]
@@ -250,8 +257,7 @@ class _Group:
         return Piece(start, end, frame, start, self.limits.of(add_frame(self.source.text[start:end], frame)))
 
     def _header(self, piece: Piece) -> str:
-        """The titles that all of a piece stands under, and what annotations say of its
-        sections and texts."""
+        """Return the common titles of a piece's parts, and the annotations of its sections and texts."""
         if len(self.sections) == 1 and not self.is_annotated:
             return " - ".join(self.sections[0].titles)
         starts = self.source.starts
@@ -270,13 +276,13 @@ class _Group:
 
 
 def _common(paths: list[list[str]]) -> list[str]:
-    """What all paths begin with."""
+    """Return the titles that all paths begin with."""
     levels = takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
     return [level[0] for level in levels]
 
 
 def _is_annotated(node: Node) -> bool:
-    """Whether metadata speaks of a section or the sections around it, or of a text."""
+    """Return True if metadata annotates a text, or a section or one around it."""
     if isinstance(node, TextNode):
         return bool(node.metadata)
     return bool(node.metadata) or (node.parent is not None and _is_annotated(node.parent))
@@ -289,23 +295,12 @@ _KEYS = ("id", "index", "doc_path", "title", "line_start", "line_end", "header")
 
 
 def snippet_file(snippet: Snippet) -> str:
-    """The text of a snippet's file: what is known of it as YAML, a blank line, the body as
-    it is. (To be written without changing line ends.)"""
+    """Return the text of a snippet's file: its fields as YAML, a blank line, and the body.
+
+    It has to be written without changing line ends."""
     lines = [f"{key}: {_quoted(getattr(snippet, key))}" for key in _KEYS]
     return "\n".join(["---", *lines, "---", "", snippet.body, ""])
 
 
 def _quoted(value: str | int) -> str:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
-
-
-def read_snippet_file(text: str) -> Snippet:
-    """The snippet of a file's text: the opposite of `snippet_file`. Raises CrawlError where
-    the text is not what that writes."""
-    head, _, body = text.partition("\n---\n\n")
-    try:
-        values = [json.loads(line.split(": ", 1)[1]) for line in head.split("\n")[1:]]
-        ident, index, doc_path, title, first, last, header = values
-    except (ValueError, IndexError):
-        raise CrawlError("not the file of a snippet: index the folder anew") from None
-    return Snippet(ident, index, doc_path, title, first, last, body.removesuffix("\n"), header)

@@ -1,7 +1,7 @@
-"""What an agent can do with folders of markdown: index them, and search in them.
+"""The tools by which agents index folders of markdown and search in them.
 
-Where the indexes are is said when the tools are made; the search takes no path, and what
-is indexed has to lie in the folder that was named then.
+The place of the indexes is set when the tools are made. Searching takes no path, and a
+folder to be indexed has to lie in the working folder set then.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Annotated
 
 from ..errors import CrawlError, ToolError
 from ..logging import one_line
-from ..retrieve.tools import Function, Result
+from ..retrieve.library_tools import Function, Result
 from .catalogue import ALL
 from .indexer import Indexed
 from .search import Indexes
 
-CHANGING = frozenset({"index_markdown_docs"})  # the tools that do not only read
-LISTED = 20  # skipped files that a result names
-NOTE = 500  # characters of what is said of one
+CHANGING = frozenset({"index_markdown_docs"})  # the tools that also write
+LISTED = 20  # skipped files named in a result
+NOTE = 500  # characters about each of them
 
 Query = Annotated[
     str, {"description": "A question, or words to look for.", "minLength": 1, "maxLength": 20_000}
@@ -33,7 +33,7 @@ IndexFolder = Callable[[Path, str, str], Awaitable[Indexed]]
 
 
 def search_tool(indexes: Indexes) -> Function:
-    """The tool that searches in the indexes."""
+    """Return the tool that searches in the indexes."""
 
     async def markdown_search(query: Query, k: Most = 5, index_name: IndexName = ALL) -> Result:
         """Find snippets of indexed markdown folders that fit a question or some words, the best
@@ -48,8 +48,9 @@ def search_tool(indexes: Indexes) -> Function:
 
 
 def index_tool(working: Path, index_folder: IndexFolder) -> Function:
-    """The tool that indexes folders in the working folder. index_folder: takes the folder,
-    the name and the description."""
+    """Return the tool that indexes folders in the working folder.
+
+    index_folder: takes the folder, the name and the description."""
 
     async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Result:
         """Index the markdown files under a folder, so that markdown_search finds them; an index
@@ -58,24 +59,24 @@ def index_tool(working: Path, index_folder: IndexFolder) -> Function:
             done = await index_folder(_inside(working, root), index_name, description)
         except CrawlError as error:
             raise ToolError(str(error)) from error
-        return _shown(done)
+        return _as_result(done)
 
     return index_markdown_docs
 
 
 def _inside(working: Path, root: str) -> Path:
-    """The folder, where it lies in the working folder. Raises ToolError."""
+    """Return the folder if it lies in the working folder. Raise ToolError otherwise."""
     try:
         folder = (working / root).resolve()
         folder.stat()
     except (OSError, ValueError):  # not there, too long, with a null byte
-        raise ToolError(f"{root[:200]!r} is no folder that can be looked into") from None
+        raise ToolError(f"{root[:200]!r} is not a folder that can be read") from None
     if not folder.is_relative_to(working.resolve()):
         raise ToolError(f"{root!r} is not in the working folder: only what is in it can be indexed")
     return folder
 
 
-def _shown(done: Indexed) -> Result:
+def _as_result(done: Indexed) -> Result:
     skipped = [one_line(f"{one.doc_path}: {one.reason}", NOTE) for one in [*done.skipped, *done.large]]
     return {
         "index": done.name,

@@ -1,4 +1,4 @@
-"""Crawling: the markdown files under a folder, but for those that git would ignore."""
+"""Crawling: the markdown files under a folder, except those that git would ignore."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..files.recovery import torn_problem
 from ..files.walk import SUFFIXES, UNMERGED, Choice, Link, Skipped, WalkedFile, because, shown_name, walk
 
 MIB = 2**20
-LARGE, LARGEST = MIB, 10 * MIB  # bytes: from the first on a file should be split, above the second it is not read
-AT_ONCE = 32 * MIB  # bytes of the files that are read ahead
+LARGE, LARGEST = MIB, 10 * MIB  # bytes: above the first a file should be split, above the second it is not read
+AT_ONCE = 32 * MIB  # bytes of files that are read ahead at most
 NEVER = frozenset({".git", ".md_index"})
-# Where no .gitignore says what is not the writer's: what tools make, and hidden folders.
+# Left out if no .gitignore says what is not the writer's: what tools make, and hidden folders.
 MADE_BY_TOOLS = (
     ".*/", "_build/", "build/", "dist/", "target/", "_site/", "_book/", "_freeze/", "node_modules/",
     "bower_components/", "venv/", "renv/", "site-packages/", "__pycache__/", "*.egg-info/",
@@ -28,8 +28,10 @@ MADE_BY_TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class CrawledFile:
-    """A file to be indexed. doc_path: relative to the root, with `/`; size in bytes;
-    mtime_ns as it was when the file was found."""
+    """A file to be indexed.
+
+    doc_path: relative to the root, with `/`; size: in bytes; mtime_ns: its time when it was
+    found, in nanoseconds."""
 
     path: Path
     doc_path: str
@@ -38,8 +40,10 @@ class CrawledFile:
 
     @property
     def advice(self) -> str:
-        """What the writer should do with a file that is large; "" for most."""
-        return f"{self.size / MIB:.1f} MiB: split it, so that it is found by parts" if self.size > LARGE else ""
+        """What the writer should do about a large file, or ""."""
+        if self.size <= LARGE:
+            return ""
+        return f"the file has {self.size / MIB:.1f} MiB: split it, so that its parts can be found"
 
 
 # Walking
@@ -48,14 +52,15 @@ class CrawledFile:
 def crawl(
     root: Path, ignore: Sequence[str] = (), endings: Sequence[str] = SUFFIXES, without: Sequence[Path] = ()
 ) -> Iterator[CrawledFile | Skipped]:
-    """The markdown files under a folder, by name in each folder, found as they are asked
-    for. Left out in silence is what the .gitignore files say, those of the repository
-    above the root included; where none speaks of a folder, what tools make and hidden
-    folders are. Links are not followed.
+    """Yield the markdown files under a folder, by name in each folder, as they are asked for.
 
-    ignore: more patterns of the same kind, from the root, which come last; endings: of
-    files, in whatever case; without: folders that are not entered. Raises CrawlError where
-    the root is no folder that can be read."""
+    ignore: more patterns as in `.gitignore`, from the root, which come last; endings: of the
+    files, in whatever case; without: folders that are not entered.
+
+    Files are left out silently if a .gitignore says so, including those of the repository above
+    the root. In folders about which none says anything, folders made by tools and hidden ones
+    are left out. Links are not followed. Raise CrawlError if the root is not a folder that can
+    be read."""
     if not root.is_dir():
         raise CrawlError(f"{root}: no such folder")
     try:
@@ -68,8 +73,9 @@ def crawl(
 
 
 def _is_named(endings: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a file has the name of a document. (One like `a.lmm-unmerged.md` holds what could
-    not be merged into another.)"""
+    """Return a function that tells whether a file has the name of a document.
+
+    A file such as `a.lmm-unmerged.md` is none: it holds what could not be merged into another."""
     lower = tuple(ending.lower() for ending in endings)
     return lambda name: name.lower().endswith(lower) and not name.lower().endswith(UNMERGED)
 
@@ -99,7 +105,7 @@ def _found(one: WalkedFile) -> CrawledFile | Skipped:
 
 def _size_problem(size: int) -> str:
     if size > LARGEST:
-        return f"{size / MIB:.1f} MiB, and {LARGEST // MIB} MiB are the most: split it"
+        return f"the file has {size / MIB:.1f} MiB, and at most {LARGEST // MIB} MiB are read: split it"
     return "" if size else "empty"
 
 
@@ -107,8 +113,10 @@ def _size_problem(size: int) -> str:
 
 
 def read(found: CrawledFile) -> str | Skipped:
-    """The text of a file, without a byte-order mark; why it is left out where it cannot
-    be read, is not UTF-8, holds nothing, or has grown too large since it was found."""
+    """Return the text of a file without a byte-order mark, or why it is left out.
+
+    It is left out if it cannot be read, is not UTF-8, is empty, or has grown too large since it
+    was found."""
     try:
         with found.path.open("rb") as file:
             data = file.read(LARGEST + 1)
@@ -131,8 +139,10 @@ def read(found: CrawledFile) -> str | Skipped:
 async def read_all(
     found: Iterable[CrawledFile], max_fibers: int = 25
 ) -> AsyncIterator[tuple[CrawledFile, str | Skipped]]:
-    """The texts of files, in their order. So many are read at the same time, and no more
-    ahead than fit into memory well (`AT_ONCE`), however long the caller takes."""
+    """Yield files with their texts, in their order.
+
+    max_fibers: the number of files read at the same time. No more are read ahead than `AT_ONCE`
+    bytes, however slow the caller is."""
     waiting: deque[tuple[CrawledFile, Future[str | Skipped]]] = deque()
     ahead = 0
     pool = ThreadPoolExecutor(max_fibers, "lmm-read")
@@ -151,7 +161,7 @@ async def read_all(
 
 async def _next(waiting: deque[tuple[CrawledFile, Future[str | Skipped]]]) -> tuple[CrawledFile, str | Skipped]:
     one, text = waiting.popleft()
-    if text.done():  # as most are: others are let in all the same
+    if text.done():  # as most are; let others run all the same
         await asyncio.sleep(0)
         return one, text.result()
     return one, await asyncio.wrap_future(text)

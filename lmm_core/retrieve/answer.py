@@ -1,5 +1,7 @@
-"""Answers with their sources: by a model that is shown a context, or, without one, by the
-passages that fit best."""
+"""Answers with their sources, by a model that is shown a context.
+
+Without a model, the answer consists of the passages that fit best.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from typing import Any
 
 from ..errors import ModelError, ToolError
 from ..models.annotators.prose import extract_prose, whole_sentences
-from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
+from ..models.chat import Asker, ChatMessage, Reply, Request, Show
 from ..models.embedders.bm25 import Bm25Encoder
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
 from ..models.sources import STAND_IN_NAME
@@ -21,15 +23,16 @@ from ..models.tokens import count_tokens
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
 from .items import without_fences
+from .library_tools import Result
 from .queries import keyword_form
 from .rank import Ranked
 from .retriever import Retrieval, Retriever
-from .tools import Result, Tools
+from .tools import Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
-NEAREST = 3  # sections that are named where there is no answer
+NEAREST = 3  # sections that are named if there is no answer
 BEST = 3  # passages that the stand-in answers with
-SENTENCES = 2  # of each
+SENTENCES = 2  # of each passage
 AGAIN = "(This broke off. The answer again:)"
 NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
 NO_ROOM = "There is no room for what this gives back: answer from what you have, or ask for less of it."
@@ -40,11 +43,13 @@ _CLOSED = re.compile(r"(?:`{3,}|~{3,}|\$\$|\||^[ \t]*:.*|^ {4}.*)[ \t]*\Z", re.M
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer. text: as it was shown; sources: all that could be cited, by their numbers;
-    cited: the numbers of those that are; answered: whether the notes answer the question (a
-    model says so, or cites nothing); by: who answered; notes: what was dropped from the
-    answer, and the like; nearest: sections that are near to a question without an answer;
-    kinds: the types of material that can be asked for."""
+    """An answer to a question.
+
+    text: as it was shown; sources: all that could be cited; cited: the numbers of those that
+    are; answered: False if the model said that the notes do not answer, or cited nothing;
+    by: who answered; notes: remarks, such as what was dropped from the answer; nearest: the
+    sections nearest to a question without an answer; kinds: the types of material that can be
+    asked for."""
 
     question: str
     text: str
@@ -59,7 +64,7 @@ class Answer:
 
 
 class BrokenAnswer(ModelError):
-    """An answer that broke off when some of it had been shown already: `answer` is this."""
+    """An answer that broke off after some of it had been shown. `answer` holds that part."""
 
     def __init__(self, error: ModelError, answer: Answer) -> None:
         super().__init__(str(error), error.stop)
@@ -68,10 +73,13 @@ class BrokenAnswer(ModelError):
 
 @dataclass
 class Conversation:
-    """Questions and answers, each in the light of those before. asker: the model, None for
-    the stand-in; tools: that it may use, with `tool_calls` calls for one answer; context: what
-    it is shown, passages of at most `budget` tokens, or headings (or the text under them) down
-    to `level`; tokens: that a request may have."""
+    """Questions and answers, each given in the light of those before.
+
+    asker: the model, or None for the stand-in; tools: those that the model may use, with at
+    most `tool_calls` calls for an answer; context: what the model is shown, in at most
+    `budget` tokens: "passages", or headings down to `level`, with ("text") or without
+    ("outline") the text under them; tokens: the largest size of a request; system: the system
+    message in place of ours."""
 
     retriever: Retriever
     asker: Asker | None = None
@@ -85,7 +93,9 @@ class Conversation:
     history: list[tuple[str, str]] = field(default_factory=list)
 
     async def look(self, question: str, kind: str = "") -> tuple[Retrieval, Context]:
-        """What a question leads to, and the context for it. Raises as `Retriever.retrieve`."""
+        """Return what is retrieved for a question, and the context made of it.
+
+        Raise the same errors as `Retriever.retrieve`."""
         found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history])
         if self.context == "passages":
             return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)
@@ -93,14 +103,15 @@ class Conversation:
         return found, await asyncio.to_thread(outline_context, *shown)
 
     async def ask(self, question: str, show: Show | None = None, kind: str = "") -> Answer:
-        """The answer to a question; `show` is told its parts as they come. kind: a type of
-        material that is asked for. Raises StoreError, RetrieveError and ModelError: a
-        BrokenAnswer where some of the answer has been shown."""
+        """Return the answer to a question, and pass its parts to `show` as they come.
+
+        kind: the type of material that is asked for. Raise StoreError, RetrieveError or ModelError;
+        a BrokenAnswer if some of the answer has been shown."""
         found, context = await self.look(question, kind)
         return await self.answer(question, found, context, show)
 
     async def answer(self, question: str, found: Retrieval, context: Context, show: Show | None = None) -> Answer:
-        """The answer to a question that has been looked up; the rest as `ask`."""
+        """Return the answer to a question that has been looked up; see `ask`."""
         show = show or (lambda part: None)
         if self.asker is None:
             answer = stand_in_answer(question, found, context)
@@ -111,7 +122,7 @@ class Conversation:
         return answer
 
     def request(self, question: str, found: Retrieval, context: Context) -> Request:
-        """What the model is asked first."""
+        """Return the first request to the model for a question."""
         values = {
             "system": self.system or TEACH,
             "kind": OF_KIND.format(kind=found.kind) if found.kind else "",
@@ -124,7 +135,9 @@ class Conversation:
         return Request((asked.messages[0], *said, *asked.messages[1:]))
 
     def _remembered(self, spent: int) -> list[ChatMessage]:
-        """The latest questions and answers, as many as fit."""
+        """Return the latest questions and answers, as many as fit.
+
+        spent: the tokens of the request so far."""
         kept: list[ChatMessage] = []
         for asked, answered in reversed(self.history):
             spent += count_tokens(asked + answered)
@@ -136,14 +149,14 @@ class Conversation:
 
 
 def context_text(found: Retrieval, context: Context) -> str:
-    """A context's text; why it has none, where it has none."""
+    """Return a context's text, or a remark in brackets saying why it is empty."""
     nothing = "nothing of what was found fits into so few tokens" if found.passages else "nothing was found"
     return context.text or f"({nothing})"
 
 
 @dataclass
 class _Turn:
-    """One answer of a model."""
+    """One answer of a model, while it is being given."""
 
     talk: Conversation
     asker: Asker
@@ -178,7 +191,7 @@ class _Turn:
         )  # fmt: skip
 
     async def _converse(self, request: Request) -> None:
-        """The model's turns, with the tools that it calls between them."""
+        """Let the model reply, and call the tools it asks for, until it calls no more."""
         tools = self.talk.tools
         left = self.talk.tool_calls if tools else 0
         while True:
@@ -192,8 +205,9 @@ class _Turn:
             left -= len(results)
 
     def _told(self, calls: Sequence[ToolCall], results: Sequence[Result | str], request: Request) -> list[ChatMessage]:
-        """What a model is told of its calls, as long as the request has room: its texts
-        numbered."""
+        """Return the messages with the results of a model's calls, their texts numbered.
+
+        A result for which the request has no room is replaced by NO_ROOM."""
         room = self.talk.tokens - count_tokens(request.text)
         told = []
         for at, call in enumerate(calls):
@@ -207,8 +221,10 @@ class _Turn:
         return told
 
     async def _turn(self, request: Request) -> Reply:
-        """One reply. A model whose parts do not come one by one is shown whole; so is one
-        whose parts broke off, and that then answered in another way."""
+        """Return one reply of the model, and show it.
+
+        Usually it is shown part by part. It is shown as a whole where the model does not send
+        parts, and where the parts broke off and the model then replied otherwise."""
         parts: list[str] = []
 
         def hear(part: str) -> None:
@@ -239,7 +255,9 @@ class _Turn:
             self._number(list(result.values()))
 
     def _source(self, result: Mapping[str, Any]) -> CitedSource | None:
-        """The source that a text of a tool is: one there is already, where that has all of it."""
+        """Return the source of a text in a tool's result, or None if its section is unknown.
+
+        A source that is there already is returned if it holds the whole text."""
         section = self.found.material.find_section(str(result.get("section", "")))
         file, _, lines = str(result.get("place", "")).rpartition(":")
         start, _, end = lines.partition("-")
@@ -253,7 +271,7 @@ class _Turn:
         )  # fmt: skip
 
     def _knows(self, address: str) -> bool:
-        """Whether a link stands in what the model was shown."""
+        """Return True if a link stands in what the model was shown."""
         if not address or address.isspace():
             return False
         written = re.compile(rf"(?<!\w){re.escape(address)}(?![\w\-/%~?&=#+@]|[.:]\w)")
@@ -264,7 +282,7 @@ class _Turn:
 
 
 async def _use(tools: Tools, call: ToolCall) -> Result | str:
-    """What a tool gives back; what it could not do."""
+    """Return what a tool gives back, or a sentence saying why it cannot."""
     try:
         return await tools.call(call.name, json.loads(call.arguments or "{}"))
     except ToolError as error:
@@ -295,11 +313,13 @@ def _nearest(found: Retrieval) -> tuple[Ranked, ...]:
 
 
 def stand_in_answer(question: str, found: Retrieval, context: Context) -> Answer:
-    """The passages that fit best: of each the sentences that have most of the question's
-    words; of material of a type that was asked for, all. (An exercise that was not asked for
-    is taken where there is nothing else: it may hold its solution.) It understands nothing:
-    where too few of the question's words are in them (half are enough where they stand in
-    titles or annotated questions), it says that the notes do not answer."""
+    """Return an answer made of the sentences that share most words with the question.
+
+    These come from the passages that fit best. Passages of a type that was asked for are
+    given whole; exercises that were not asked for are taken only if there is nothing else,
+    since they may hold their solutions. Nothing here understands the question: unless enough
+    of its words are found (half of them, if they stand in titles or annotated questions), the
+    answer says that the notes do not answer."""
     encoder = Bm25Encoder(found.language)
     asked = set(encoder.encode_query(keyword_form(found.text, found.language)).indices)
     plain = [source for source in context.sources if not source.kinds] or context.sources
@@ -319,8 +339,10 @@ def stand_in_answer(question: str, found: Retrieval, context: Context) -> Answer
 
 
 def _words_had(source: CitedSource, found: Retrieval, asked: set[int], encoder: Bm25Encoder) -> Counter[int]:
-    """Which of the words that are asked for a source has; those in its titles and annotated
-    questions say what it is about, and count three times."""
+    """Return how much each of the asked words counts in a source.
+
+    A word counts 1 in the text, and 2 more in titles or annotated questions, which say what
+    the text is about."""
     passages = (found.material.passages[one] for one in source.ids if one in found.material.passages)
     about = "\n".join([*source.titles, *(line for passage in passages for line in passage.questions)])
     had = Counter(asked & set(encoder.encode_query(source.text).indices))
@@ -328,12 +350,12 @@ def _words_had(source: CitedSource, found: Retrieval, asked: set[int], encoder: 
 
 
 def _common(text: str, asked: set[int], encoder: Bm25Encoder) -> int:
-    """How many of the words that are asked for a text has."""
+    """Return how many of the asked words a text holds."""
     return len(asked & set(encoder.encode_query(text).indices))
 
 
 def _excerpt(source: CitedSource, asked: set[int], encoder: Bm25Encoder, whole: bool) -> str:
-    """The best sentences of a source in their order, or its text, with its number."""
+    """Return the best sentences of a source in their order, or its whole text, with its number."""
     if whole:
         return _numbered(without_fences(source.text).strip(), source.number)
     sentences = whole_sentences(extract_prose(source.text))
@@ -344,6 +366,6 @@ def _excerpt(source: CitedSource, asked: set[int], encoder: Bm25Encoder, whole: 
 
 
 def _numbered(text: str, number: int) -> str:
-    """A text with its source's number; that of code, a formula or a table stands below."""
+    """Return a text followed by its source's number, below it after code, a formula or a table."""
     between = "\n\n" if _CLOSED.search(text) else " "
     return f"{text}{between}[{number}]"

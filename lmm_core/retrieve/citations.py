@@ -1,7 +1,7 @@
-"""What a model says, as it comes, with citations and links that are there alone.
+"""The text of a model as it arrives, kept free of citations and links that it made up.
 
-A number in brackets that is no source's, and a link that stands in no source, were
-made up: they are dropped, and told. Code and formulas are left as they are.
+A number in brackets that belongs to no source, and a link that stands in no source, are
+dropped and reported. Code and formulas are left as they are.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
-NO_ANSWER = "NO_ANSWER"  # what a model says first where the sources do not answer
-_HELD = 600  # characters that are waited for what a bracket begins
-_AT_ONCE = 4_000  # characters that are looked at together
+NO_ANSWER = "NO_ANSWER"  # how a model begins if the sources do not answer
+_HELD = 600  # characters held back at most until a bracket, code span or formula is closed
+_AT_ONCE = 4_000  # characters taken from a part at a time
 _SPECIAL = re.compile(r"!?\[|<|`+|\\\$|\${1,2}|https?:|www\.", re.I)
 _BEGIN = r"!|\\|https?|htt?|h|www?|w"
-_BEGUN = re.compile(rf"(?: (?:{_BEGIN})?|{_BEGIN})\Z", re.I)  # what may become special, or go with it
+_BEGUN = re.compile(rf"(?: (?:{_BEGIN})?|{_BEGIN})\Z", re.I)  # may become special, or be dropped with it
 _LINK = re.compile(
     r"(!?)\[([^\[\]]*)\]\(\s*<?([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 )
 _CITATION = re.compile(r"\[\^?(\d{1,4}(?:\s*[,;–-]\s*\^?\d{1,4})*)\]")
 _AUTOLINK = re.compile(r"<((?:https?|mailto|file|data|javascript):[^<>\s]*)>", re.I)
 _ADDRESS = re.compile(r"(?:https?:|www\.)[^\s<>\"'`\])}]+", re.I)
-# As Pandoc has them: no blank inside the dollars, no digit after a single one.
+# As in Pandoc: no blank just inside the dollars, no digit after a single one.
 _FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$|\$(?![\s$])(?:[^$\n\\]|\\.)*?(?<!\s)\$(?![\d$])")
 _INTERVAL = re.compile(r"0\s*[,;–-]")  # no source has the number 0
 _FENCE = re.compile(r"(`{3,}|~{3,})")
@@ -30,10 +30,12 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 
 @dataclass
 class CitedText:
-    """Takes a text in parts. sources: the numbers that can be cited; knows: whether a link
-    stands in what the model was shown. After `finish`, `text` is all that was let through,
-    `cited` the sources in the order of their first citations, `dropped` what was not;
-    `refused` says whether it began with NO_ANSWER, which is taken out."""
+    """A text that arrives in parts.
+
+    sources: the numbers that can be cited; knows: tells whether a link stands in what the model
+    was shown. After `finish`, `text` is all that was let through, `cited` the sources in the
+    order of their first citations, and `dropped` what was taken out. `refused` is True if the
+    text began with NO_ANSWER, which is taken out as well."""
 
     sources: Container[int]
     knows: Callable[[str], bool]
@@ -47,7 +49,7 @@ class CitedText:
     _gap: str = ""
 
     def feed(self, part: str) -> str:
-        """What can be shown after a further part."""
+        """Take a further part and return what can be shown by now."""
         taken = ""
         for at in range(0, len(part), _AT_ONCE):
             self._buffer += part[at : at + _AT_ONCE]
@@ -55,7 +57,7 @@ class CitedText:
         return taken
 
     def finish(self) -> str:
-        """What is left, at the end of the text."""
+        """Return the rest, at the end of the text."""
         return self._take(final=True)
 
     def _take(self, final: bool) -> str:
@@ -71,7 +73,7 @@ class CitedText:
         return taken
 
     def _begin(self, final: bool) -> bool:
-        """Whether the text has begun; NO_ANSWER at its start is taken out."""
+        """Return True once the text has begun. NO_ANSWER at its start is taken out."""
         start = self._buffer.lstrip().lstrip('*`"')
         if not final and len(start) < len(NO_ANSWER) + 2 and NO_ANSWER.startswith(start[: len(NO_ANSWER)]):
             return False
@@ -82,7 +84,7 @@ class CitedText:
         return self._begun
 
     def _fenced(self, final: bool) -> str | None:
-        """A line of code; the fence that ends it."""
+        """Return a line of code, or the fence that ends the code; None if the line is incomplete."""
         line, end, rest = self._buffer.partition("\n")
         if not end and not final:
             return None
@@ -92,7 +94,7 @@ class CitedText:
         return line + end
 
     def _prose(self, final: bool) -> str | None:
-        """Text up to what may be a citation, a link or code; that, where it is whole."""
+        """Return text up to a possible citation, link or code, or one of these if it is complete."""
         if fence := self._opening_fence():
             return None if "\n" not in self._buffer and not final else self._open_fence(fence)
         found = _SPECIAL.search(self._buffer)
@@ -111,10 +113,11 @@ class CitedText:
         return line + end
 
     def _plain(self, end: int, more: bool) -> str | None:
-        """Text without anything special, up to `end`; of a line's end that may go on, as
-        much as is sure."""
+        """Return text without anything special, up to `end`.
+
+        more: the text may go on at its end; then only as much is returned as is certain."""
         text = self._buffer[:end]
-        cut = text.find("\n") + 1  # a fence may begin the next line
+        cut = text.find("\n") + 1  # the next line may begin with a fence
         text = text[:cut] if cut else text
         if more and not cut and (begun := _BEGUN.search(text)):
             text = text[: begun.start()]
@@ -125,9 +128,9 @@ class CitedText:
         return text or None
 
     def _special(self, sign: str, final: bool) -> str | None:
-        """What begins with a bracket, a `<`, a backtick, a dollar or an address."""
+        """Return what begins with a bracket, `<`, backtick, dollar or address; None if incomplete."""
         buffer = self._buffer
-        if sign[0] == "\\":  # a dollar that is escaped
+        if sign[0] == "\\":  # an escaped dollar
             return self._literally(len(sign))
         if sign[0] == "`":
             return self._code(sign, final)
@@ -147,7 +150,7 @@ class CitedText:
         return self._literally(len(sign))
 
     def _goes_on(self, found: re.Match[str]) -> bool:
-        """Whether what comes may belong to it: an address, or a link's that is to follow."""
+        """Return True if the next part may belong to a match: more of an address, or a link's address."""
         rest = self._buffer[found.end() :]
         if found.re is _CITATION and rest.startswith("("):
             return len(rest) < _HELD and "\n" not in rest and ")" not in rest
@@ -158,12 +161,14 @@ class CitedText:
         return self._after_gap(taken)
 
     def _after_gap(self, text: str) -> str:
-        """What comes after a blank; where it was dropped, the blank goes, too."""
+        """Return a text with the blank that was held back before it.
+
+        If the text was dropped, the blank goes with it."""
         gap, self._gap = self._gap, ""
         return gap + text if text else ""
 
     def _code(self, ticks: str, final: bool) -> str | None:
-        """A code span, whole."""
+        """Return a whole code span, or its opening backticks if it has no end."""
         found = re.match(rf"{ticks}(?!`)(.+?)(?<!`){ticks}(?!`)", self._buffer, re.S)
         if found and (final or found.end() < len(self._buffer)):
             return self._literally(found.end())
@@ -172,7 +177,7 @@ class CitedText:
         return self._literally(len(ticks))
 
     def _formula(self, dollars: str, final: bool) -> str | None:
-        """A formula, whole; else dollars."""
+        """Return a whole formula, or its opening dollars if it has no end."""
         found = _FORMULA.match(self._buffer)
         if found and (final or found.end() < len(self._buffer)):
             return self._literally(found.end())
@@ -202,7 +207,7 @@ class CitedText:
             return found[0]
         self.dropped.append(address)
         number = re.fullmatch(r"\^?(\d{1,4})", text)
-        if number and int(number[1]) in self.sources:  # a citation that was made a link
+        if number and int(number[1]) in self.sources:  # a citation written as a link
             return self._cite(re.match(_CITATION, f"[{number[1]}]"))  # type: ignore[arg-type]
         return "" if image else text
 

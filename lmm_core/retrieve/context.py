@@ -1,4 +1,4 @@
-"""What a model is shown of the material: passages, or headings, within a budget of tokens."""
+"""The context that a model is shown: passages or headings, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..index.separators import sentence_ends
+from ..models.prompts import enclose
 from ..models.tokens import count_tokens
-from .delimit import enclose
 from .passages import Material, Passage, Section, place
 
 if TYPE_CHECKING:
@@ -19,21 +19,22 @@ if TYPE_CHECKING:
 
 Count = Callable[[str], int]
 BUDGET = 1000  # tokens
-# A section is taken whole where its text has at most this share of the budget, or where at
-# least this share of its passages is among the best; measured by benchmarks/ask.py.
+# A section is taken whole if its text has at most the share SMALL of the budget, or if at
+# least the share HIT of its passages is among the best; measured by benchmarks/ask.py.
 SMALL = 0.25
 HIT = 0.75
 BEST = 5  # passages
 TEXT_LEFT_OUT = "(Some of the text under these headings is left out: no room.)"
-KNOWN = 10_000  # passages whose tokens are kept in mind: about 10 MB
-SHORTEST_OVERLAP = 8  # characters; fewer that are alike are chance
+KNOWN = 10_000  # passages whose token counts are cached: about 10 MB
+SHORTEST_OVERLAP = 8  # characters; a shorter match is chance
 
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
     """Passages of one section and of the same types that follow one another, as one text.
-    `number` is what it is cited by, `titles` lead to its section, `depth` is the level of
-    its heading, lines count from 1, the last included; `ids` are those of its passages."""
+
+    It is cited by its `number`. `titles` lead to its section, and `depth` is the level of its
+    heading. Lines count from 1, the last included. `ids` are those of its passages."""
 
     number: int
     titles: tuple[str, ...]
@@ -50,14 +51,13 @@ class CitedSource:
 
     @property
     def place(self) -> str:
-        """`file:line-line`."""
+        """The place as `file:line-line`."""
         return place(self.source, self.line_start, self.line_end)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a model is shown: `text` has `tokens` tokens; `sources` are in it, in this
-    order, numbered from 1."""
+    """What a model is shown: a text of `tokens` tokens, and the sources in it, numbered from 1."""
 
     text: str
     sources: tuple[CitedSource, ...] = ()
@@ -65,17 +65,18 @@ class Context:
 
 
 def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True) -> Context:
-    """The passages that fit a question best, as many as fit into `budget` tokens, those of
-    the headers counted (`count` counts a text's tokens).
+    """Return the passages that fit a question best, as a context of at most `budget` tokens.
 
-    The passages have their turns by rank. With `whole`, the largest section that holds one
-    is taken in its place where that fits into what is left and is worth it: where it is
-    small (`SMALL`), or many of its passages are among the best (`HIT` of them among `BEST`).
-    Of it come the passages of the type that was asked for (without one, plain text);
-    others, such as its exercises, where they have been hit, in their own turn. A passage
-    that does not fit is left out, and smaller ones after it have their turn; where none at
-    all fits, the best one is cut at the end of a line or sentence. What comes is in the
-    order of the documents, and no text comes twice."""
+    count: counts the tokens of a text; whole: take whole sections where that is worth it.
+
+    The passages have their turns by rank. With `whole`, the largest section that holds a
+    passage is taken in its place if it fits into what is left and is worth it: if it is small
+    (`SMALL`), or many of its passages are among the best (`HIT` of them among `BEST`). Only
+    passages of the type that was asked for (without one, plain text) come with a section.
+    Others, such as its exercises, come in their own turn if they were found. A passage that
+    does not fit is left out, and smaller ones after it have their turn; if none at all fits,
+    the best one is cut at the end of a line or sentence. The sources are in the order of the
+    documents, and no text comes twice."""
     draft = Draft(found.material, budget, count)
     best = {passage.id for passage in found.passages[:BEST]}
     for passage in found.passages:
@@ -90,8 +91,7 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
 
 
 def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Passage]]:
-    """The passages of the sections that hold a passage and are worth taking whole, the
-    largest section first."""
+    """Yield the passages of each section worth taking whole for a passage, the largest first."""
     sections: list[list[Passage]] = []
     section: Section | None = found.material.section_of(passage)
     while section is not None and draft.have_room(_taken(section, passage, found.kind), draft.budget):
@@ -99,19 +99,20 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
         worth = sum(one.id in best for one in passages) >= HIT * len(passages)
         if worth or draft.have_room(passages, int(SMALL * draft.budget)):
             sections.append(passages)
-        section = section.parent  # where one has no room, none around it has
+        section = section.parent  # if one has no room, neither has the one around it
     return reversed(sections)
 
 
 def _taken(section: Section, passage: Passage, kind: str) -> Iterator[Passage]:
-    """What is taken of a section for a passage in it, one after the other: a section may be
-    much larger than the budget."""
+    """Yield the passages of a section that are taken for a passage in it.
+
+    They come one by one, because a section may be much larger than the budget."""
     inside = (one for under in section.walk() for one in under.passages)
     return (one for one in inside if one.id == passage.id or fits_kind(one, kind))
 
 
 def fits_kind(passage: Passage, kind: str) -> bool:
-    """Whether a passage is of a type; with "", whether it is text of the notes."""
+    """Return True if a passage is of a type; for "", if it has none."""
     return kind in passage.kinds if kind else not passage.kinds
 
 
@@ -120,8 +121,10 @@ def fits_kind(passage: Passage, kind: str) -> bool:
 
 @dataclass
 class Draft:
-    """Passages of a material that are chosen one after the other, as long as their context,
-    which begins with the text `before`, has at most `budget` tokens; `tokens` it has so far."""
+    """Passages chosen one after the other, as long as their context fits into a budget.
+
+    material: where the passages are from; budget: the largest size of the context in tokens;
+    before: the text that it begins with; tokens: its size so far."""
 
     material: Material
     budget: int
@@ -142,8 +145,9 @@ class Draft:
         return len(self._chosen)
 
     def have_room(self, passages: Iterable[Passage], room: int) -> bool:
-        """Whether the passages' own texts have at most `room` tokens; counts no more of them
-        than it has to."""
+        """Return True if the passages' own texts have at most `room` tokens.
+
+        No more of them are counted than necessary."""
         for passage in passages:
             room -= _tokens(passage.text, self.count)
             if room < 0:
@@ -151,12 +155,13 @@ class Draft:
         return True
 
     def add(self, passages: Sequence[Passage]) -> bool:
-        """Take passages, all or none; returns whether they fit. One whose text is there
-        already is not taken again."""
+        """Take all passages or none, and return True if they fit.
+
+        A passage whose text has been taken already is not taken again."""
         texts = {one.text: one.id for one in (*passages[::-1], *self._chosen.values())}
         new = {one.id: one for one in passages if one.id not in self._chosen and texts[one.text] == one.id}
         if not self.have_room(new.values(), self.budget - self.tokens):
-            return False  # what is around them is not even counted
+            return False  # without their headers even
         chosen = self._chosen | new
         tokens = self.count(self._text(chosen.values())) if new else self.tokens
         if tokens > self.budget:
@@ -165,8 +170,9 @@ class Draft:
         return True
 
     def add_beginning(self, passage: Passage) -> bool:
-        """Take as much of a passage's beginning as fits, to the end of a line or sentence;
-        returns whether any did."""
+        """Take as much of a passage's beginning as fits, up to the end of a line or sentence.
+
+        Return False if nothing of it fits."""
         ends = sorted({*sentence_ends(passage.text), *(at.start() for at in re.finditer("\n", passage.text))})
         low, high = 0, len(ends)
         while low < high:  # the first `low` ends fit
@@ -179,15 +185,15 @@ class Draft:
         return cut is not None and bool(cut.text) and self.add([cut])
 
     def context(self) -> Context:
-        """What has been taken."""
+        """Return the context of what has been taken."""
         text = self._text(self._chosen.values())
         return Context(text, tuple(self._sources(self._chosen.values())), self.tokens)
 
     def _text(self, passages: Iterable[Passage]) -> str:
-        shown = (self._shown(source) for source in self._sources(passages))
+        shown = (self._source_text(source) for source in self._sources(passages))
         return "\n\n".join(filter(None, [self.before, *shown]))
 
-    def _shown(self, source: CitedSource) -> str:
+    def _source_text(self, source: CitedSource) -> str:
         return enclose("source", f"{_header(source, self.material)}\n\n{source.text}", source.number)
 
     def _sources(self, passages: Iterable[Passage]) -> Iterator[CitedSource]:
@@ -202,7 +208,7 @@ class Draft:
 
 @lru_cache(KNOWN)
 def _tokens(text: str, count: Count) -> int:
-    """The tokens of a passage, counted once for all questions."""
+    """Return the tokens of a passage. They are counted once for all questions."""
     return count(text)
 
 
@@ -212,7 +218,7 @@ def _beginning(passage: Passage, end: int) -> Passage:
 
 
 def _follows(one: Passage, other: Passage, material: Material) -> bool:
-    """Whether a passage is the next one in its section, and of the same types."""
+    """Return True if a passage is the next one in its section, and of the same types."""
     if one.key != other.key or one.kinds != other.kinds:
         return False
     between = range(one.sequence + 1, other.sequence)
@@ -228,8 +234,7 @@ def _source(number: int, run: Sequence[Passage]) -> CitedSource:
 
 
 def merge(passages: Sequence[Passage]) -> str:
-    """The text of passages that follow one another; what one repeats of the one before it
-    comes once."""
+    """Return the text of passages that follow one another, without what they repeat."""
     text, last = "", 0
     for passage in passages:
         if size := repeated(text, last, passage):
@@ -244,20 +249,24 @@ def merge(passages: Sequence[Passage]) -> str:
 
 
 def repeated(before: str, last: int, passage: Passage) -> int:
-    """How many characters at the start of a passage repeat the text before it, which ends in
-    the line `last`: its end, or the header of a table that was cut."""
+    """Return how many characters at the start of a passage repeat the text before it.
+
+    These are the end of that text, or the header of a table that was cut. last: the line
+    where the text before ends."""
     return (_overlap(before, passage) or _table_header(before, passage)) if _may_repeat(passage, last) else 0
 
 
 def _may_repeat(passage: Passage, last: int) -> bool:
-    """Whether a passage may repeat some of the one before, which ends in the line `last`: it
-    goes on in that line, or has more lines than are its own."""
+    """Return True if a passage may repeat some of the text before, which ends in the line `last`.
+
+    It may if it goes on in that line, or has more lines than its place says."""
     return passage.line_start <= last or passage.text.count("\n") > passage.line_end - passage.line_start
 
 
 def _overlap(before: str, passage: Passage) -> int:
-    """How many characters at the start of a passage are the end of the text before it:
-    whole words, at least `SHORTEST_OVERLAP`."""
+    """Return how many characters at the start of a passage are the end of the text before it.
+
+    Only whole words count, of at least `SHORTEST_OVERLAP` characters together."""
     before, text = before.rstrip(), passage.text
     start = text[:SHORTEST_OVERLAP]
     at = before.find(start, max(0, len(before) - len(text))) if len(start) == SHORTEST_OVERLAP else -1
@@ -269,15 +278,17 @@ def _overlap(before: str, passage: Passage) -> int:
 
 
 def _table_header(before: str, passage: Passage) -> int:
-    """How long the lines are that a passage has more than its own, where they are a table's."""
+    """Return the length of the table header that a passage repeats, or 0."""
     lines = passage.text.split("\n")
     header = "\n".join(lines[: max(0, len(lines) - (passage.line_end - passage.line_start + 1))])
     return len(header) if header.startswith(("|", "+-")) and header in before else 0
 
 
 def _header(source: CitedSource, material: Material) -> str:
-    """Where a source stands, in two lines: its number, titles and types; its depth and
-    lines, and the titles of the sections around it."""
+    """Return two lines that say where a source stands.
+
+    The first holds its number, titles and types; the second its depth, its lines and the
+    titles of its neighbours."""
     titles = " > ".join(map(_line, source.titles))
     kinds = f" ({', '.join(map(_line, source.kinds))})" if source.kinds else ""
     before, after = material.around(material.sections[source.docid, source.path])
@@ -296,13 +307,14 @@ def _line(text: str) -> str:
 def outline_context(
     material: Material, level: int, budget: int = BUDGET, count: Count = count_tokens, text: bool = False
 ) -> Context:
-    """The headings of a material down to a level (1: those that stand under no other
-    title), with their lines, in at most `budget` tokens: a model can say which of them it
-    wants to read.
+    """Return the headings down to a level as a context of at most `budget` tokens.
 
-    Their summaries come with them, down to the level for which there is room; with `text`,
-    in place of the summaries, the text of the notes under them. What is deepest is left out
-    first, then what comes last; where something is left out, the context says so."""
+    level: 1 for the headings that stand under no other title; text: give the text of the
+    notes under the headings in place of the summaries.
+
+    A model can then say which of the sections it wants to read. Summaries come down to the
+    level for which there is room. The deepest headings are left out first, then the last
+    ones; the context says so if anything is left out."""
     sections = [one for one in material.walk() if len(one.titles) <= level and (one.titles or one.passages)]
     outline = _outline(sections, budget, count, summaries=not text)
     draft = Draft(material, budget, count, outline)
@@ -316,7 +328,7 @@ def outline_context(
 
 
 def _fill(draft: Draft, sections: Sequence[Section]) -> bool:
-    """Take the sections' texts, level by level; returns whether all had room."""
+    """Take the sections' texts, level by level, and return True if all had room."""
     for level in sorted({len(one.titles) for one in sections}):
         under = [section for section in sections if len(section.titles) == level]
         passages = [one for section in under for one in section.passages if fits_kind(one, "")]
@@ -326,8 +338,9 @@ def _fill(draft: Draft, sections: Sequence[Section]) -> bool:
 
 
 def _outline(sections: Sequence[Section], budget: int, count: Count, summaries: bool) -> str:
-    """A list of headings; without the deepest, or without the last of the highest, where
-    there is no room for all; "" where there is none."""
+    """Return a list of the headings for which there is room, or "".
+
+    The deepest are left out first; if the highest alone do not fit, the last of these."""
     levels = sorted({len(section.titles) for section in sections}, reverse=True)
 
     def fits(shown: Sequence[Section], down_to: int = -1) -> bool:
@@ -348,7 +361,7 @@ def _outline(sections: Sequence[Section], budget: int, count: Count, summaries: 
 
 
 def _list(shown: Sequence[Section], of: int, down_to: int) -> str:
-    """Headings, one a line, with the summaries of those down to a level."""
+    """Return headings, one a line, with the summaries of those down to a level."""
     lines = []
     for section in shown:
         indent = "  " * max(0, len(section.titles) - 1)

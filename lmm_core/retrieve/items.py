@@ -1,4 +1,4 @@
-"""Typed parts of the material, whole: an exercise with its solution, a definition, a topic."""
+"""Typed parts of the material, each as a whole: exercises with solutions, definitions, topics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .context import merge
 from .passages import Material, Passage, Section, place
 
 EXERCISE, DEFINITION, TOPIC, SOLUTION = "exercise", "definition", "topic", "solution"
-# What a solution is headed by, in the languages of the word lists and some more.
+# The words that head a solution, in the languages of the word lists and some more.
 _WORD = (
     r"(?:solutions?|answers?|lösung(?:en|sweg)?|antwort(?:en)?|corrigés?|réponses?|soluzion[ei]|rispost[ae]"
     r"|soluci(?:ón|ones)|respuestas?|resolução|soluç(?:ão|ões)|oplossing(?:en)?|lösning(?:ar)?|rozwiązani[ea])"
@@ -33,9 +33,10 @@ _OPENS = re.compile(r"\s*(?::{3,}[ \t]*[^\s:]|<(?:div|section)\b)", re.I)
 
 @dataclass(frozen=True)
 class TypedPart:
-    """An exercise, a definition, a topic, or whatever else a type says: `title` is the term
-    or the name ("" where it has none), `text` and `solution` are markdown without the fences
-    around it."""
+    """An exercise, a definition, a topic, or a part of any other type.
+
+    `title` is the term or the name, or "". `text` and `solution` are markdown without the
+    fences around it."""
 
     kind: str
     title: str
@@ -46,45 +47,48 @@ class TypedPart:
 
     @property
     def place(self) -> str:
-        """`file:line-line`, the solution included."""
+        """The place as `file:line-line`, including the solution."""
         lines = [one.line_start for one in self.passages] + [one.line_end for one in self.passages]
         return place(self.section.source, min(lines), max(lines))
 
 
-def find_items(material: Material) -> list[TypedPart]:
-    """The typed parts of a material, in their order; each passage that has a type belongs to
-    one of them, summaries aside."""
-    return [item for document in material.documents for item in items_under(document)]
+def find_typed_parts(material: Material) -> list[TypedPart]:
+    """Return the typed parts of a material, in their order.
+
+    Each passage that has a type belongs to one of them, except summaries."""
+    return [item for document in material.documents for item in typed_parts_under(document)]
 
 
-def items_under(section: Section) -> list[TypedPart]:
-    """The typed parts of a section and of those under it, in their order."""
-    found, given = _own_items(section), {id(part) for part in _parts(section)}
-    rest = [item for child in section.children if id(child) not in given for item in items_under(child)]
+def typed_parts_under(section: Section) -> list[TypedPart]:
+    """Return the typed parts of a section and its subsections, in their order."""
+    found, given = _own_typed_parts(section), {id(part) for part in _parts(section)}
+    rest = [item for child in section.children if id(child) not in given for item in typed_parts_under(child)]
     return [*found, *rest]
 
 
 def is_solution(title: str) -> bool:
-    """Whether a title is that of a solution, in one of the languages that are known here."""
+    """Return True if a title is that of a solution, in one of the languages known here."""
     return _SOLUTION.fullmatch(title.strip(" \t*_.:")) is not None
 
 
 def own_text(section: Section) -> list[Passage]:
-    """A section's own passages that have no type: the text of the notes."""
+    """Return a section's own passages without a type: the text of the notes."""
     return [passage for passage in section.passages if not kind_of(passage)]
 
 
 def kind_of(passage: Passage) -> str:
-    """A passage's first type; "" for text of the notes. A div of the class `solution` is a
-    solution, whether it is left out of the notes or not."""
+    """Return a passage's first type, or "" for text of the notes.
+
+    A div of the class `solution` is a solution even if it is part of the notes."""
     if not passage.kinds:
         return SOLUTION if _SOLUTION_DIV.match(passage.text) else ""
     return passage.kinds[0]
 
 
 def without_fences(text: str) -> str:
-    """A text without the lines that open and close divs, and without comments: these are
-    not shown to readers. Code keeps all."""
+    """Return a text without comments and the lines that open and close divs.
+
+    Readers are not shown these. Code stays as it is."""
     parts = split_fences(text)
     return "".join(piece if is_code else _plain(piece) for is_code, piece in parts).strip("\n")
 
@@ -94,13 +98,13 @@ def _plain(text: str) -> str:
 
 
 def lead_of(text: str) -> str:
-    """The bold words that a text begins with, without the full stop; "" for none."""
+    """Return the bold words at the beginning of a text without their full stop, or ""."""
     found = _LEAD.match(text)
     return found["lead"].strip().rstrip(".:").strip() if found else ""
 
 
-def _own_items(section: Section) -> list[TypedPart]:
-    """The items of a section's own passages, with what its subsections have of them."""
+def _own_typed_parts(section: Section) -> list[TypedPart]:
+    """Return the typed parts of a section's own passages, with the subsections that belong to them."""
     groups, parts = list(_groups(section.passages)), _parts(section)
     made = [_item(section, kind, group, len(groups) == 1) for kind, group in groups]
     exercises = [at for at, item in enumerate(made) if item.kind == EXERCISE]
@@ -112,7 +116,7 @@ def _own_items(section: Section) -> list[TypedPart]:
 
 
 def _with_part(item: TypedPart, part: Section) -> TypedPart:
-    """An exercise with a subsection that belongs to it."""
+    """Return an exercise with a subsection that belongs to it."""
     text, solution = item.text, item.solution
     if is_solution(part.title):
         own = [_clean(part.passages), *(_with_titles(child) for child in part.children)]
@@ -123,8 +127,9 @@ def _with_part(item: TypedPart, part: Section) -> TypedPart:
 
 
 def _parts(section: Section) -> list[Section]:
-    """The subsections that belong to a section's own exercise: its solution, and where it has
-    one, the parts of the question."""
+    """Return the subsections that belong to a section's own exercise.
+
+    These are its solutions and, if it has any, the parts of the question."""
     if not any(kind_of(passage) == EXERCISE for passage in section.passages):
         return []
     solutions = [child for child in section.children if is_solution(child.title)]
@@ -139,8 +144,10 @@ def _is_part(section: Section) -> bool:
 
 
 def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
-    """Passages that make one item: one begins with a div, or with bold words that are not
-    those of a solution; what follows it goes on with it."""
+    """Yield the passages that make up each typed part, with their type.
+
+    A part begins with a div, or with bold words that are not those of a solution; what follows
+    belongs to it."""
     kind, group, is_cut = "", list[Passage](), False
     for passage in passages:
         own, added = kind_of(passage), _added_lines(passage)
@@ -149,14 +156,14 @@ def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
         if group and not goes_on:
             yield kind, group
         kind, group = (kind, [*group, passage]) if goes_on else (own, [passage] if own else [])
-        # the last piece of a div that was cut has but the opening line added, others the closing one, too
+        # the last piece of a cut div has only the opening line added, the others the closing line too
         is_cut = added > 1 if goes_on else added > 0
     if group:
         yield kind, group
 
 
 def _added_lines(passage: Passage) -> int:
-    """How many lines a piece of a div has that are not its own: the div's first and last."""
+    """Return how many lines a piece of a cut div has besides its own: the div's first and last."""
     own = passage.line_end - passage.line_start + 1
     return passage.text.count("\n") + 1 - own if _OPENS.match(passage.text) else 0
 
@@ -169,7 +176,9 @@ def _begins(passage: Passage) -> bool:
 
 
 def _item(section: Section, kind: str, group: list[Passage], alone: bool) -> TypedPart:
-    """alone: it is the section's only item, so that the section's title may be its name."""
+    """Return the typed part made of some passages.
+
+    alone: it is the section's only part, so that the section's title may be its name."""
     solved = [passage for passage in group if kind == EXERCISE and kind_of(passage) == SOLUTION]
     text = merge([passage for passage in group if passage not in solved])
     text, inside = cut_solution(text) if kind == EXERCISE else (text, "")
@@ -184,13 +193,14 @@ def _clean(passages: Sequence[Passage]) -> str:
 
 
 def _with_titles(section: Section) -> str:
-    """A section with its subsections, each under its title in bold."""
+    """Return a section's text with its subsections, each under its title in bold."""
     return "\n\n".join(f"**{part.title}**\n\n{_clean(part.passages)}".strip() for part in section.walk())
 
 
 def cut_solution(text: str) -> tuple[str, str]:
-    """An exercise and its solution: all from the first div, heading or paragraph on that is
-    headed so (**Solution.**); "" where there is none."""
+    """Return an exercise and its solution, which is "" if there is none.
+
+    The solution begins at the first div, heading or paragraph headed as one (**Solution.**)."""
     at = 0
     for is_code, piece in split_fences(text):
         for found in [] if is_code else _SOLUTION_LINE.finditer(piece):

@@ -1,4 +1,4 @@
-"""A collection that is read and searched: what retrieval and the tools stand on."""
+"""A collection that is read and searched, on which retrieval and the tools stand."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from ..errors import RetrieveError
 from ..index.collection import aquery_many
 from ..index.encoding import Encoder
 from ..index.refresh import FILES
-from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material
 
 
 @dataclass
 class Library:
-    """A collection with the encoder for it. `order`: sources in the order in which they are
-    read. What is in it is read once, and again after a refresh."""
+    """A collection with the encoder for it.
+
+    order: sources in the order in which they are read. The collection is read once, and again
+    after a refresh."""
 
     store: VectorStore
     collection: str
@@ -32,21 +33,20 @@ class Library:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Library]:
-        """The library itself; one that is shared (`SharedLibrary`) is open within the block."""
+        """Return the library itself, as a context manager; see `Lender`."""
         yield self
 
     @property
     def language(self) -> str:
-        """Of the texts: the name that the sparse encoder goes by (`english`), or ""."""
+        """The language of the texts, by the sparse encoder's name for it (`english`), or ""."""
         return self.encoder.sparse.language if self.encoder.sparse else ""
 
     async def material(self) -> Material:
-        """All passages and sections. Raises StoreError, and RetrieveError where there are
-        none."""
+        """Return all passages and sections. Raise StoreError, or RetrieveError if there are none."""
         return await run_in_thread(self._read)
 
     def _read(self) -> Material:
-        with self._reading:  # many may ask at once: one reads
+        with self._reading:  # many may ask at once, but only one reads
             return self._read_alone()
 
     def _read_alone(self) -> Material:
@@ -55,13 +55,13 @@ class Library:
             self._material = build_material(self.store.scroll(self.collection), self.order)
             self._state = state
         if not self._material.passages:
-            raise RetrieveError(f"the collection {self.collection!r} is empty: lmm index FILES fills it")
+            raise RetrieveError(f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it")
         return self._material
 
     def _look(self) -> frozenset[tuple[str, str]]:
-        """What the collection was made of: by this a refresh is noticed."""
+        """Return what the collection was made of; a refresh is noticed by a difference in this."""
         if self.store.metadata(self.collection) is None:
-            raise RetrieveError(f"there is no collection {self.collection!r}: lmm index FILES makes it")
+            raise RetrieveError(f"there is no collection {self.collection!r}: run `lmm index FILES` to make it")
         files = self.collection + FILES
         if self.store.metadata(files) is None:
             return frozenset({("", str(self.store.count(self.collection)))})
@@ -70,10 +70,11 @@ class Library:
     async def search(
         self, texts: Sequence[str], limit: int = 20, kind: str = "", only: bool = False, words: bool = False
     ) -> list[list[Passage]]:
-        """For each text the passages that fit it best, the best first; summaries are among
-        them. kind: passages of this type come first; only: no others; words: by the words of
-        the texts alone, without the embedding model. It searches in what `material` gave last:
-        a refresh is looked for there. Raises StoreError and ModelError."""
+        """Return for each text the passages that fit it best, the best first, summaries included.
+
+        kind: put passages of this type first; only: return no others; words: compare words
+        alone, without the embedding model. The search is in what `material` returned last, since
+        that is where a refresh is noticed. Raise StoreError or ModelError."""
         material = self._material or await self.material()
         where = Where({"type": kind}) if kind and only else None
         found = await aquery_many(self.store, self.collection, self.encoder, texts, limit, where, kind, words)
@@ -81,15 +82,18 @@ class Library:
 
 
 class Lender(Protocol):
-    """Lends a library for a question or a call: a `Library` itself, or what opens it for that."""
+    """Something that lends a library for a question or a call.
+
+    It is a `Library` itself, or an object that opens one for that time."""
 
     def use(self) -> AbstractAsyncContextManager[Library]:
-        """The library, to be used within the block. Raises StoreError, ModelError and
-        RetrieveError."""
+        """Return the library, to be used within the block.
+
+        Raise StoreError, ModelError or RetrieveError."""
         ...
 
 
 def _found(point: ScoredPoint, material: Material) -> Passage | None:
-    """The passage of a point; None for one written since the material was read."""
+    """Return the passage of a point, or None for one written since the material was read."""
     passage = material.passages.get(point.id)
     return passage and replace(passage, score=point.score)

@@ -1,7 +1,6 @@
-"""What is in a collection, as it is read: passages in their sections, in document order.
+"""The contents of a collection: passages in their sections, in document order.
 
-Everything comes from the collection itself, so that it is there for those who have the
-index alone, and not the files.
+Everything comes from the collection itself, so that nobody needs the files to read it.
 """
 
 from __future__ import annotations
@@ -22,9 +21,11 @@ _BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as it was indexed. `path` numbers its section (`1.2`; "" before the first
-    heading), `kinds` are its types (none: text of the notes), lines count from 1, the last
-    included. `score` is of the search that found it, 0 where none did."""
+    """A chunk as it was indexed.
+
+    `path` numbers its section (`1.2`; "" before the first heading). `kinds` are its types,
+    empty for text of the notes. Lines count from 1, the last included. `score` is that of the
+    search that found it, or 0."""
 
     id: str
     text: str
@@ -43,26 +44,28 @@ class Passage:
 
     @property
     def key(self) -> Key:
-        """Its section."""
+        """The key of its section."""
         return self.docid, self.path
 
     @property
     def section(self) -> str:
-        """Its section's name."""
+        """The name of its section."""
         return section_name(self.key)
 
     @property
     def place(self) -> str:
-        """`file:line-line`."""
+        """The place as `file:line-line`."""
         return place(self.source, self.line_start, self.line_end)
 
 
 @dataclass(slots=True)
 class Section:
-    """A heading with all under it; `path` "" is the document, with what stands before its
-    first heading. `passages` are its own (not those of its subsections), in their order,
-    without its summary. `titles` leads to it, its own title last. `questions` are annotated
-    for it, not for a section around it."""
+    """A heading with everything under it.
+
+    `path` is "" for a document, which begins with the text before its first heading.
+    `passages` are its own in their order, without its summary and those of its subsections.
+    `titles` is the path to it and ends with its own title. `questions` are those annotated for
+    it, not for a section around it."""
 
     docid: str
     source: str
@@ -80,39 +83,41 @@ class Section:
 
     @property
     def key(self) -> Key:
-        """What names it in a collection."""
+        """The docid and path that identify it in a collection."""
         return self.docid, self.path
 
     @property
     def name(self) -> str:
-        """The same as a text; see `section_name`."""
+        """The key as a text; see `section_name`."""
         return section_name(self.key)
 
     @property
     def title(self) -> str:
-        """Its own title; the file's name where there is none."""
+        """Its own title, or the file's name if it has none."""
         return self.titles[-1] if self.titles else self.source
 
     @property
     def place(self) -> str:
-        """`file:line-line`."""
+        """The place as `file:line-line`."""
         return place(self.source, self.line_start, self.line_end)
 
     def walk(self) -> Iterator[Section]:
-        """The section and all under it, in their order."""
+        """Yield the section and all its subsections, in their order."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def all_passages(self) -> list[Passage]:
-        """Its passages and those of its subsections, in their order."""
+        """Return its passages and those of its subsections, in their order."""
         return [passage for section in self.walk() for passage in section.passages]
 
 
 @dataclass
 class Material:
-    """All of a collection: `documents` in their order, each the section that holds the
-    rest; `kinds` counts the types of its passages."""
+    """The contents of a collection.
+
+    documents: in their order, each a section that holds the rest; kinds: the number of
+    passages of each type."""
 
     documents: list[Section] = field(default_factory=list)
     sections: dict[Key, Section] = field(default_factory=dict)
@@ -121,26 +126,25 @@ class Material:
 
     @property
     def size(self) -> str:
-        """How much there is, in words."""
+        """The numbers of documents and sections, in words."""
         return f"{counted(len(self.documents), 'document')}, {counted(len(self.sections), 'section')}"
 
     def walk(self) -> Iterator[Section]:
-        """All sections, in their order; documents included."""
+        """Yield all sections in their order, documents included."""
         for document in self.documents:
             yield from document.walk()
 
     def find_section(self, name: str) -> Section | None:
-        """The section of a name; None where there is none."""
+        """Return the section of a name, or None."""
         docid, _, path = name.rpartition("#")
         return self.sections.get((docid, path)) or self.sections.get((name, ""))
 
     def section_of(self, passage: Passage) -> Section:
-        """The section that a passage stands in."""
+        """Return the section that a passage stands in."""
         return self.sections[passage.key]
 
     def around(self, section: Section) -> tuple[Section | None, Section | None]:
-        """The sections before and after one, on its own level; beyond its document's ends
-        there is none."""
+        """Return the sections before and after one on its own level, each None at the document's end."""
         siblings = section.parent.children if section.parent else self.documents
         at = next(number for number, sibling in enumerate(siblings) if sibling is section)
         before = siblings[at - 1] if at else None
@@ -148,19 +152,18 @@ class Material:
 
 
 def section_name(key: Key) -> str:
-    """What names a section to people and agents: `document#1.2`; the document alone for all
-    of it."""
+    """Return the name of a section for people and agents: `document#1.2`, or `document`."""
     docid, path = key
     return f"{docid}#{path}" if path else docid
 
 
 def place(source: str, start: int, end: int) -> str:
-    """`file:line-line`; `file:line` for one line."""
+    """Return `file:line-line`, or `file:line` for one line."""
     return f"{source}:{start}" if start == end else f"{source}:{start}-{end}"
 
 
 def read_passage(point: ScoredPoint) -> Passage:
-    """A point of a collection as a passage."""
+    """Return the passage held in a point of a collection."""
     payload = point.payload
     start = int(payload.get("line_start") or 1)
     return Passage(
@@ -182,8 +185,9 @@ def read_passage(point: ScoredPoint) -> Passage:
 
 
 def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> Material:
-    """The material of a collection. order: sources in the order in which they are read;
-    those that it does not name follow, by their names."""
+    """Return the material made of the points of a collection.
+
+    order: sources in the order in which they are read; other sources follow by name."""
     ranks = {source: rank for rank, source in enumerate(order)}
     read = [(read_passage(point), point.payload) for point in points]
     read.sort(key=lambda one: (ranks.get(one[0].source, len(ranks)), one[0].source, one[0].docid, one[0].sequence))
@@ -206,8 +210,9 @@ def _add(material: Material, passage: Passage, payload: Mapping[str, Any]) -> No
 
 
 def _give_questions(material: Material) -> None:
-    """Give each question to the smallest section that holds all passages which have it: a
-    passage has those of the sections around it, too."""
+    """Give each question to the smallest section that holds all passages annotated with it.
+
+    A passage also carries the questions of the sections around it."""
     paths: dict[tuple[str, str], list[str]] = {}
     for passage in material.passages.values():
         for text in passage.questions:
@@ -218,7 +223,7 @@ def _give_questions(material: Material) -> None:
 
 
 def _common(paths: Sequence[str]) -> str:
-    """The path of the smallest section that holds all of these."""
+    """Return the path of the smallest section that holds all of these."""
     shared: list[str] = []
     for numbers in zip(*(path.split(".") for path in paths), strict=False):
         if len(set(numbers)) > 1:
@@ -228,12 +233,12 @@ def _common(paths: Sequence[str]) -> str:
 
 
 def split_questions(text: str) -> list[str]:
-    """The questions in a text that may hold several."""
+    """Return the questions in a text that may hold several."""
     return [part for part in _BETWEEN.split(" ".join(text.split())) if part]
 
 
 def _extend(section: Section | None, passage: Passage) -> None:
-    """The lines of all sections that a passage stands in."""
+    """Extend the lines of all sections that a passage stands in."""
     while section is not None:
         section.line_start = min(section.line_start, passage.line_start)
         section.line_end = max(section.line_end, passage.line_end)
@@ -241,10 +246,10 @@ def _extend(section: Section | None, passage: Passage) -> None:
 
 
 def _section_for(material: Material, passage: Passage, payload: Mapping[str, Any]) -> Section:
-    """The section of a passage, made where it is not there yet, with those around it."""
+    """Return the section of a passage. It and those around it are made if they are missing."""
     paths = ["", *_texts(payload.get("section_path"))]
     anchors = ["", *_texts(payload.get("anchors"))]
-    above = len(passage.titles) - len(paths) + 1  # titles of the document itself
+    above = len(passage.titles) - len(paths) + 1  # how many titles the document itself has
     parent: Section | None = None
     for depth, path in enumerate(paths):
         key = (passage.docid, path)
@@ -264,7 +269,7 @@ def _section_for(material: Material, passage: Passage, payload: Mapping[str, Any
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """What a payload holds under a key that may have one text or several."""
+    """Return the texts in a payload's value, which may be one text or several."""
     if value is None or value == "":
         return ()
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""From one question to several queries: more ways to say a thing find more of it."""
+"""Several queries made of one question, because different words find different passages."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from typing import Protocol
 from ..errors import ModelError
 from ..models.chat import Asker
 from ..models.embedders.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, stop_words
-from ..models.prompts import QUERIES
+from ..models.prompts import QUERIES, as_data
 from ..models.replies import find_value
 from ..models.stopwords import STOPWORDS
-from .delimit import as_data
 
-MOST_QUERIES = 4  # beside the question
-MOST_EARLIER = 3  # questions before it that a model is told
-MOST_CHARACTERS = 2_000  # of a question that is searched for: its beginning says what it is about
+MOST_QUERIES = 4  # besides the question
+MOST_EARLIER = 3  # earlier questions that a model is told
+MOST_CHARACTERS = 2_000  # of a question; more is not searched for, since the beginning says what it is about
 _WORD = re.compile(r"\w[\w'’-]*")
 
 
 class Expander(Protocol):
-    """Makes queries of a question."""
+    """Something that makes queries of a question."""
 
     async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-        """The question and other ways to ask for it, each once. earlier: what was asked
-        before it, which it may go on from. Raises ModelError."""
+        """Return the question and other ways to ask it, each once.
+
+        language: of the material, as in `Library.language`; earlier: the questions before this one,
+        which it may continue. Raise ModelError."""
         ...
 
 
 class KeywordQueries:
-    """The question and its keyword form; no model is asked."""
+    """The question and its keywords, made without a model."""
 
     async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
         """See `Expander`."""
@@ -42,7 +43,7 @@ class KeywordQueries:
 
 @dataclass
 class ModelQueries:
-    """Queries that a model makes of the question. Where it fails, `KeywordQueries` do."""
+    """Queries that a model makes of the question."""
 
     asker: Asker
 
@@ -56,17 +57,17 @@ class ModelQueries:
 
 
 def keyword_form(question: str, language: str = "") -> str:
-    """The words of a question that say what it is about; the question where none do."""
+    """Return the words of a question that say what it is about, or the question if none do."""
     name = bm25_language(language)
     left_out = stop_words(name) if name != NO_LANGUAGE else frozenset[str]()
     for code in (code for code, known in LANGUAGES.items() if known == name):
-        left_out |= STOPWORDS.get(code, frozenset())  # a longer list: `know` says nothing of a question
+        left_out |= STOPWORDS.get(code, frozenset())  # a longer list, which has `know` and the like
     words = [word for word in _WORD.findall(question) if word.lower() not in left_out]
     return " ".join(dict.fromkeys(words)) or question
 
 
 def _read_queries(text: str) -> list[str]:
-    """The queries in a reply. Raises ModelError."""
+    """Return the queries in a reply. Raise ModelError if it holds no list of them."""
     found = find_value(text, "queries")
     if not isinstance(found, list):
         raise ModelError("the reply holds no list of queries")

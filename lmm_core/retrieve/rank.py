@@ -1,4 +1,4 @@
-"""Which passages and sections fit a question, by what several queries have found."""
+"""The ranking of passages and sections by the results of several queries."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .passages import Key, Material, Passage, Section
 # Reciprocal rank fusion: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
 # Condorcet and individual rank learning methods", SIGIR 2009; 60 is theirs.
 RRF_K = 60
-UNDER_SUMMARY = 0.5  # what a hit on a section's summary counts for its passages
+UNDER_SUMMARY = 0.5  # weight of a hit on a section's summary for each of its passages
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A section with what its hits add up to, and its hits, the best first."""
+    """A section with the sum of its hits' scores, and its passages, the best first."""
 
     section: Section
     score: float
@@ -24,8 +24,10 @@ class Ranked:
 
 
 def fuse(found: Sequence[Sequence[Passage]], material: Material) -> list[Passage]:
-    """What several queries have found as one list, the best first, scored by the ranks that
-    each passage has. A hit on a summary gives back the passages of its section."""
+    """Return the results of several queries as one list, the best passage first.
+
+    The score of a passage is the sum of its reciprocal ranks. A hit on a summary counts for the
+    passages of its section."""
     scores: dict[str, float] = {}
     for passages in found:
         for rank, passage in enumerate(passages):
@@ -36,8 +38,10 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material) -> list[Passage
 
 
 def _meant(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
-    """The passages that a hit is for; those right under a summary, else under the first of
-    its subsections that has any."""
+    """Yield the passages that a hit counts for, each with its weight.
+
+    For a summary these are the passages right under it, or else under the first of its
+    subsections that has any."""
     if SUMMARY not in passage.kinds:
         yield passage, 1.0
         return
@@ -46,10 +50,11 @@ def _meant(passage: Passage, material: Material) -> Iterator[tuple[Passage, floa
 
 
 def rank_sections(found: Sequence[Sequence[Passage]], material: Material, best: Sequence[Passage]) -> list[Ranked]:
-    """The sections that were hit, by how often and how closely: the sum of their hits'
-    reciprocal ranks, a summary's among them. best: the passages as they are ranked in the
-    end; each section has its own of them. Documents count as the section before their first
-    heading."""
+    """Return the sections that were found, the best first.
+
+    A section's score is the sum of its hits' reciprocal ranks, including hits on its summary.
+    best: the passages in their final order; each section gets its own of them. A document
+    stands for its text before the first heading."""
     scores: dict[Key, float] = {}
     for passages in found:
         for rank, passage in enumerate(passages):

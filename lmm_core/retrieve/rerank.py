@@ -1,4 +1,4 @@
-"""Reranking: which of the passages found answer the question."""
+"""Rerankers, which put the passages that were found into a better order."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from ..models.chat import Asker
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import ModelName
 from ..models.openai.client import require_key, without_key
-from ..models.prompts import RERANK
+from ..models.prompts import RERANK, as_data, enclose
 from ..models.replies import find_value
 from ..models.sources import ModelSource
-from .delimit import as_data, enclose
 from .passages import Passage
 
 if TYPE_CHECKING:
@@ -25,19 +24,19 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 2_000  # of a passage, and of the question
 TIMEOUT = 20.0  # seconds
-_LEADS_ON = "the server leads on to another address, where nothing is sent: if that is the right one, give it"
+_LEADS_ON = "the server redirects to another address, to which nothing is sent: if that is the right one, configure it"
 
 
 class Reranker(Protocol):
-    """Puts passages into a better order."""
+    """Something that puts passages into a better order."""
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """The passages, all of them, the best first, with new scores. Raises ModelError."""
+        """Return all passages with new scores, the best first. Raise ModelError."""
         ...
 
 
 class NoReranker:
-    """Leaves the order as it is."""
+    """A reranker that leaves the order as it is."""
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """See `Reranker`."""
@@ -46,8 +45,10 @@ class NoReranker:
 
 @dataclass
 class ModelReranker:
-    """A chat model grades the passages, from 0 (says nothing about the question) to 10
-    (answers it), in one request. Those that it leaves out come last."""
+    """A reranker that lets a chat model grade the passages, all in one request.
+
+    Grades go from 0 (says nothing about the question) to 10 (answers it). Passages without a
+    grade come last."""
 
     asker: Asker
 
@@ -55,16 +56,17 @@ class ModelReranker:
         """See `Reranker`."""
         if not passages:
             return []
-        shown = (enclose("passage", _shown(passage), number) for number, passage in enumerate(passages, 1))
+        shown = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
         values = {"question": as_data(question[:MOST_CHARACTERS]), "passages": "\n\n".join(shown)}
         grades = await self.asker.ask(RERANK.request(values), lambda text: _read_grades(text, len(passages)))
         return in_order(passages, grades)
 
 
 class EndpointReranker:
-    """A server with a reranker of the Jina and Cohere shape: `POST base_url/rerank`. name:
-    the model, and its source's name; source: its address, and the variable that holds its
-    key; timeout: seconds. Raises ModelError where a key is needed and not set."""
+    """A reranker on a server that speaks as Jina and Cohere do: `POST base_url/rerank`.
+
+    name: the model with its source's name; source: its address, and the variable that holds
+    its key; timeout: in seconds. Raise ModelError if a key is needed and not set."""
 
     def __init__(self, name: ModelName, source: ModelSource, timeout: float = TIMEOUT) -> None:
         self.name = str(name)
@@ -82,7 +84,7 @@ class EndpointReranker:
         body = {
             "model": self._model,
             "query": question[:MOST_CHARACTERS],
-            "documents": [_shown(passage) for passage in passages],
+            "documents": [_judged_text(passage) for passage in passages],
             "top_n": len(passages),
         }
         response = await self._post(body)
@@ -113,7 +115,7 @@ class EndpointReranker:
         status = response.status_code
         if status in (401, 403):
             variable = self._source.key_variable
-            where = f"look at ${variable}" if variable else "the server wants a key: key_variable"
+            where = f"look at ${variable}" if variable else "the server wants a key: name its variable in key_variable"
             return ModelError(f"{self.name}: the key is refused ({status}): {where}", stop=True)
         said = without_key(response.text, self._key)
         if response.is_redirect:
@@ -126,20 +128,22 @@ class EndpointReranker:
 
 @dataclass
 class CrossEncoderReranker:
-    """A cross-encoder on this machine."""
+    """A reranker that runs a cross-encoder on this machine."""
 
     encoder: CrossEncoder
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """See `Reranker`."""
-        texts = [_shown(passage) for passage in passages]
+        texts = [_judged_text(passage) for passage in passages]
         scores = await self.encoder.score(question[:MOST_CHARACTERS], texts) if texts else []
         return in_order(passages, dict(enumerate(scores)))
 
 
 def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[Passage]:
-    """All passages by their scores, the best first, equal ones as they were; `scores` are by
-    positions, and what has none comes last. Raises ValueError where none of them has a score."""
+    """Return all passages by their scores, the best first; equal ones keep their order.
+
+    scores: by position; passages without a score come last. Raise ValueError if there are
+    passages and none has a score."""
     known = {at: score for at, score in scores.items() if 0 <= at < len(passages) and math.isfinite(score)}
     if passages and not known:
         raise ValueError("no passage has a score")
@@ -149,13 +153,13 @@ def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[P
     return [scored[at] for at in order]
 
 
-def _shown(passage: Passage) -> str:
-    """What is judged of a passage: its titles, and its text."""
+def _judged_text(passage: Passage) -> str:
+    """Return the text by which a passage is judged: its titles and its own text."""
     return "\n".join(filter(None, [" > ".join(passage.titles), passage.text]))[:MOST_CHARACTERS]
 
 
 def _read_grades(text: str, count: int) -> dict[int, float]:
-    """The grades in a reply, by positions from 0. Raises ModelError."""
+    """Return the grades in a reply by positions from 0. Raise ModelError if there are none."""
     found = find_value(text, "grades")
     grades: dict[int, float] = {}
     for one in found if isinstance(found, list) else []:

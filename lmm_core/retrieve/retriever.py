@@ -17,7 +17,7 @@ from .rerank import NoReranker, Reranker
 
 HITS = 20  # of each query
 RERANKED = 20  # passages at most
-# What a search went without, for readers.
+# What a search had to do without, in words for readers.
 BY_QUESTION = "searching by the question alone"
 BY_WORDS = "searching by words alone"
 NOT_RERANKED = "not reranked"
@@ -27,9 +27,10 @@ Help = TypeVar("Help")
 
 @dataclass(frozen=True)
 class Retrieval:
-    """What a question has led to: `text` is the question without type keywords, `kind` the
-    type that one of them asks for ("" for none), passages and sections the best first;
-    `language` is that of the material, see `Library.language`; `missed`: what it had to go without."""
+    """What was retrieved for a question; passages and sections come with the best first.
+
+    text: the question without keywords for a type; kind: the type that was asked for, or "";
+    language: that of the material, see `Library.language`; missed: what had to be done without."""
 
     question: str
     text: str
@@ -44,9 +45,10 @@ class Retrieval:
 
 @dataclass
 class Retriever:
-    """Retrieves from a library, which is lent for one question at a time. What a model or a
-    reranker cannot do, or not within `patience` seconds, is told to `warn`, and is done
-    without it."""
+    """A retriever that searches a library, which is lent for one question at a time.
+
+    If a model or reranker fails, or takes longer than `patience` seconds (None for no limit),
+    `warn` is told, and the search goes on without it."""
 
     library: Lender
     expander: Expander = field(default_factory=KeywordQueries)
@@ -55,9 +57,11 @@ class Retriever:
     patience: float | None = None
 
     async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Retrieval:
-        """What fits a question. kind: a type of material that is asked for, as a keyword in
-        the question (`*exercise*`) does: no other is found then; earlier: what was asked before
-        it. Raises StoreError, ModelError, and RetrieveError, also where there is no such type."""
+        """Return what fits a question.
+
+        kind: the only type of material to be found, as a keyword in the question (`*exercise*`)
+        asks for it; earlier: the questions asked before this one. Raise StoreError, ModelError or
+        RetrieveError; the last one also if there is no material of the type."""
         async with self.library.use() as library:
             return await self._retrieve(library, question, kind, earlier)
 
@@ -80,8 +84,9 @@ class Retriever:
     async def _search(
         self, library: Library, queries: Sequence[str], kind: str, missed: list[str]
     ) -> list[list[Passage]]:
-        """Search by meaning and words, or by words alone where the embedding model fails and the
-        collection has them."""
+        """Search by meaning and words.
+
+        If the embedding model fails, search by words alone, provided that the collection has them."""
         try:
             return await library.search(queries, HITS, kind, only=bool(kind))
         except ModelError as error:
@@ -91,7 +96,7 @@ class Retriever:
         return await library.search(queries, HITS, kind, only=bool(kind), words=True)
 
     async def _helped(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
-        """What a model does for the search; None where it cannot, or has not done it in time."""
+        """Return what a model does for the search, or None if it fails or is too slow."""
         try:
             async with asyncio.timeout(self.patience):
                 return await help_of
@@ -115,7 +120,7 @@ class UnknownKind(RetrieveError):
 
 
 def known_kind(kind: str, material: Material) -> str:
-    """A type of material as the collection spells it, "" for none. Raises UnknownKind."""
+    """Return a type of material as the collection spells it, or "". Raise UnknownKind."""
     spelled = {known.casefold(): known for known in material.kinds}
     if kind.strip() and kind.strip().casefold() not in spelled:
         raise UnknownKind(kind, material)
@@ -123,6 +128,6 @@ def known_kind(kind: str, material: Material) -> str:
 
 
 def kinds_there(material: Material) -> str:
-    """Which types of material there are, as messages say it."""
+    """Return a sentence, for messages, that lists the types of material in the collection."""
     kinds = ", ".join(sorted(material.kinds))
     return f"types of material in the collection: {kinds}" if kinds else "no material in the collection has a type"

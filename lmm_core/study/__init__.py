@@ -1,4 +1,4 @@
-"""For those who learn: an outline, study plans, cards, and measures of how well a course is found.
+"""For learners: outlines, study plans, cards, and measures of how well a course is found.
 
 May import what `retrieve` may, and `retrieve`.
 """

@@ -23,10 +23,10 @@ from mdit_py_plugins.footnote import footnote_plugin
 from ..files.outputs import write_output
 from .cards import Card
 
-MODEL_ID = 1_607_392_319_414  # of our note type: Anki knows it by this
+MODEL_ID = 1_607_392_319_414  # by which Anki recognizes our note type
 LARGEST_IMAGE = 10_000_000  # bytes
 IMAGES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp"))
-# TeX that makes links, or loads what may; and what Anki itself takes for commands in a field.
+# TeX that makes links or loads packages that do, and what Anki takes for commands in a field.
 _UNSAFE_TEX = re.compile(r"\\(?:href|url|html\w*|require|class|cssId|style|data|unicode)\b")
 _ANKI_COMMAND = re.compile(r"\[(?=/?(?:latex|\$|sound:|anki:))", re.I)
 _ATTRIBUTES = r"\s*\{(?:[#.]|[\w-]+=)[^{}]*\}"
@@ -37,8 +37,10 @@ pre { overflow-x: auto; } img { max-width: 100%; } table { border-collapse: coll
 
 
 def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> None:
-    """Write a package (`.apkg`) with one deck called `name`; imported again, it updates the
-    cards that are there. root: where the files are whose images come along. Raises OSError."""
+    """Write the cards as a package (`.apkg`) with one deck called `name`.
+
+    root: the folder of the notes, from which images are taken along. Imported again, the
+    package updates the cards that are there. Raise OSError."""
     deck = genanki.Deck(_number(name), name)
     with tempfile.TemporaryDirectory() as folder:
         images = _Images(root.resolve(), Path(folder))
@@ -68,7 +70,7 @@ def _model() -> Any:
 
 
 def _number(name: str) -> int:
-    """A deck's id, from its name: positive, and exact in JavaScript."""
+    """Return a deck's id, made of its name: positive, and exact in JavaScript."""
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=6).digest(), "big") + 1
 
 
@@ -77,15 +79,19 @@ def _number(name: str) -> int:
 
 @dataclass
 class _Images:
-    """The images that the cards show, copied under names of their own."""
+    """The images that the cards show, copied under names of their own.
+
+    root: the folder of the notes; folder: where the copies are; files: the copy of each image."""
 
     root: Path
     folder: Path
     files: dict[Path, Path] = field(default_factory=dict)
 
     def add(self, link: str, folder: str) -> str:
-        """The name under which an image of a file in `folder` comes along; "" where it is not
-        there, is no image, is large, or lies outside of the root."""
+        """Return the name under which an image is taken along, or "" if it is not.
+
+        link: the path from `folder`. An image is not taken along if it does not exist, has another
+        ending, is larger than `LARGEST_IMAGE`, or lies outside of the root."""
         try:
             path = (self.root / folder / link).resolve()
             fits = path.is_relative_to(self.root) and path.suffix.lower() in IMAGES
@@ -102,8 +108,10 @@ class _Images:
 
 
 def to_html(text: str, images: _Images | None = None, folder: str = "") -> str:
-    """Markdown as HTML for Anki: formulas for its MathJax, HTML and scripts as the text that
-    they are; of an image that does not come along, its description."""
+    """Return markdown as HTML for Anki.
+
+    Formulas are written for its MathJax, and HTML and scripts as plain text. An image that is
+    not taken along is replaced by its description."""
     markdown = _markdown()
     environment: dict[str, Any] = {}
     tokens = markdown.parse(text, environment)
@@ -135,7 +143,7 @@ def _formula(text: str, options: dict[str, Any]) -> str:
 
 
 def _settle(tokens: list[Token]) -> None:
-    """Links of a paragraph that lead nowhere from Anki become text; attributes go."""
+    """Turn the links that lead nowhere from Anki into text, and remove attributes."""
     dead = False
     for before, token in zip(["text", *(token.type for token in tokens)], tokens, strict=False):
         if before != "text" and token.type == "text":
@@ -147,8 +155,7 @@ def _settle(tokens: list[Token]) -> None:
 
 
 def _with_captions(tokens: list[Token], images: _Images | None, folder: str) -> list[Token]:
-    """The tokens with the description of each image below it; alone, where the image does not
-    come along."""
+    """Return the tokens with the description of each image below it, or in its place."""
     shown: list[Token] = []
     for token in tokens:
         if token.type != "image":

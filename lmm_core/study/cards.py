@@ -1,4 +1,4 @@
-"""Study cards: of questions and the passages that answer them, of definitions, of exercises."""
+"""Study cards made of questions with their passages, of definitions, and of exercises."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..files.outputs import CSV_HEAD
 from ..retrieve.context import merge
-from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_items, kind_of, without_fences
+from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, kind_of, without_fences
 from ..retrieve.passages import Material, Passage, Section, place, split_questions
 from ..scan.knit import slug
 from .outline import plain_title
@@ -24,9 +24,11 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[ ]?%?")
 
 @dataclass(frozen=True)
 class Card:
-    """A study card; `front` and `back` are markdown, `source` says where it is from, `folder`
-    is that of its file (where its images are). `id` is made of the document, the kind, and the
-    question, term or name on the front: it stays while the answer changes."""
+    """A study card. Its `front` and `back` are markdown.
+
+    id: made of the document, the kind, and the question, term or name on the front, so that it
+    stays while the answer changes; source: where the card is from, for readers; folder: that
+    of the file, from which its images are linked."""
 
     id: str
     kind: str
@@ -38,8 +40,9 @@ class Card:
 
 
 def make_cards(material: Material) -> list[Card]:
-    """The cards of a material, in its order. Of exercises the back is the solution, or the
-    place to look where there is none."""
+    """Return the cards of a material, in its order.
+
+    The back of an exercise is its solution, or the place to look at if there is none."""
     drafts = sorted(_drafts(material), key=lambda draft: draft.order)
     counts: Counter[tuple[str, str, str]] = Counter()
     cards = []
@@ -52,7 +55,7 @@ def make_cards(material: Material) -> list[Card]:
 
 @dataclass(frozen=True)
 class _Draft:
-    """A card to be; `name` is what it is known by."""
+    """A card without its id; `name` is what it is known by."""
 
     kind: str
     name: str
@@ -72,15 +75,17 @@ def _drafts(material: Material) -> Iterator[_Draft]:
                 order = (documents[section.docid], passages[0].sequence)
                 back = "\n\n".join(filter(None, [_summary(section, passages), without_fences(merge(passages))]))
                 yield _Draft(QUESTION, question, question, back, section, tuple(passages), order)
-    for item in find_items(material):
+    for item in find_typed_parts(material):
         if item.kind in (DEFINITION, EXERCISE):
             yield _of_item(item, (documents[item.section.docid], item.passages[0].sequence))
 
 
 def _answers(section: Section, question: str) -> list[Passage]:
-    """The passages that a question is annotated for: the section's own where it has some (they
-    are what annotators are shown), else those below. What has a type has cards of its own, or
-    is none to answer with."""
+    """Return the passages that a question is annotated for.
+
+    These are the section's own passages if any has the question, since annotators are shown
+    those; otherwise those below. Typed passages are left out: they have cards of their own, or
+    do not answer anything."""
     asked = [one for one in section.all_passages() if not kind_of(one) and _has(one, question)]
     own = [one for one in asked if one.path == section.path]
     return own or asked
@@ -91,7 +96,7 @@ def _has(passage: Passage, question: str) -> bool:
 
 
 def _summary(section: Section, passages: Sequence[Passage]) -> str:
-    """The section's summary in front of its text: the answer in short."""
+    """Return the section's summary, as the short answer, if the passages begin with its own text."""
     return section.summary if section.summary and passages[0].path == section.path else ""
 
 
@@ -130,8 +135,9 @@ def _ident(parts: Iterable[str]) -> str:
 
 
 def cards_to_csv(cards: Sequence[Card]) -> str:
-    """The cards as a table, quoted throughout, under Anki's file headers; fronts and backs are
-    markdown. Tags are separated by blanks."""
+    """Return the cards as a CSV table below Anki's file headers.
+
+    Every cell is quoted; fronts and backs are markdown, and tags are separated by blanks."""
     table = io.StringIO()
     writer = csv.writer(table, quoting=csv.QUOTE_ALL, lineterminator="\n")
     for card in cards:
@@ -140,13 +146,14 @@ def cards_to_csv(cards: Sequence[Card]) -> str:
 
 
 def _as_text(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula; numbers stay as they are.
-    https://owasp.org/www-community/attacks/CSV_Injection"""
+    """Return a cell that no spreadsheet takes for a formula; numbers stay as they are.
+
+    See https://owasp.org/www-community/attacks/CSV_Injection"""
     return f"'{cell}" if cell.startswith(FORMULA_SIGNS) and not _NUMBER.fullmatch(cell) else cell
 
 
 def cards_to_markdown(cards: Sequence[Card], title: str) -> str:
-    """The cards as a document: each front between rules, its back as a quote under it."""
+    """Return the cards as a document: fronts between rules, each with its back as a quote below."""
     parts = [f"# {title}"]
     for card in cards:
         quoted = "\n".join(f"> {line}".rstrip() for line in card.back.split("\n"))

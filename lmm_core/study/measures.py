@@ -1,8 +1,8 @@
-"""Measures of retrieval: questions whose sections are known, and where these are found.
+"""Measures of retrieval, by questions whose sections are known.
 
-hit@k and the mean reciprocal rank (MRR) as in Voorhees, "The TREC-8 question answering
-track report", 1999: a question's rank is that of the first hit that lies in its section or
-below it.
+hit@k and the mean reciprocal rank (MRR) are those of Voorhees, "The TREC-8 question
+answering track report", 1999: a question's rank is that of the first hit that lies in its
+section or below it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..errors import QuestionsError, RetrieveError
 from ..retrieve.context import CitedSource
 from ..retrieve.passages import Key, Material, Passage, Section
 
-DEPTH = 50  # hits of a question that are looked at
-ANNOTATED, STUDENTS = "annotated", "students"  # where a question is from
-NEAR = 5  # sections that a message names at most
+DEPTH = 50  # hits of a question that are judged
+ANNOTATED, STUDENTS = "annotated", "students"  # origins of questions
+NEAR = 5  # sections named in a message at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,9 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question of a file, with what the file says of its section ("" for nothing), and
-    its `file:line`."""
+    """A question in a file of questions.
+
+    section: how the file names the section, or ""; place: `file:line` of the question."""
 
     question: str
     section: str
@@ -42,8 +43,10 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What became of a question: the rank of its section from 1 (None: not among the first
-    `DEPTH` hits), and the hit that came first (None where there was none)."""
+    """The result of a question.
+
+    rank: that of its section, from 1, or None if it is not among the first `DEPTH` hits;
+    first: the best hit, or None if there was none."""
 
     labelled: Labelled
     rank: int | None
@@ -54,13 +57,14 @@ class QuestionResult:
 
 
 def annotated_questions(material: Material) -> list[Labelled]:
-    """The questions that the sections are annotated with, in document order."""
+    """Return the questions that sections are annotated with, in document order."""
     return [Labelled(question, section) for section in material.walk() for question in section.questions]
 
 
 def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> list[Labelled]:
-    """Questions with the sections that a file names for them; those without are left out.
-    Raises QuestionsError for sections that are unknown or could be several."""
+    """Return the questions for which a file names sections, with these sections.
+
+    Raise QuestionsError for sections that are unknown or ambiguous; it has a line for each."""
     labelled, problems = [], []
     for one in asked:
         try:
@@ -74,21 +78,22 @@ def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> li
 
 
 def find_section(material: Material, name: str) -> Section:
-    """The section that is meant by `#anchor`, `file#anchor`, a title, the end of a titles
-    path (`Spread > The variance`), or a file. Raises RetrieveError, which names those that
-    come near."""
+    """Return the section of a name.
+
+    name: `#anchor`, `file#anchor`, a title, the end of a path of titles (`Spread > The
+    variance`), or a file. Raise RetrieveError, which names similar sections."""
     found = _with_anchor(material, name) or _with_titles(material, name) or _in_file(material.documents, name)
     if len(found) == 1:
         return found[0]
     if found:
-        raise RetrieveError(f"{name!r} may be {_listed(found)}: write the one that is meant")
+        raise RetrieveError(f"{name!r} may be any of {_listed(found)}: write the one that is meant")
     near = _near(material, name)
-    raise RetrieveError(f"no section {name!r}; " + (f"near: {_listed(near)}" if near else "lmm scan FILE lists them"))
+    advice = f"similar: {_listed(near)}" if near else "run `lmm scan FILE` to see the sections"
+    raise RetrieveError(f"there is no section {name!r}; {advice}")
 
 
 def section_address(section: Section | CitedSource) -> str:
-    """What names the section (of a source) in a collection: `file#anchor`; the file for a
-    document."""
+    """Return the address of a section, or of a source's: `file#anchor`, or the file of a document."""
     return f"{section.source}#{section.anchor}" if section.anchor else section.source
 
 
@@ -108,7 +113,7 @@ def _in_file(sections: Sequence[Section], file: str) -> list[Section]:
 
 
 def _near(material: Material, name: str) -> list[Section]:
-    """Sections whose title or anchor holds a name or is like it."""
+    """Return the sections whose title or anchor contains a name or is similar to it."""
     names: dict[str, list[Section]] = {}
     for section in material.walk():
         for known in {_folded(section.title), _folded(section.anchor), _folded(" > ".join(section.titles))}:
@@ -132,29 +137,31 @@ def _folded(title: str) -> str:
 
 
 def judge(labelled: Labelled, hits: Sequence[Passage]) -> QuestionResult:
-    """What the hits of a question, the best first, are worth."""
+    """Return the result of a question, given its hits with the best first."""
     right = {section.key for section in labelled.section.walk()}
     return QuestionResult(labelled, rank_of(right, hits), hits[0] if hits else None)
 
 
 def rank_of(right: set[Key], hits: Sequence[Passage]) -> int | None:
-    """The rank, from 1, of the first hit in one of these sections."""
+    """Return the rank, from 1, of the first hit in one of these sections, or None."""
     return next((rank for rank, hit in enumerate(hits, 1) if hit.key in right), None)
 
 
 def hit_at(outcomes: Sequence[QuestionResult], k: int) -> float:
-    """The share of questions (0 to 1) whose section is among the first k hits."""
+    """Return the share of questions (0 to 1) whose section is among the first k hits."""
     return sum(one.rank is not None and one.rank <= k for one in outcomes) / max(len(outcomes), 1)
 
 
 def mean_reciprocal_rank(outcomes: Sequence[QuestionResult]) -> float:
-    """The mean of 1/rank (0 to 1); a section that is not found counts 0."""
+    """Return the mean of 1/rank (0 to 1); a section that is not found counts 0."""
     return sum(1 / one.rank for one in outcomes if one.rank is not None) / max(len(outcomes), 1)
 
 
 def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[QuestionResult]]]:
-    """Outcomes by the sections that were looked for: those that cannot be found first, by
-    MRR, then in the order of the questions; in each the worst question first."""
+    """Return the results grouped by the section looked for, the hardest sections first.
+
+    Sections are ordered by MRR, then by the order of the questions. Within a section, the worst
+    question comes first."""
     groups: dict[Key, list[QuestionResult]] = {}
     for one in outcomes:
         groups.setdefault(one.labelled.section.key, []).append(one)

@@ -1,4 +1,4 @@
-"""The table of contents of a material: titles, types, summaries and reading times."""
+"""The table of contents of a material, with types, summaries and reading times."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..logging import printable
-from ..retrieve.items import is_solution, items_under
+from ..retrieve.items import is_solution, typed_parts_under
 from ..retrieve.passages import Material, Passage, Section
 
-# Words in a minute of reading in order to learn, which is slower than the 238 of silent
-# reading: R. P. Carver, "Reading rate: theory, research, and practical implications",
+# Words a minute when reading to learn, which is slower than the 238 of silent reading:
+# R. P. Carver, "Reading rate: theory, research, and practical implications",
 # Journal of Reading 36 (1992); M. Brysbaert, "How many words do we read per minute?",
 # Journal of Memory and Language 109 (2019).
 WORDS_A_MINUTE = 200
 WIDTH = 88  # characters
 _WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W぀-ヿ㐀-鿿]+(?:['’.,-][^\W぀-ヿ㐀-鿿]+)*")
-_KEPT = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # no markup inside
+_KEPT = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # these hold no markup
 _ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\{[^{}]*\})")
 _MARK = re.compile(
@@ -29,9 +29,10 @@ _MARK = re.compile(
 
 @dataclass(frozen=True)
 class OutlineEntry:
-    """A line of a table of contents. `level` is 0 for documents; `minutes` of
-    reading are its subsections', too; `kinds` counts its typed parts, and those of subsections
-    that have no line of their own."""
+    """A line of a table of contents.
+
+    level: 0 for documents; minutes: of reading, subsections included; kinds: the number of its
+    typed parts of each type, including those of subsections that have no line of their own."""
 
     id: str
     title: str
@@ -44,16 +45,18 @@ class OutlineEntry:
 
 
 def make_outline(material: Material, level: int = 0) -> list[OutlineEntry]:
-    """The table of contents of a material, in its order; level: how deep it goes (1:
-    documents alone, 0: all). A document that is one section counts as this section."""
+    """Return the table of contents of a material, in its order.
+
+    level: how deep it goes (1 for documents alone, 0 for everything). A document that consists
+    of one section is shown as this section."""
     return [entry for document in material.documents for entry in _entries(document, 0, level)]
 
 
 def _entries(section: Section, depth: int, level: int) -> Iterator[OutlineEntry]:
-    inner = unfolded(section)
+    inner = main_section(section)
     children = inner.children if depth + 1 < level or not level else []
     shown = {id(part) for child in children for part in child.walk()}
-    items = [] if is_solution(inner.title) else items_under(section)
+    items = [] if is_solution(inner.title) else typed_parts_under(section)
     kinds = Counter(item.kind for item in items if id(item.section) not in shown)
     minutes = reading_minutes(section.all_passages())
     summary = section.summary or inner.summary
@@ -64,9 +67,10 @@ def _entries(section: Section, depth: int, level: int) -> Iterator[OutlineEntry]
         yield from _entries(child, depth + 1, level)
 
 
-def unfolded(section: Section) -> Section:
-    """A document's only section, where the document has no title, or the same; else what is
-    given."""
+def main_section(section: Section) -> Section:
+    """Return a document's only section if the document has no title of its own.
+
+    Otherwise return the section that is given."""
     if section.path or len(section.children) != 1:
         return section
     (only,) = section.children
@@ -75,13 +79,16 @@ def unfolded(section: Section) -> Section:
 
 
 def reading_minutes(passages: Sequence[Passage]) -> float:
-    """How long the passages take to read, in minutes. A sign of Chinese or Japanese counts
-    as a word."""
+    """Return how many minutes it takes to read some passages.
+
+    A Chinese or Japanese character counts as a word."""
     return sum(len(_WORD.findall(passage.text)) for passage in passages) / WORDS_A_MINUTE
 
 
 def plain_title(title: str) -> str:
-    """A title without markup, attributes, and what would steer a terminal; formulas stay."""
+    """Return a title without markup, attributes, and characters that could steer a terminal.
+
+    Formulas stay."""
     parts = _KEPT.split(_ATTRIBUTES.sub("", " ".join(title.split())))
     shown = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]
     return printable("".join(shown)).strip()
@@ -89,14 +96,15 @@ def plain_title(title: str) -> str:
 
 def _without_marks(text: str) -> str:
     text = _LINK.sub(r"\1", text)
-    for _ in range(3):  # bold in italics, in what a link had
+    for _ in range(3):  # marks may be nested, as in bold italics
         text = _MARK.sub(lambda found: found[2] or found[3] or found[4] or "", text)
     return text
 
 
 def show_outline(entries: Sequence[OutlineEntry], summaries: bool = False, width: int = WIDTH) -> str:
-    """The table of contents as text: the time of a part first, what is typed in it in
-    brackets; with `summaries`, those below. width: of the screen, in characters."""
+    """Return the table of contents as text, each line with its time first and its types last.
+
+    summaries: show them below their lines; width: of the screen, in characters."""
     times = [show_minutes(entry.minutes) for entry in entries]
     margin = max(map(len, times), default=0)
     lines = []
@@ -106,12 +114,12 @@ def show_outline(entries: Sequence[OutlineEntry], summaries: bool = False, width
         lines.append(f"{time:>{margin}}  {'  ' * entry.level}{entry.title}{marks}{file}")
         if summaries and entry.summary:
             indent = " " * (margin + 4 + 2 * entry.level)
-            lines.append(fill(printable(entry.summary), indent, width))
+            lines.append(wrap(printable(entry.summary), indent, width))
     return "".join(f"{line}\n" for line in lines)
 
 
-def fill(text: str, indent: str, width: int) -> str:
-    """A text in lines of some width, each indented."""
+def wrap(text: str, indent: str, width: int) -> str:
+    """Return a text wrapped to a width in characters, each line indented."""
     return textwrap.fill(
         " ".join(text.split()), max(width, len(indent) + 20), initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,
@@ -119,12 +127,12 @@ def fill(text: str, indent: str, width: int) -> str:
 
 
 def show_kinds(kinds: dict[str, int]) -> str:
-    """What is in a part: `definition, 2 × exercise`."""
+    """Return the types of a part as text: `definition, 2 × exercise`."""
     return ", ".join(kind if count == 1 else f"{count} × {kind}" for kind, count in sorted(kinds.items()))
 
 
 def show_minutes(minutes: float) -> str:
-    """A time as it is read: `1 min`, `2 h 5 min`."""
+    """Return a time as text: `1 min`, `2 h 5 min`."""
     whole = max(round(minutes), 1)
     hours, rest = divmod(whole, 60)
     return " ".join(filter(None, [f"{hours} h" if hours else "", f"{rest} min" if rest else ""]))

@@ -1,4 +1,4 @@
-"""A study plan: what to read and to solve in the time that a sentence names."""
+"""Study plans: what to read and to solve in the time that a sentence names."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from typing import Any
 from ..errors import ModelError
 from ..logging import counted, printable
 from ..models.chat import Asker
-from ..models.prompts import PLAN
+from ..models.prompts import PLAN, as_data
 from ..models.replies import find_object
 from ..models.tokens import count_tokens
-from ..retrieve.delimit import as_data
-from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, items_under
+from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, typed_parts_under
 from ..retrieve.library import Library
 from ..retrieve.passages import Material, Passage, Section, place
 from ..retrieve.queries import keyword_form
-from .outline import WIDTH, fill, plain_title, reading_minutes, show_minutes, unfolded
+from .outline import WIDTH, main_section, plain_title, reading_minutes, show_minutes, wrap
 from .study_time import SESSION, StudyTime, read_time
 
-EXERCISE_MINUTES = 10  # for one, its solution included: our choice
+EXERCISE_MINUTES = 10  # for each, including its solution; our choice
 HITS = 10  # passages for each topic that a sentence names
-MOST_TOKENS = 8_000  # of an outline that a model is shown
+MOST_TOKENS = 8_000  # of the outline that a model is shown
 _ONLY = re.compile(
     r"\b(?:only|just|about|nur|bloß|über|zu[rm]?|seulement|uniquement|sur|solo|soltanto|solamente|sólo|únicamente|sobre|su)\b"
     r"(?P<topics>.*)",
@@ -35,9 +34,10 @@ _BETWEEN = re.compile(r"\s*(?:[,;.!?&]|\b(?:and|or|und|oder|et|ou|e|ed|o|y)\b)\s
 
 @dataclass(frozen=True)
 class Step:
-    """What is read at once: a section below a document with all under it, or what stands
-    before the first of these. `minutes` count reading, and `EXERCISE_MINUTES` for each of the
-    `exercises`; `topics` are those of the examination, as text."""
+    """What is read at once: a section right below a document, or the text before the first of them.
+
+    minutes: of reading, and `EXERCISE_MINUTES` for each of the `exercises`; topics: those of
+    the examination, as text."""
 
     id: str
     document: str
@@ -57,15 +57,16 @@ class Session:
 
     @property
     def minutes(self) -> float:
-        """How long it takes."""
+        """How many minutes it takes."""
         return sum(step.minutes for step in self.steps)
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """Sessions for the time that there is. `about`: topics that the plan keeps to, where the
-    sentence names some; `left_out`: titles of steps that a model has left out; `by`: the
-    model, "" where none was asked."""
+    """A plan of sessions for the time that there is.
+
+    about: the topics that the plan is limited to, or none; left_out: the titles of steps that
+    a model left out; by: the model, or ""."""
 
     time: StudyTime
     sessions: tuple[Session, ...]
@@ -76,22 +77,25 @@ class StudyPlan:
 
     @property
     def minutes(self) -> float:
-        """How long all sessions take."""
+        """How many minutes all sessions take."""
         return sum(session.minutes for session in self.sessions)
 
 
 @dataclass
 class Planner:
-    """Makes plans. asker: the model that may arrange the sessions; what it cannot do is told
-    to `warn`, and the sections are divided in their order."""
+    """Makes study plans.
+
+    asker: the model that may arrange the sessions; warn: told if it fails, in which case the
+    sections are divided in their order."""
 
     library: Library
     asker: Asker | None = None
     warn: Callable[[str], None] = lambda message: None
 
     async def plan(self, wish: str) -> StudyPlan:
-        """A plan for a wish such as `I have three evenings before the exam`. Raises StoreError,
-        RetrieveError, and ModelError where the search has no model for embedding."""
+        """Return a plan for a wish such as `I have three evenings before the exam`.
+
+        Raise StoreError, RetrieveError, or ModelError if the search has no model for embedding."""
         time = read_time(wish)
         steps = list(make_steps(await self.library.material()))
         about = find_topics(time.rest, self.library.language)
@@ -101,8 +105,9 @@ class Planner:
         return await self._ask(wish, plan, steps) if self.asker else plan
 
     async def _keep(self, steps: list[_Placed], topics: Sequence[str]) -> tuple[list[_Placed], tuple[str, ...]]:
-        """The steps that hold what is found for some topics, and the topics for which anything
-        is; all where nothing is."""
+        """Return the steps in which something is found for some topics, and the topics found.
+
+        All steps are returned if nothing is found."""
         found = await self.library.search(topics, HITS)
         for topic, hits in zip(topics, found, strict=True):
             if not hits:
@@ -142,16 +147,16 @@ class _Placed:
 
 
 def make_steps(material: Material) -> Iterator[_Placed]:
-    """The steps of a material, in its order."""
+    """Yield the steps of a material, in its order."""
     for document in material.documents:
-        inner = unfolded(document)
+        inner = main_section(document)
         title = plain_title(inner.title)
         before = [*document.passages, *(inner.passages if inner is not document else [])]
         if before:
-            own = [item for item in items_under(inner) if item.section is inner]
+            own = [item for item in typed_parts_under(inner) if item.section is inner]
             yield _step(inner, title, title, before, own)
         for child in inner.children:
-            yield _step(child, title, plain_title(child.title), child.all_passages(), items_under(child))
+            yield _step(child, title, plain_title(child.title), child.all_passages(), typed_parts_under(child))
 
 
 def _step(
@@ -171,8 +176,9 @@ def _step(
 
 
 def divide(steps: Sequence[_Placed], time: StudyTime) -> tuple[Session, ...]:
-    """The steps in their order, in as many sessions as there are, which take about the same
-    time; in sessions of two hours where no time is named."""
+    """Return the steps in their order, in sessions that take about the same time.
+
+    There are as many sessions as the time has, or sessions of two hours if it names none."""
     total = sum(one.step.minutes for one in steps)
     count = min(time.sessions or max(-(-int(total) // SESSION), 1), max(len(steps), 1))
     sessions: list[list[Step]] = [[] for _ in range(count)]
@@ -185,8 +191,9 @@ def divide(steps: Sequence[_Placed], time: StudyTime) -> tuple[Session, ...]:
 
 
 def find_topics(sentence: str, language: str = "") -> tuple[str, ...]:
-    """What a sentence keeps the plan to: the words after `only`, `about`, `nur`, `sur` and the
-    like, without the time; none where it has no such word, or nothing after it."""
+    """Return the topics that a sentence limits the plan to.
+
+    They follow `only`, `about`, `nur`, `sur` and the like. The sentence is without its time."""
     found = _ONLY.search(sentence)
     if not found:
         return ()
@@ -205,7 +212,7 @@ def _topics(text: str, language: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Reply:
-    """What a model has planned; `notes` say what was left of it."""
+    """The plan in a model's reply; `notes` say what was dropped from it."""
 
     sessions: tuple[Session, ...]
     advice: str
@@ -220,15 +227,16 @@ def _for_model(name: str, step: Step) -> str:
 
 
 def _for_reader(plan: StudyPlan) -> str:
-    """The figures of a plan, in a sentence."""
+    """Return the figures of a plan as a sentence for the model."""
     time = plan.time
     there = f"{time.sessions} × {show_minutes(time.minutes)} ({time.understood})" if time.sessions else "not said"
     return f"time that there is: {there}; all sections together: {show_minutes(plan.minutes)}"
 
 
 def _read_reply(text: str, known: Mapping[str, Step]) -> _Reply:
-    """A model's plan, without the sections that there are not, and each section once. Raises
-    ModelError where nothing is left."""
+    """Return a model's plan with the known sections alone, each once.
+
+    Raise ModelError if nothing is left."""
     try:
         found = find_object(text)
         planned = [(_names(one["sections"]), _line(one.get("advice"))) for one in found["sessions"]]
@@ -244,7 +252,7 @@ def _read_reply(text: str, known: Mapping[str, Step]) -> _Reply:
         sessions += [Session(tuple(known[name] for name in chosen), advice)] if chosen else []
     if not sessions:
         raise ModelError("the reply plans no section of the material")
-    notes = [f"the model's plan names a section that there is not: {name[:40]!r}" for name in unknown]
+    notes = [f"the model's plan names a section that does not exist: {name[:40]!r}" for name in unknown]
     ids = frozenset(known[name].id for name in used)
     return _Reply(tuple(sessions), _line(found.get("advice")), ids, tuple(notes))
 
@@ -261,20 +269,20 @@ def _line(value: Any) -> str:
 
 
 def show_plan(plan: StudyPlan, width: int = WIDTH) -> str:
-    """A plan to read: each session with its steps, their times, exercises and topics."""
-    lines = [fill(part, "", width) for part in [_summary(plan), _fit(plan), printable(plan.advice)] if part]
+    """Return a plan as text: each session with its steps, their times, exercises and topics."""
+    lines = [wrap(part, "", width) for part in [_summary(plan), _fit(plan), printable(plan.advice)] if part]
     for number, session in enumerate(plan.sessions, 1):
         name = f"{plan.time.unit.capitalize()} {number}"
         lines += ["", f"{name}: {show_minutes(session.minutes)}"]
-        lines += [fill(printable(session.advice), "  ", width)] if session.advice else []
+        lines += [wrap(printable(session.advice), "  ", width)] if session.advice else []
         lines += _show_steps(session.steps, width)
     if plan.left_out:
-        lines += ["", fill(f"Not in this plan: {'; '.join(plan.left_out)}", "", width)]
+        lines += ["", wrap(f"Not in this plan: {'; '.join(plan.left_out)}", "", width)]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _summary(plan: StudyPlan) -> str:
-    """What was understood, and what there is to do."""
+    """Return a sentence that says which time and topics were understood."""
     time = plan.time
     if time.sessions:
         count = counted(time.sessions, time.unit)
@@ -307,7 +315,7 @@ def _show_steps(steps: Sequence[Step], width: int) -> Iterator[str]:
         yield f"    {show_minutes(step.minutes):>{margin}}  {title}{_mark(step)}"
         indent = " " * (margin + 8)
         yield from (f"{indent}{name}  [exercise]" for name in step.exercises if name != step.title)
-        yield from (fill(f"exam: {plain_title(topic)}", indent, width) for topic in step.topics)
+        yield from (wrap(f"exam: {plain_title(topic)}", indent, width) for topic in step.topics)
 
 
 def _mark(step: Step) -> str:

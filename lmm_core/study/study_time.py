@@ -1,4 +1,4 @@
-"""How much time a sentence names: `three evenings`, `zwei Stunden am Tag`, `un week-end`.
+"""The time that a sentence names: `three evenings`, `zwei Stunden am Tag`, `un week-end`.
 
 English, German, French, Italian and Spanish are understood, by their words alone.
 """
@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-# Minutes of study in what a sentence names, and days of study, where it says no more of
-# them: our choice.
+# Minutes of study in an evening, half-day or day, and days of study in a weekend, week or
+# month, unless the sentence says more; our choice.
 EVENING, HALF_DAY, DAY = 120, 180, 240
 WEEKEND, WEEK, MONTH = 2, 5, 20
-SESSION = 120  # minutes at most, where hours alone are named
+SESSION = 120  # minutes at most, if only hours are named
 MOST_SESSIONS = 366
 Meant = TypeVar("Meant")
 
@@ -91,9 +91,11 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['-][^\W\d_]+)*|[^\w\s]")
 
 @dataclass(frozen=True)
 class StudyTime:
-    """The time that there is: `sessions` (of a `unit`: evening, day, session …) of `minutes`
-    each. `understood` is what the sentence says of it, `rest` the sentence without that. No
-    time is named: no sessions."""
+    """The time for studying: some sessions of some minutes each.
+
+    unit: what a session is called (evening, day, session …); understood: the words of the
+    sentence that name the time; rest: the sentence without them. If no time is named, there
+    are no sessions."""
 
     sessions: int
     minutes: float
@@ -103,7 +105,7 @@ class StudyTime:
 
 
 class _Named(NamedTuple):
-    """A time that is named: words[start:end]."""
+    """A time that is named by words[start:end]."""
 
     unit: _TimeUnit
     number: float
@@ -112,8 +114,10 @@ class _Named(NamedTuple):
 
 
 def read_time(sentence: str) -> StudyTime:
-    """How much time a sentence names. Hours beside days (`two hours a day`) are those of each
-    session; hours alone are divided into sessions of two at most."""
+    """Return the time that a sentence names.
+
+    Hours beside days (`two hours a day`) are those of each session. Hours alone are divided
+    into sessions of at most two."""
     words = _WORD.findall(_spelled(sentence[:2_000]))
     named = [one for at in range(len(words)) if (one := _named(words, at)) is not None]
     named = _without_deadline(words, named)
@@ -133,7 +137,7 @@ def read_time(sentence: str) -> StudyTime:
 
 
 def _spelled(sentence: str) -> str:
-    """A sentence with one spelling of what has several: `1.5 hours`, `1 h 30 min`."""
+    """Return a sentence with one spelling of a time that has several: `1.5 hours`, `1 h 30 min`."""
 
     def half_more(found: re.Match[str]) -> str:
         word, unit = found.groups()
@@ -145,8 +149,9 @@ def _spelled(sentence: str) -> str:
 
 
 def _named(words: Sequence[str], at: int) -> _Named | None:
-    """The time whose unit is the word at some place; its number is 0 for one that says of
-    what there are so many hours (`a day`)."""
+    """Return the time whose unit is the word at a position, or None.
+
+    Its number is 0 if it says for what the hours are meant (`a day`)."""
     unit = _UNITS.get(words[at].lower())
     if unit is None:
         return None
@@ -170,14 +175,14 @@ def _is_hours(words: Sequence[str], at: int) -> bool:
 
 
 def _number(word: str) -> float:
-    """0 for what is no number."""
+    """Return the number that a word means, or 0."""
     if word[0].isdecimal():
         return float(word.replace(",", "."))
     return _NUMBERS.get(word.lower(), 0)
 
 
 def _total(words: Sequence[str]) -> float:
-    """`two`, `half a`, `two and a half`."""
+    """Return the number that some words mean (`two`, `half a`, `two and a half`), or 0."""
     numbers = [number for word in words if (number := _number(word))]
     if not numbers:
         return 0
@@ -187,6 +192,8 @@ def _total(words: Sequence[str]) -> float:
 
 
 def _without_deadline(words: Sequence[str], named: list[_Named]) -> list[_Named]:
-    """`in three weeks` says when the examination is, where another time is named."""
+    """Return the named times without those of a deadline.
+
+    `in three weeks` says when the examination is if another time is named."""
     own = [one for one in named if not (one.start and words[one.start - 1].lower() in _UNTIL)]
     return own if any(one.number for one in own) else named

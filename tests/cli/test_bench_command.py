@@ -245,7 +245,11 @@ def test_students_questions_are_added(name, content, notes):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("s.csv", "question,section\na,Apples\nb,Aples\n", "s.csv:3: no section 'Aples'; near: notes.md#apples"),
+        (
+            "s.csv",
+            "question,section\na,Apples\nb,Aples\n",
+            "s.csv:3: there is no section 'Aples'; similar: notes.md#apples",
+        ),
         ("s.csv", "frage,sektion\n", "s.csv:1: the first line should be `question,section`"),
         ("s.csv", "", "s.csv:1: the first line"),
         ("s.csv", "question,section\n,Apples\n", "s.csv:2: a question is missing"),

@@ -81,7 +81,7 @@ def test_what_is_skipped_is_listed_with_the_reason():
     _, told = lmm("md-index --root docs --ignore 'draft.*' --max-fibers 2")
     assert "docs/empty.md: warning: skipped: empty\n" in told
     assert "docs/latin.md: warning: skipped: line 1 is not UTF-8 (byte 3, 0xe9)" in told
-    assert re.search(r"docs/large\.md: warning: 1\.\d MiB: split it", told)
+    assert re.search(r"docs/large\.md: warning: the file has 1\.\d MiB: split it", told)
     assert "2 files (2 read, 0 unchanged, 2 skipped)" in told
     assert found("elm") == []
 
@@ -89,8 +89,8 @@ def test_what_is_skipped_is_listed_with_the_reason():
 def test_what_cannot_be_done_is_told_in_a_sentence():
     fill("docs", trees=page("oak"))
     for command, said in [
-        ("md-search --query oak", "nothing is indexed in .md_index yet: lmm md-index --root FOLDER"),
-        ("md-index --root nowhere", "nowhere is no folder"),
+        ("md-search --query oak", "nothing is indexed in .md_index yet: run `lmm md-index --root FOLDER`"),
+        ("md-index --root nowhere", "nowhere is not a folder"),
         ("md-index --root docs --name ../out", "'../out' cannot be the name of an index"),
     ]:
         out, told = lmm(command, status=1)

@@ -1,4 +1,4 @@
-"""What the tests of indexed folders share: folders, runs, and all that a run has made."""
+"""Helpers for the tests of indexed folders: folders, runs, and everything that a run writes."""
 
 import json
 import os
@@ -8,6 +8,8 @@ from pathlib import Path
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
 from lmm_core.crawl.indexer import index_folder
 from lmm_core.crawl.search import Indexes
+from lmm_core.crawl.snippets import Snippet
+from lmm_core.crawl.terms import Tally
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.index.refresh import FILES
 from lmm_core.models.chat import run
@@ -15,22 +17,23 @@ from lmm_core.models.embedders.bm25 import Bm25Encoder
 from tests.commands import write
 
 DATABASE = Database(Path(".md_index"))
+BM25 = Bm25Encoder("en")
 FILLING = "and this is told at such a length that it makes a snippet of its own when the page is cut. " * 5
 
 
 def page(*words):
-    """A page of sections, each a snippet that is found by a word."""
+    """Return a page of sections, each a snippet that is found by a word."""
     sections = (f"## About {word}\n\nHere the {word} is explained, {FILLING}\n\n" for word in words)
     return f"# Notes\n\n{''.join(sections)}"
 
 
 def bm25(known=None):
-    """The encoder without a model."""
+    """Return an encoder without a model."""
     return Encoder(QdrantEmbeddingModel.BM25, None, Bm25Encoder("en"), EncodingModel.BM25)
 
 
 def index(root="docs", name="", description="", database=DATABASE, encoder_for=bm25, **options):
-    """Index a folder, in this process."""
+    """Index a folder in this process."""
     return run(index_folder(database, Path(root), name or str(root), description, encoder_for, **options))
 
 
@@ -48,20 +51,22 @@ def search(query, name="all", k=5, database=DATABASE, encoder_for=bm25, warn=pri
 
 
 def fill(folder, **pages):
-    """Files of a folder by their names, without `.md`, written a while ago."""
+    """Write the files of a folder by their names without `.md`, as if some time ago."""
     for name, text in pages.items():
         age(write(Path(folder, f"{name}.md"), text))
 
 
 def age(path):
-    """As if a file had been written ten seconds before."""
+    """Set a file's time as if it had been written ten seconds before."""
     then = time.time_ns() - 10 * 10**9
     os.utime(path, ns=(then, then))
 
 
 def made(name="docs", database=DATABASE):
-    """Everything that indexing has made: points, records without their times, snippet files,
-    the words' counts, the entry of the catalogue."""
+    """Return everything that indexing has written.
+
+    These are points, records without their times, snippet files, the words' counts and the
+    entry of the catalogue."""
     opened = database.open(name)
     try:
         points = {point.id: point.payload for point in opened.store.scroll(opened.collection)}
@@ -78,3 +83,23 @@ def made(name="docs", database=DATABASE):
         "entry": database.entries()[name],
         "unfinished": (database.folder(name) / "unfinished").exists(),
     }
+
+
+def terms_of(*texts):
+    tally = Tally()
+    for vector in BM25.encode(texts):
+        tally.add({"sparse": vector})
+    return tally.terms()
+
+
+def words(text):
+    vector = BM25.encode([text])[0]
+    return dict(zip(vector.indices, vector.values, strict=True))
+
+
+def read_snippet_file(text):
+    """Return the snippet that a file was made of."""
+    head, _, body = text.partition("\n---\n\n")
+    values = [json.loads(line.split(": ", 1)[1]) for line in head.split("\n")[1:]]
+    ident, index, doc_path, title, first, last, header = values
+    return Snippet(ident, index, doc_path, title, first, last, body.removesuffix("\n"), header)

@@ -1,7 +1,6 @@
-"""The catalogue: names, entries, terms, and which indexes a query is about."""
+"""The catalogue: names, entries, terms, and the indexes that fit a query."""
 
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,20 +11,15 @@ from lmm_core.crawl.catalogue import (
     TERMS,
     CatalogueEntry,
     Database,
-    Tally,
-    Terms,
     checked_index_name,
-    rarity,
     shortlist,
 )
+from lmm_core.crawl.terms import Terms
 from lmm_core.errors import CrawlError, StoreError
-from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
-from tests.crawl.indexed import fill, index, page
-
-BM25 = Bm25Encoder("en")
+from tests.crawl.indexed import BM25, fill, index, page, terms_of, words
 
 
 def entry(name, **values):
@@ -33,24 +27,12 @@ def entry(name, **values):
 
 
 def database(*entries):
-    """A database whose catalogue has these."""
+    """Return a database whose catalogue has these entries."""
     made = Database(Path("db"))
     for one in entries:
         made.folder(one.name).mkdir(parents=True)
         made.write(one)
     return made
-
-
-def terms_of(*texts):
-    tally = Tally()
-    for vector in BM25.encode(texts):
-        tally.add({"sparse": vector})
-    return tally.terms()
-
-
-def words(text):
-    vector = BM25.encode([text])[0]
-    return dict(zip(vector.indices, vector.values, strict=True))
 
 
 def names(entries):
@@ -139,35 +121,6 @@ def test_roots_are_named_from_the_database_so_that_both_can_move():
 # Terms
 
 
-def test_what_is_removed_leaves_what_was_never_added():
-    tally = Tally(terms_of("a walnut tree", "walnut wood"))
-    [vector] = BM25.encode(["a cherry and a walnut"])
-    tally.add({"sparse": vector, "dense": [1.0, 2.0]})
-    tally.remove({"sparse": vector, "dense": [1.0, 2.0]})
-    after, wanted = tally.terms(), terms_of("walnut wood", "a walnut tree")
-    assert (after.count, list(after.numbers), list(after.frequencies)) == (
-        2,
-        list(wanted.numbers),
-        list(wanted.frequencies),
-    )
-    assert list(after.weights) == pytest.approx(list(wanted.weights))
-
-
-def test_terms_say_how_many_snippets_hold_a_word_and_its_mean_weight():
-    terms = terms_of("walnut walnut", "cherry", "walnut")
-    [walnut] = words("walnut")
-    assert terms.frequency(walnut) == 2
-    assert terms.mean(walnut) == pytest.approx((words("walnut walnut")[walnut] + words("walnut")[walnut]) / 3)
-    assert terms.frequency(1) == 0 and terms.mean(1) == 0.0 and Terms().mean(1) == 0.0
-
-
-def test_the_centroid_is_the_mean_of_the_dense_vectors():
-    tally = Tally()
-    tally.add({"dense": [1.0, 0.0]})
-    tally.add({"dense": [0.0, 3.0]})
-    assert tally.terms().centroid == [0.5, 1.5]
-
-
 def test_terms_come_back_from_disk_as_they_were():
     made = database(entry("one"))
     terms = terms_of("walnut walnut", "cherry")
@@ -178,17 +131,11 @@ def test_terms_come_back_from_disk_as_they_were():
     assert made.terms("one") is None
 
 
-def test_rarity_is_over_all_indexes_together():
-    one, other = terms_of("walnut", "walnut"), terms_of("cherry")
-    [walnut] = words("walnut")
-    assert rarity([one, other], walnut) == pytest.approx(math.log(1 + (3 - 2 + 0.5) / (2 + 0.5)))
-
-
 # The shortlist
 
 
 def test_an_index_is_chosen_by_its_description():
-    """The specification's `catalogue_lookup`, where words alone are compared."""
+    """The specification's `catalogue_lookup`, when only words are compared."""
     entries = [
         entry("cooking", words=words("Recipes for soups and bread")),
         entry("stars", words=words("Planets and galaxies")),

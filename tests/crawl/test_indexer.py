@@ -1,4 +1,4 @@
-"""Indexing a folder: what is stored, what is left alone, and what an interruption leaves."""
+"""Indexing a folder: what is stored, what is left alone, and what interruptions leave behind."""
 
 import gc
 import os
@@ -12,16 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl import catalogue, indexer, walk
+from lmm_core.crawl import catalogue, cutter, indexer, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
-from lmm_core.crawl.indexer import payload_of, snippet_of
-from lmm_core.crawl.snippets import read_snippet_file, slice_text
+from lmm_core.crawl.points import payload_of, snippet_of
+from lmm_core.crawl.snippets import slice_text
+from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.refresh import FILES
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from tests.commands import copy_folder, held, write
-from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
+from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, read_snippet_file, search
 from tests.indexing import FailingStore
 from tests.qdrant_server import QdrantServer
 
@@ -30,7 +31,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @pytest.fixture
 def reads(monkeypatch):
-    """The paths of all files that are read."""
+    """Record the paths of all files that are read."""
     seen = []
 
     def counted(found):
@@ -84,9 +85,9 @@ def test_where_things_lie():
 def test_batches_go_over_files(monkeypatch):
     sizes = []
     monkeypatch.setattr(indexer, "BATCH", 4)
-    write_files = indexer._Run._write_files
+    write_files = StoredSnippets._write_files
     monkeypatch.setattr(
-        indexer._Run, "_write_files", lambda run, batch: [sizes.append(len(batch)), write_files(run, batch)]
+        StoredSnippets, "_write_files", lambda self, batch: [sizes.append(len(batch)), write_files(self, batch)]
     )
     fill("docs", a=page("oak", "elm", "ash"), b=page("fir", "yew", "box"), c=page("may", "bay", "fig", "nut", "pea"))
     assert index().snippets == 11
@@ -99,17 +100,17 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
     index()
     before = made()
     shutil.rmtree(".md_index")
-    monkeypatch.setattr(indexer, "INLINE", 1000)
+    monkeypatch.setattr(cutter, "INLINE", 1000)
     index(workers=2)
     assert made() == before
 
 
 def test_a_process_that_is_ended_from_outside_is_told(monkeypatch, caplog):
-    """As a system short of memory ends one: the next run goes on."""
+    """A system short of memory may end a process. The next run continues."""
     fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
     with monkeypatch.context() as patched:
-        patched.setattr(indexer, "INLINE", 1000)
-        patched.setattr(indexer, "_begin_work", partial(os._exit, 9))
+        patched.setattr(cutter, "INLINE", 1000)
+        patched.setattr(cutter, "_begin_work", partial(os._exit, 9))
         with pytest.raises(CrawlError, match=r"was ended from outside.*; run this again: what was done is kept"):
             index(workers=2)
     gc.collect()
@@ -126,7 +127,7 @@ def test_the_database_is_never_crawled():
 
 
 def test_snippets_hold_nothing_from_elsewhere(monkeypatch):
-    """Not of links out of the folder, of ignored files, of private metadata, of the environment."""
+    """Snippets hold nothing of linked or ignored files, private metadata, or the environment."""
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret-key")
     write("outside.md", page("s3cret-outside"))
     write("docs/.gitignore", "private.md\n")
@@ -163,7 +164,7 @@ def test_a_file_that_was_only_touched_is_read_once_and_not_stored_again(reads):
 
 
 def test_a_file_that_is_written_twice_within_a_tick_of_the_clock(reads):
-    """Git calls such files racy: size and time are the same, the text is another."""
+    """Git calls such files racy: size and time are the same, and the text differs."""
     now = time.time_ns()
     for word in ("oak", "elm"):
         os.utime(write("docs/trees.md", page(word)), ns=(now, now))
@@ -276,7 +277,7 @@ def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_made():
     for name in ("../out", "a/b", ".."):
         with pytest.raises(CrawlError, match="cannot be the name"):
             index("docs", name)
-    with pytest.raises(CrawlError, match="no folder"):
+    with pytest.raises(CrawlError, match="is not a folder"):
         index("nowhere", "docs")
     assert os.listdir() == ["docs"]
 
@@ -342,7 +343,7 @@ print(int(sys.argv[1]) - left)
 
 
 def killed(at):
-    """Run until the n-th change; returns how many there were, None where it was killed."""
+    """Run until the n-th change, and return the number of changes, or None if it was killed."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     done = subprocess.run([sys.executable, "-c", KILLED, str(at)], capture_output=True, text=True, env=environment)
     assert done.returncode in (0, -9), done.stderr
@@ -397,7 +398,7 @@ def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monk
 
 
 class InMemory(FailingStore):
-    """A store that outlives the runs: fast, and it fails when it is told to."""
+    """A store that outlives the runs. It is fast, and fails when told to."""
 
     def __init__(self):
         super().__init__(open_store(":memory:"), 10_000, ("upsert", "delete", "create", "drop"))
@@ -406,7 +407,7 @@ class InMemory(FailingStore):
         pass
 
     def mark(self, path):
-        """`Path.touch`, which may fail as well."""
+        """Do what `Path.touch` does, and perhaps fail."""
         if self.left < 1:
             raise StoreError("the disk is full")
         self.left -= 1
@@ -431,7 +432,7 @@ def test_what_goes_back_after_a_run_that_failed_at_any_write_is_what_it_was(chan
     monkeypatch.setattr(indexer, "BATCH", 2)
     for after in range(30):
         store = InMemory()
-        monkeypatch.setattr(Database, "open", lambda *given, store=store: catalogue.Opened(store, VECTORS))
+        monkeypatch.setattr(Database, "open", lambda *given, store=store: catalogue.OpenIndex(store, VECTORS))
         monkeypatch.setattr(Path, "touch", lambda path, store=store: store.mark(path))
         shutil.rmtree(".md_index", ignore_errors=True)
         first_version()

@@ -11,7 +11,7 @@ import pytest
 
 from lmm_core.crawl import search as searching
 from lmm_core.crawl.catalogue import TERMS, VECTORS, Database
-from lmm_core.crawl.search import Indexes, cut
+from lmm_core.crawl.search import Indexes, beginning_of
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
@@ -31,7 +31,7 @@ def shown(matches):
 
 
 class Colours(EmbeddingServer):
-    """Embeds a text by the colours that it names; a text without one is grey."""
+    """An embedder that embeds a text by the colours that it names; a text without one is grey."""
 
     def vector(self, text):
         return [1.0 + text.count("crimson"), 1.0 + text.count("azure"), 1.0]
@@ -39,7 +39,7 @@ class Colours(EmbeddingServer):
 
 @pytest.fixture
 def hybrid(monkeypatch):
-    """An encoder with an embedding model on loopback; its name is the model's."""
+    """Return a function that makes encoders with an embedding model on loopback."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     with Colours() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -56,7 +56,7 @@ def hybrid(monkeypatch):
 
 @pytest.fixture
 def opens(monkeypatch):
-    """The names of all indexes that are opened."""
+    """Record the names of all indexes that are opened."""
     names, work = [], Database.open
 
     def opened(database, name, *given):
@@ -98,10 +98,10 @@ def test_a_result_says_where_it_is_from():
 
 
 def test_snippets_are_cut_at_a_word():
-    assert cut("word " * 50) == ("word " * 50).strip()
-    long = cut("wörter " * 200)
+    assert beginning_of("word " * 50) == ("word " * 50).strip()
+    long = beginning_of("wörter " * 200)
     assert 400 < len(long) <= 502 and long.endswith("wörter …")
-    assert len(cut("x" * 2000)) == 502
+    assert len(beginning_of("x" * 2000)) == 502
 
 
 def test_so_many_are_found_as_are_asked_for():
@@ -145,12 +145,12 @@ def test_a_query_without_words_finds_nothing():
 
 
 def test_an_unknown_index_is_told_of_with_those_there_are():
-    with pytest.raises(CrawlError, match=r"nothing is indexed in \.md_index yet: lmm md-index"):
+    with pytest.raises(CrawlError, match=r"nothing is indexed in \.md_index yet: run `lmm md-index"):
         search("oak")
     fill("docs", trees=page("oak"))
     index("docs", "manuals")
     with pytest.raises(
-        CrawlError, match=r"no index 'manual': there are manuals, and 'all' for all; was 'manuals' meant\?"
+        CrawlError, match=r"no index 'manual': there are manuals, and 'all' for all; did you mean 'manuals'\?"
     ):
         search("oak", "manual")
 
@@ -167,8 +167,10 @@ def test_all_indexes_are_searched_or_one():
 
 
 def rare_and_common():
-    """`walnut` is rare in all, and common in `walnuts`; `recipe` is common in all, and rare
-    in `walnuts`."""
+    """Fill two folders.
+
+    `walnut` is rare in all, and common in `walnuts`; `recipe` is common in all, and rare in
+    `walnuts`."""
     fill("walnuts", **{f"page{at}": page(f"walnut of tree{at}") for at in range(30)}, one=page("recipe"))
     fill("cooking", **{f"page{at}": page(f"recipe of dish{at}") for at in range(60)})
     index("walnuts"), index("cooking")
@@ -184,7 +186,7 @@ def test_ranking_is_by_how_rare_a_word_is_in_all_that_is_searched():
 
 
 def test_with_an_idf_of_each_index_that_order_would_be_wrong(monkeypatch):
-    """What the test above guards against: each index weighs words by itself."""
+    """This is what the test above guards against: each index weighs words by itself."""
     rare_and_common()
     by_itself = {}
     for name in ("walnuts", "cooking"):
@@ -194,8 +196,8 @@ def test_with_an_idf_of_each_index_that_order_would_be_wrong(monkeypatch):
 
 
 def test_what_is_best_by_all_is_a_candidate_though_its_index_puts_it_last(monkeypatch):
-    """In `mixed`, `walnut` is on most pages: by that index's own IDF the pages about a
-    recipe come first, and they alone would be candidates."""
+    """In `mixed`, `walnut` is on most pages. By that index's own IDF the pages about a recipe come
+    first, and only they would be candidates."""
     monkeypatch.setattr(searching, "DEPTH", 3)
     fill(
         "mixed", **{f"nut{at}": page("walnut") for at in range(30)}, **{f"dish{at}": page("recipe") for at in range(8)}
@@ -290,7 +292,7 @@ def test_without_its_terms_an_index_is_searched_all_the_same():
     (DATABASE.folder("docs") / TERMS).unlink()
     told = []
     assert search("oak", warn=told.append)
-    assert "until lmm md-index runs again" in told[0]
+    assert "until `lmm md-index` runs again" in told[0]
 
 
 # Open indexes

@@ -7,16 +7,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.crawl.snippets import LEAST, MOST, Snippet, read_snippet_file, slice_text, snippet_file
-from lmm_core.errors import CrawlError
+from lmm_core.crawl.snippets import LEAST, MOST, Snippet, slice_text, snippet_file
 from lmm_core.models.tokens import count_tokens
+from tests.crawl.indexed import read_snippet_file
 from tests.strategies import markdown
 
 WORDS = "mean variance of the sample is small and residuals are plotted against fitted values in each group".split()
 
 
 def prose(tokens, seed=0):
-    """Sentences of so many tokens, about."""
+    """Return sentences of about so many tokens."""
     rnd = random.Random(seed)
     sentences = []
     while count_tokens(" ".join(sentences)) < tokens:
@@ -292,9 +292,3 @@ def test_a_snippet_file_is_readable_yaml_and_the_raw_text():
 def test_a_snippet_file_gives_the_snippet_back(header, body):
     snippet = Snippet("1" * 32, "docs", "a.md", "", 1, 1, body, header)
     assert read_snippet_file(snippet_file(snippet)) == snippet
-
-
-@pytest.mark.parametrize("text", ["", "# A file\n", "---\nid: 1\n---\n\nText\n", "---\na: b\n---\n\n"])
-def test_what_is_no_snippet_file(text):
-    with pytest.raises(CrawlError, match="not the file of a snippet"):
-        read_snippet_file(text)

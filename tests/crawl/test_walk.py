@@ -12,7 +12,7 @@ from lmm_core.errors import CrawlError
 
 
 def write(root, files):
-    """Files by their paths; a path that ends with `/` is a folder."""
+    """Write files by their paths; a path that ends with `/` is a folder."""
     for path, text in files.items():
         target = root / path
         (target if path.endswith("/") else target.parent).mkdir(parents=True, exist_ok=True)
@@ -256,9 +256,12 @@ def test_sizes(tmp_path):
         tmp_path, {"empty.md": "", "blank.md": " \n\n", "large.md": b"x" * (MIB + 1), "huge.md": b"x" * (LARGEST + 1)}
     )
     assert found(tmp_path) == ["blank.md", "large.md"]
-    assert skipped(tmp_path) == {"empty.md": "empty", "huge.md": "10.0 MiB, and 10 MiB are the most: split it"}
+    assert skipped(tmp_path) == {
+        "empty.md": "empty",
+        "huge.md": "the file has 10.0 MiB, and at most 10 MiB are read: split it",
+    }
     large = next(one for one in crawl(tmp_path) if one.doc_path == "large.md")
-    assert large.advice == "1.0 MiB: split it, so that it is found by parts"
+    assert large.advice == "the file has 1.0 MiB: split it, so that its parts can be found"
     blank, text = texts(tmp_path)
     assert blank == ("blank.md", Skipped("blank.md", "empty: nothing but white space"))
     assert text == ("large.md", "x" * (MIB + 1))
@@ -288,7 +291,7 @@ def test_a_file_that_is_gone_or_has_grown_when_it_is_read(tmp_path):
     with grown.path.open("wb") as file:
         file.truncate(LARGEST + 1)
     assert read(gone) == Skipped("a.md", "gone since it was found")
-    assert read(grown).reason.startswith("10.0 MiB")
+    assert read(grown).reason.startswith("the file has 10.0 MiB")
     assert read(kept) == "x"
 
 

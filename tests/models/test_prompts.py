@@ -1,11 +1,14 @@
 """The prompts that models get."""
 
+import re
 from string import Formatter
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lmm_core.models import prompts
-from lmm_core.models.prompts import Prompt, annotate_prompt, language_of
+from lmm_core.models.prompts import Prompt, annotate_prompt, as_data, enclose, language_of
 
 WANTED = [("questions",), ("summary",), ("questions", "summary")]
 # Every prompt that there is: those that stand in the module, and those that it makes.
@@ -103,3 +106,20 @@ def test_the_order_in_which_things_are_wanted_does_not_count():
 )
 def test_languages_have_names(code, language):
     assert language_of(code) == language
+
+
+# Texts of writers, between tags
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(["<", "\\", "/", " ", "source", "SOURCE", ">", "notes", "x", "\n", "</source>"])))
+def test_what_looks_like_a_tag_is_made_harmless_and_nothing_is_lost(parts):
+    text = "".join(parts)
+    assert as_data(text).replace("\\", "") == text.replace("\\", "")
+    assert not re.search(r"<\s*/?\s*(source|notes)\b", as_data(text), re.I)
+    assert enclose("source", text, 1).count("</source>") == 1
+
+
+def test_only_our_own_tags_are_changed():
+    text = "a < b, <em>x</em>, <sources>, \\<div>, </p>"
+    assert as_data(text) == text

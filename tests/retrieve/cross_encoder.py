@@ -1,5 +1,7 @@
-"""A cross-encoder small enough to be written here: it counts the words that question and
-text share. ONNX is protocol buffers, of which a few fields are enough."""
+"""A cross-encoder small enough to be written here: it counts the words that question and text share.
+
+ONNX is protocol buffers, of which a few fields are enough.
+"""
 
 import json
 
@@ -23,7 +25,7 @@ NUMBERS = {"zero": [0], "one": [1], "two": [2], "both": [1, 2]}
 
 
 def varint(number):
-    """A number as protocol buffers write it."""
+    """Return a number as protocol buffers write it."""
     data = b""
     while number > 127:
         data += bytes([number & 127 | 128])
@@ -32,7 +34,7 @@ def varint(number):
 
 
 def field(tag, value):
-    """A field: a number, a text, or a message."""
+    """Return a field that holds a number, a text, or a message."""
     if isinstance(value, int):
         return varint(tag << 3) + varint(value)
     data = value.encode() if isinstance(value, str) else value
@@ -54,7 +56,7 @@ def value(name, kind):
 
 
 def model():
-    """The bytes of the ONNX file."""
+    """Return the bytes of the ONNX file."""
     graph = b"".join(field(1, node(*one)) for one in NODES) + field(2, "shared words")
     graph += b"".join(field(5, tensor(*one)) for one in NUMBERS.items())
     graph += field(11, value("input_ids", INT)) + field(11, value("token_type_ids", INT))
@@ -63,7 +65,7 @@ def model():
 
 
 def write_cross_encoder(folder, words):
-    """A model's folder; `words` are those that it knows."""
+    """Write a model's folder; `words` are those that it knows."""
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import Whitespace

@@ -1,4 +1,4 @@
-"""Material of texts or files, as indexing them would make it."""
+"""Material made of texts or files, as indexing them would make it."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from lmm_core.workflows.encode import encode_file
 
 
 def material(*texts):
-    """Of texts (`notes.md`, `notes1.md`, …), or of files."""
+    """Return the material of texts (`notes.md`, `notes1.md`, …), or of files."""
     points = []
     for number, text in enumerate(texts):
         path = text if isinstance(text, Path) else Path(f"notes{number or ''}.md")

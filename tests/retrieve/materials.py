@@ -1,4 +1,4 @@
-"""What the tests of retrieval share: materials made of documents, in memory."""
+"""Helpers for the tests of retrieval: materials made of documents, in memory."""
 
 from hypothesis import strategies as st
 
@@ -29,12 +29,12 @@ WORDS = [
 
 
 def words(text):
-    """Tokens that need no model: words."""
+    """Count the words of a text, as tokens that need no model."""
     return len(text.split())
 
 
 def points(text, name="notes", size=200, overlap=0):
-    """The points of a document as a collection has them."""
+    """Return the points of a document as a collection has them."""
     opts = SplitOpts(size=size, max_size=2 * size, overlap=overlap, short=0)
     blocks = scan_split(parse_markdown_text(text), opts, logger=ListLogger())
     chunks = blocks_to_chunks(blocks, docid=name, source=f"{name}.md", logger=ListLogger())
@@ -42,7 +42,7 @@ def points(text, name="notes", size=200, overlap=0):
 
 
 def material(*texts, size=200, overlap=0):
-    """The material of documents: a, b, …"""
+    """Return the material of documents a, b, …"""
     found = [
         point for name, text in zip("abcdefgh", texts, strict=False) for point in points(text, name, size, overlap)
     ]
@@ -50,20 +50,20 @@ def material(*texts, size=200, overlap=0):
 
 
 def passage(made, word):
-    """The one passage in which a word stands."""
+    """Return the only passage in which a word stands."""
     (found,) = (one for one in made.passages.values() if word in one.text and "summary" not in one.kinds)
     return found
 
 
 def found(made, passages, kind=""):
-    """What a question has led to, if it has led to these passages."""
+    """Return the result of a retrieval that found these passages."""
     sections = {one.key: Ranked(made.sections[one.key], 1.0, (one,)) for one in passages}
     return Retrieval("?", "?", kind, ("?",), tuple(passages), tuple(sections.values()), made)
 
 
 @st.composite
 def documents(draw):
-    """Documents of sections, with exercises, summaries, and what looks like our tags."""
+    """Return documents of sections, with exercises, summaries, and texts that look like our tags."""
     parts = [draw(st.sampled_from(["", "---\ntitle: T\n---\n\n"]))]
     for number in range(draw(st.integers(0, 6))):
         kind = draw(st.sampled_from(["text"] * 4 + ["heading"] * 3 + ["exercise", "summary", "tag"]))
@@ -83,7 +83,7 @@ def documents(draw):
 
 @st.composite
 def questions(draw):
-    """What questions lead to in random materials."""
+    """Return results of retrieval in random materials."""
     overlap = draw(st.sampled_from([0, 0, 30]))
     made = material(*draw(st.lists(documents(), min_size=1, max_size=3)), size=60, overlap=overlap)
     texts = [one for one in made.passages.values() if "summary" not in one.kinds]

@@ -1,4 +1,4 @@
-"""Answers: what a model says with its sources, and what is said without a model."""
+"""Answers by a model with its sources, and answers without a model."""
 
 import json
 
@@ -42,7 +42,7 @@ def notes():
 
 
 class Caller(Sayer):
-    """A model that says one thing after the other, and keeps what it was asked."""
+    """A model that gives one reply after the other, and keeps the requests."""
 
     async def reply(self, request, show=None):
         self.requests.append(request)
@@ -55,7 +55,7 @@ class Caller(Sayer):
 
 
 def asked(question, *said, tools=False, kind="", history=(), **options):
-    """An answer, the requests that led to it, and what was shown on the way."""
+    """Return an answer, the requests that led to it, and what was shown on the way."""
 
     async def work():
         library = await open_library(load_project(None), Models())
@@ -167,7 +167,7 @@ def test_an_answer_without_text_is_remembered_as_none():
 
 
 class Breaking(Sayer):
-    """A model that shows some of an answer, and then says another one, or fails."""
+    """A model that shows some of an answer, and then gives another one, or fails."""
 
     async def reply(self, request, show=None):
         show("It is far [")
@@ -177,7 +177,7 @@ class Breaking(Sayer):
 
 
 def broken(says):
-    """What an asker with such a model answers, and what was shown."""
+    """Return the answer of an asker with such a model, and what was shown."""
     shown = []
 
     async def work():

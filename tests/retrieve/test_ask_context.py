@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from lmm_core.models.tokens import count_tokens, estimate_tokens
 from lmm_core.retrieve.context import build_context, merge, outline_context
-from lmm_core.retrieve.delimit import as_data, enclose, from_data
 from tests.retrieve.materials import documents, found, material, passage, questions, words
 from tests.strategies import LONG, PROSE
 
@@ -39,7 +38,7 @@ The fourth text is on the centre. {LONG}
 
 
 def squeezed(text):
-    """A text without blanks, and without the marks of divs: chunks repeat these."""
+    """Return a text without blanks and the marks of divs, which chunks repeat."""
     return "".join(re.sub("::: exercise|:::", "", text).split())
 
 
@@ -69,7 +68,7 @@ def test_no_passage_comes_twice_and_all_are_in_the_order_of_the_documents(asked,
 @settings(max_examples=100, deadline=None)
 @given(st.lists(documents(), min_size=1, max_size=2), st.sampled_from([0, 30]), st.integers(20, 400))
 def test_every_source_stands_in_the_material(texts, overlap, budget):
-    """Of a whole text that is cut into overlapping chunks, a source is again a part."""
+    """If a whole text is cut into overlapping chunks, a source is a part of it again."""
     made = material(*texts, size=60, overlap=overlap)
     passages = [one for one in made.passages.values() if "summary" not in one.kinds]
     context = build_context(found(made, passages), budget, words)
@@ -101,20 +100,6 @@ def test_there_are_as_many_delimiters_as_sources_and_they_are_numbered(asked, bu
     assert re.findall(r"<source n=\"(\d+)\">", context.text) == [str(one.number) for one in context.sources]
     assert len(re.findall("</source>", context.text, re.I)) == len(context.sources)
     assert [one.number for one in context.sources] == list(range(1, len(context.sources) + 1))
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(["<", "\\", "/", " ", "source", "SOURCE", ">", "notes", "x", "\n", "</source>"])))
-def test_what_looks_like_a_tag_is_made_harmless_and_can_be_read_back(parts):
-    text = "".join(parts)
-    assert from_data(as_data(text)) == text
-    assert not re.search(r"<\s*/?\s*(source|notes)\b", as_data(text), re.I)
-    assert enclose("source", text, 1).count("</source>") == 1
-
-
-def test_only_our_own_tags_are_changed():
-    text = "a < b, <em>x</em>, <sources>, \\<div>, </p>"
-    assert as_data(text) == text
 
 
 # Choice

@@ -1,4 +1,4 @@
-"""What a model says is let through but for citations and links that it has made up."""
+"""The text of a model is let through, except citations and links that it made up."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ KNOWN = {"#sec-a", "https://ok.org", "notes.md"}
 
 
 def let_through(text, size=10_000):
-    """The text after it came in parts of some size."""
+    """Return the text after it came in parts of some size."""
     cited = CitedText({1, 2, 8}, KNOWN.__contains__)
     shown = "".join(cited.feed(text[at : at + size]) for at in range(0, len(text), size)) + cited.finish()
     assert shown == cited.text

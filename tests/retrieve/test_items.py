@@ -2,14 +2,14 @@
 
 import pytest
 
-from lmm_core.retrieve.items import cut_solution, find_items, is_solution
+from lmm_core.retrieve.items import cut_solution, find_typed_parts, is_solution
 from tests.retrieve.from_files import material
 
 DIV = "::: exercise\n{}\n:::\n"
 
 
 def items(text):
-    return [(item.kind, item.title, item.text, item.solution) for item in find_items(material(text))]
+    return [(item.kind, item.title, item.text, item.solution) for item in find_typed_parts(material(text))]
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def test_exercises_of_one_section_stay_apart_and_a_long_one_is_whole():
 
 def test_every_typed_passage_of_the_sample_book_is_in_one_item(sample_book):
     read = material(*sorted(sample_book.glob("0*")))
-    ids = [passage.id for item in find_items(read) for passage in item.passages]
+    ids = [passage.id for item in find_typed_parts(read) for passage in item.passages]
     typed = {one.id for one in read.passages.values() if one.kinds and one.kinds != ("summary",)}
     assert len(ids) == len(set(ids)) and set(ids) == typed
-    assert all(item.solution for item in find_items(read) if item.kind == "exercise")
+    assert all(item.solution for item in find_typed_parts(read) if item.kind == "exercise")
 
 
 @pytest.mark.parametrize("title", ["Solution", "**Lösung.**", "Sample solution", "Solution 2", "Corrigé", "Answer (b)"])

@@ -1,4 +1,4 @@
-"""What is in a collection, as it is read."""
+"""The contents of a collection, as they are read."""
 
 import random
 

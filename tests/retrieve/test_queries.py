@@ -1,4 +1,4 @@
-"""Several queries from one question."""
+"""Several queries made of one question."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Which passages and sections fit a question."""
+"""The passages and sections that fit a question."""
 
 import pytest
 from hypothesis import given, settings
@@ -42,7 +42,7 @@ FLOUR, SALT, GRAPES, HOPS = (passage(MADE, word) for word in ("Flour", "Salt", "
 
 
 def summary(word):
-    """The point of a summary."""
+    """Return the point of a summary."""
     (found,) = (one for one in MADE.passages.values() if one.kinds == ("summary",) and word in one.text)
     return found
 

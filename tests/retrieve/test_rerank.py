@@ -1,4 +1,4 @@
-"""Rerankers: a chat model, a server of the Jina and Cohere shape, a cross-encoder."""
+"""Rerankers: a chat model, a server that speaks as Jina and Cohere do, a cross-encoder."""
 
 import asyncio
 import json
@@ -116,8 +116,9 @@ def test_no_passages_ask_nobody():
 
 @contextmanager
 def rerank_server(answer, status=200, delay=0.0):
-    """A server that answers so (a function of the body, a value, or bytes); gives its source
-    and the requests that it got."""
+    """Run a server that answers with a value, bytes, or a function of the body.
+
+    Yield its source and the requests that it gets."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -137,7 +138,7 @@ def rerank_server(answer, status=200, delay=0.0):
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *arguments):
-            """Of a client that has not waited."""
+            """Say nothing of a client that has not waited."""
 
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
@@ -149,7 +150,7 @@ def rerank_server(answer, status=200, delay=0.0):
 
 
 def by_word(body):
-    """Results as such servers give them, the best first."""
+    """Return results as such servers give them, the best first."""
     scores = [0.9 if "Residuals" in text else 0.1 for text in body["documents"]]
     order = sorted(range(len(scores)), key=lambda at: -scores[at])
     return {"results": [{"index": at, "relevance_score": scores[at]} for at in order]}
@@ -212,7 +213,7 @@ def test_a_key_that_is_not_set_and_an_address_that_is_none_are_told_at_once(monk
 
 @pytest.fixture(scope="module")
 def counting(tmp_path_factory):
-    """A model that counts shared words."""
+    """Return a model that counts shared words."""
     words = "how are residuals plotted ? bread is baked wine made A B C .".split()
     return write_cross_encoder(tmp_path_factory.mktemp("models") / "counting", [*words, "Residuals"])
 

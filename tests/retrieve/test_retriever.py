@@ -17,7 +17,7 @@ WORDS = ["oak", "birch", "elm"]
 
 
 class Meeting:
-    """A store whose searches wait until all have come; where one comes alone, they fail."""
+    """A store whose searches wait until all have come; a search that comes alone fails."""
 
     def __init__(self, store, searches):
         self._store, self._all = store, threading.Barrier(searches, timeout=PATIENCE)
@@ -31,7 +31,7 @@ class Meeting:
 
 
 class EachWord:
-    """A query for each word of the question."""
+    """An expander that makes a query of each word of the question."""
 
     async def expand(self, question, language="", earlier=()):
         return question.split()

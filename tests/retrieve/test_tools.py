@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from lmm_core.errors import StoreError, ToolError
 from lmm_core.models.chat import run
 from lmm_core.retrieve.library import Library
+from lmm_core.retrieve.library_tools import MOST, SHOWN, section_text
 from lmm_core.retrieve.passages import build_material
-from lmm_core.retrieve.tools import DATA, MOST, SHOWN, Tools, section_text
+from lmm_core.retrieve.tools import DATA, Tools
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
@@ -65,7 +66,7 @@ def indexed(tmp_path_factory, index_once):
 
 @pytest.fixture
 def notes(indexed):
-    """An indexed folder."""
+    """Return an indexed folder."""
     return copy_folder(indexed, "notes")
 
 
@@ -79,7 +80,7 @@ async def opened(folder):
 
 
 def call(folder, name, **arguments):
-    """What a tool gives back; it is JSON."""
+    """Return the result of a tool, which has to be JSON."""
 
     async def ask():
         async with opened(folder) as tools:
@@ -91,7 +92,7 @@ def call(folder, name, **arguments):
 
 
 def refused(folder, name, **arguments):
-    """What a tool says that it cannot do."""
+    """Return the error of a tool."""
     with pytest.raises(ToolError) as error:
         call(folder, name, **arguments)
     return str(error.value)
@@ -249,7 +250,7 @@ def point(number, text, lines, path="1", **payload):
 
 
 class _Material:
-    """A library of points that no store holds."""
+    """A library of points that are in no store."""
 
     def __init__(self, points):
         self.found = build_material(points)

@@ -149,7 +149,7 @@ def test_markdown():
 
 
 def opened(path):
-    """What is in a package: fields by the notes' ids, the deck's names, and images."""
+    """Return what is in a package: fields by the notes' ids, the deck's names, and images."""
     with zipfile.ZipFile(path) as package:
         Path("found.db").write_bytes(package.read("collection.anki2"))
         images = {name: package.read(number) for number, name in json.loads(package.read("media")).items()}

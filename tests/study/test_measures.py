@@ -24,7 +24,7 @@ from lmm_core.study.measures import (
 
 
 def point(number, source, *headings, questions=None, kind=None):
-    """A chunk under headings that are numbered titles: `1 Spread`, `1.2 The variance`."""
+    """Return a chunk under headings that are numbered titles: `1 Spread`, `1.2 The variance`."""
     paths = [heading.split(" ", 1)[0] for heading in headings]
     titles = [heading.split(" ", 1)[1] for heading in headings]
     payload = {
@@ -133,12 +133,12 @@ def test_a_section_is_named_by_title_titles_anchor_or_file(name, found):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("Centre", "may be a.md#centre (Course > Centre), book/b.md#centre (Course > Centre)"),
-        ("#centre", "may be a.md#centre"),
-        ("Variance", "near: a.md#the-variance (Course > Spread > The variance)"),
-        ("a.md#spraed", "near: a.md#spread"),
+        ("Centre", "may be any of a.md#centre (Course > Centre), book/b.md#centre (Course > Centre)"),
+        ("#centre", "may be any of a.md#centre"),
+        ("Variance", "similar: a.md#the-variance (Course > Spread > The variance)"),
+        ("a.md#spraed", "similar: a.md#spread"),
         ("Quantum gravity", "lmm scan"),
-        ("#", "no section '#'"),
+        ("#", "there is no section '#'"),
     ],
 )
 def test_an_unknown_name_is_told_with_those_that_come_near(name, says):
@@ -155,7 +155,7 @@ def test_all_wrong_sections_of_a_file_are_told_at_once():
         LabelledQuestion("d", "Centre", "s.csv:5"),
     ]
     with pytest.raises(
-        QuestionsError, match=r"s.csv:3: no section 'Spred'; near: a.md#spread .*\ns.csv:5: 'Centre' may be"
+        QuestionsError, match=r"s.csv:3: there is no section 'Spred'; similar: a.md#spread .*\ns.csv:5: 'Centre' may be"
     ):
         label_questions(asked, MATERIAL)
     assert [(one.question, one.origin) for one in label_questions([asked[0], asked[2]], MATERIAL)] == [

@@ -18,7 +18,7 @@ NOTES = "# Dice\n\nA die has six sides.\n\n::: exercise\n**Roll it.** What comes
 
 
 class Shelf:
-    """A library of some texts; what is searched for is found where the text has the word."""
+    """A library of some texts, in which a search finds the texts that have the word."""
 
     language = "english"
 
@@ -149,7 +149,7 @@ def test_a_model_arranges_the_sessions():
     made = plan("one evening", NOTES, reply=json.dumps(REPLY), warn=told.append)
     assert [[step.title for step in session.steps] for session in made.sessions] == [["Coins"]]
     assert (made.advice, made.by, made.left_out) == ("Good luck.", "test/sayer", ("Dice",))
-    assert told == ["the model's plan names a section that there is not: 's9'"]
+    assert told == ["the model's plan names a section that does not exist: 's9'"]
     assert "Not in this plan: Dice" in show_plan(made) and "Flip a coin." in show_plan(made)
 
 

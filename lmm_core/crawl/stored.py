@@ -1,0 +1,139 @@
+"""The snippets of an index on disk: points, files and counted words, which change together."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..files.marked import write_own
+from ..index.encoding import ChunkTexts, Encoder, texts_to_encode
+from ..store.vector_store import Point, Vector, Where
+from .catalogue import SNIPPETS, UNFINISHED, Database, OpenIndex
+from .points import payload_of, point_id, snippet_of
+from .snippets import Snippet, snippet_file
+from .terms import Tally
+
+BATCH = 300  # snippets that are embedded and stored, or read, at once
+_SNIPPET_FILE = re.compile(r"[0-9a-f-]{32,36}\.md")
+
+
+@dataclass
+class StoredSnippets:
+    """The stored snippets of an index.
+
+    opened: its collection; encoder: makes their vectors; tally: the counts of their words, None
+    until something changes."""
+
+    database: Database
+    name: str
+    opened: OpenIndex
+    encoder: Encoder
+    tally: Tally | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the index."""
+        return self.database.folder(self.name)
+
+    # Before and after a run
+
+    def is_whole(self) -> bool:
+        """Return True if the last run came to its end and nobody has removed its results."""
+        terms = self.database.terms(self.name)
+        if terms is None or (self.folder / UNFINISHED).exists():
+            return False
+        return not terms.count or next((self.folder / SNIPPETS).iterdir(), None) is not None
+
+    def begin(self, tally: Tally | None = None) -> Tally:
+        """Mark the index as unfinished, unless that is done already, and return the tally.
+
+        tally: the one to begin with, if it is not that of the last run."""
+        if self.tally is None:
+            write_own(self.folder / UNFINISHED, b"")
+            self.tally = tally or Tally(self.database.terms(self.name))
+        return self.tally
+
+    def end(self) -> None:
+        """Mark the index as finished."""
+        (self.folder / UNFINISHED).unlink(missing_ok=True)
+
+    async def recover(self) -> set[str]:
+        """Count the stored snippets, write all their files again, and return their sources.
+
+        This is for a run after one that was interrupted: files may be missing."""
+        tally, sources = self.begin(Tally()), set[str]()
+        points = self.opened.store.scroll(self.opened.collection)
+        while batch := await asyncio.to_thread(_next, points):
+            await self._count(batch, tally.add)
+            await asyncio.to_thread(self._write_files, batch)
+            sources |= {snippet.doc_path for snippet in batch}
+        return sources
+
+    def remove_all_files(self) -> None:
+        """Remove the snippet files of a collection that is no longer there, and no others."""
+        for path in (self.folder / SNIPPETS).iterdir():
+            if _SNIPPET_FILE.fullmatch(path.name):
+                path.unlink()
+
+    # Snippets
+
+    def of_file(self, source: str) -> list[Snippet]:
+        """Return the stored snippets of a file."""
+        points = self.opened.store.scroll(self.opened.collection, Where({"source": source}))
+        return [snippet_of(point.payload) for point in points]
+
+    async def add(self, snippets: Sequence[Snippet]) -> None:
+        """Store snippets: their points first, then their files."""
+        tally = self.begin()
+        vectors = await self.encode(snippets)
+        points = [Point(point_id(one), found, payload_of(one)) for one, found in zip(snippets, vectors, strict=True)]
+        await asyncio.to_thread(self.opened.store.upsert, self.opened.collection, points)
+        await asyncio.to_thread(self._write_files, snippets)
+        for found in vectors:
+            tally.add(found)
+
+    async def remove(self, snippets: Sequence[Snippet]) -> None:
+        """Remove snippets: their files first, so that none stays behind whose point is gone."""
+        if not snippets:
+            return
+        tally = self.begin()
+        for start in range(0, len(snippets), BATCH):
+            await self._count(snippets[start : start + BATCH], tally.remove)
+        await asyncio.to_thread(self._remove_files, snippets)
+        await asyncio.to_thread(self.opened.store.delete, self.opened.collection, list(map(point_id, snippets)))
+
+    async def encode(self, snippets: Sequence[Snippet]) -> list[dict[str, Vector]]:
+        """Return the vectors of snippets."""
+        return await self.encoder.encode(list(map(self._texts, snippets)))
+
+    async def _count(self, snippets: Sequence[Snippet], change: Callable[[Mapping[str, Any]], None]) -> None:
+        """Count snippets that are stored.
+
+        Their vectors are made again, out of the cache if a model makes them."""
+        for found in await self.encode(snippets):
+            change(found)
+
+    def _texts(self, snippet: Snippet) -> ChunkTexts:
+        assert self.encoder.encoding is not None
+        return texts_to_encode(self.encoder.encoding, snippet.body, snippet.header)
+
+    def _write_files(self, snippets: Sequence[Snippet]) -> None:
+        for snippet in snippets:
+            write_own(self._path(snippet), snippet_file(snippet).encode("utf-8"))
+
+    def _remove_files(self, snippets: Sequence[Snippet]) -> None:
+        for snippet in snippets:
+            self._path(snippet).unlink(missing_ok=True)
+
+    def _path(self, snippet: Snippet) -> Path:
+        return self.folder / SNIPPETS / f"{snippet.id}.md"
+
+
+def _next(points: Iterator[Any]) -> list[Snippet]:
+    """Return the snippets of the next points."""
+    return [snippet_of(point.payload) for point in islice(points, BATCH)]

@@ -1,0 +1,340 @@
+"""The tools on a library: search, outline, reading on, mentions of a term.
+
+Each is an asynchronous function. `Tools` makes its description for agents of its docstring,
+and its JSON schema of its annotations. The tools only read, and only what is in the
+collection: a name is looked up there, and is never taken for a path.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+from ..errors import ToolError
+from ..logging import one_line, printable
+from .context import merge, repeated
+from .items import EXERCISE
+from .library import Library
+from .passages import Material, Passage, Section
+from .retriever import Retriever, kinds_there
+
+Result = dict[str, Any]
+Function = Callable[..., Awaitable[Result]]
+
+MOST = 12_000  # characters of a result's text or list: about 3,000 tokens
+SHOWN = 1_200  # characters of a passage in a list
+TITLE = 200  # characters of a title
+MENTIONS = 60  # places listed of a section at most
+
+
+# Arguments
+
+Part = Annotated[int, {"description": "Which part, where the result comes in several.", "minimum": 1}]
+Limit = Annotated[int, {"description": "How many passages at most.", "minimum": 1, "maximum": 20}]
+Query = Annotated[str, {"minLength": 1, "maxLength": 20_000}]
+SectionName = Annotated[
+    str, {"description": "The section's name as outline and search give it (`document#1.2`).", "minLength": 1}
+]
+DocumentName = Annotated[
+    str, {"description": "The document's name as outline gives it, or its file's; empty for all documents."}
+]
+Kind = Annotated[str, {"description": "A type of material: only passages of this type; empty for all."}]
+
+
+# The tools
+
+
+async def search(library: Library, query: Query, kind: Kind = "", limit: Limit = 6) -> Result:
+    """Find the passages that fit a question or some words best, the best first. A type of
+    material between asterisks in the query (`*exercise*`) does what `kind` does."""
+    material = await library.material()
+    _check_filled("query", query)
+    found = await Retriever(library).retrieve(query, kind)
+    return {
+        "query": found.text,
+        **({"kind": found.kind} if found.kind else {}),
+        **_listed("passages", [_passage_entry(passage) for passage in found.passages[:limit]]),
+        **({} if found.passages else {"note": f"nothing was found; {kinds_there(material)}"}),
+        **({"missed": list(found.missed)} if found.missed else {}),
+    }
+
+
+async def outline(
+    library: Library,
+    document: DocumentName = "",
+    level: Annotated[int, {"description": "How deep: 0 for documents alone.", "minimum": 0, "maximum": 12}] = 2,
+    text: Annotated[bool, {"description": "Whether the text right under each heading is given, too."}] = False,
+    part: Part = 1,
+) -> Result:
+    """List documents and their sections in reading order, with their names, titles, places
+    and summaries."""
+    material = await library.material()
+    roots = [_document(document, material)] if document.strip() else material.documents
+    found = [section for root in roots for section in root.walk() if section.depth <= level]
+    entries = [_section_entry(section) | (_own_text(section) if text else {}) for section in found]
+    return {**_listed("sections", entries, part), "kinds": dict(sorted(material.kinds.items()))}
+
+
+async def read_section(
+    library: Library,
+    section: SectionName,
+    whole: Annotated[bool, {"description": "Whether its subsections are read, too."}] = True,
+    part: Part = 1,
+) -> Result:
+    """Read a section: its text, and the names of its subsections and of its neighbours."""
+    material = await library.material()
+    return _read(_section(section, material), material, whole, part)
+
+
+async def next_section(library: Library, section: SectionName) -> Result:
+    """Read the section after one and its subsections; after the last of a document, the
+    next document."""
+    material = await library.material()
+    found = _next(_section(section, material), material)
+    if found is None:
+        raise ToolError(f"nothing comes after {section!r}: it is at the end of the last document")
+    return _read(found, material)
+
+
+async def previous_section(library: Library, section: SectionName) -> Result:
+    """Read the section before one on its level; before the first, the section around it."""
+    material = await library.material()
+    found = _previous(_section(section, material), material)
+    if found is None:
+        raise ToolError(f"nothing comes before {section!r}: it is the first document")
+    return _read(found, material)
+
+
+async def mentions(
+    library: Library,
+    term: Annotated[str, {"description": "A word or a phrase, exactly.", "minLength": 1, "maxLength": 200}],
+    part: Part = 1,
+) -> Result:
+    """Count and list all mentions of a term in the text (not in titles), section by section,
+    with their lines. Case and line breaks do not matter, word forms do."""
+    material = await library.material()
+    _check_filled("term", term)
+    entries, total = [], 0
+    for section in material.walk():
+        places = _places(section, term)
+        total += len(places)
+        if places:
+            entries.append({**_name(section), "count": len(places), "places": list(dict.fromkeys(places))[:MENTIONS]})
+    note = {} if total else {"note": f"no mention of {term!r}: try search, which finds what is near in meaning"}
+    return {"term": term, "total": total, "in_sections": len(entries), **_listed("sections", entries, part), **note}
+
+
+async def exercises(
+    library: Library,
+    topic: Annotated[str, {"description": "What they should be about.", "minLength": 1, "maxLength": 20_000}],
+    kind: Annotated[str, {"description": "The type of material, where it is another one."}] = EXERCISE,
+    limit: Limit = 6,
+) -> Result:
+    """Find exercises on a topic, the best first; solutions are found in the same section or
+    in the one under it."""
+    return await search(library, topic, kind or EXERCISE, limit)
+
+
+LIBRARY_TOOLS: tuple[Function, ...] = (
+    search, outline, read_section, next_section, previous_section, mentions, exercises,
+)  # fmt: skip
+
+
+def _check_filled(name: str, value: str) -> None:
+    if not value.strip():
+        raise ToolError(f"{name} is empty: say what is looked for")
+
+
+# Names
+
+
+def _section(name: str, material: Material) -> Section:
+    """Return the section of a name, or the document of one. Raise ToolError if there is none."""
+    if found := material.find_section(name.strip()):
+        return found
+    if found := next((one for one in material.walk() if printable(one.name) == name.strip()), None):
+        return found
+    if "#" not in name:
+        return _document(name, material)
+    raise ToolError(f"there is no section {name!r}. {_near(name, material.walk())} {kinds_there(material)}")
+
+
+def _document(name: str, material: Material) -> Section:
+    """Return the document of a name, its own or its file's. Raise ToolError if there is none."""
+    for document in material.documents:
+        if name.strip() in (document.docid, document.source, printable(document.docid)):
+            return document
+    raise ToolError(
+        f"there is no document {name!r} in the collection. {_near(name, material.walk())} {kinds_there(material)}"
+    )
+
+
+def _near(name: str, sections: Iterable[Section]) -> str:
+    """Return a sentence that names the sections of similar names and titles."""
+    by_text: dict[str, Section] = {}
+    for section in sections:
+        for text in (section.name, section.anchor, section.title):
+            by_text.setdefault(text.casefold(), section)
+    close = get_close_matches(name.strip().casefold()[:TITLE], by_text, n=5, cutoff=0.5)
+    found = {by_text[text].name: one_line(by_text[text].title, TITLE) for text in close}
+    if not found:
+        return "outline lists what there is;"
+    return f"Was one of these meant: {', '.join(f'{near} ({title})' for near, title in found.items())}?"
+
+
+# Neighbours
+
+
+def _next(section: Section | None, material: Material) -> Section | None:
+    """Return the section that begins where a section ends, or None."""
+    while section is not None:
+        if after := material.around(section)[1]:
+            return after
+        section = section.parent
+    return None
+
+
+def _previous(section: Section, material: Material) -> Section | None:
+    """Return the section before on the same level, or else the one around it."""
+    return material.around(section)[0] or section.parent
+
+
+# Results
+
+
+def _name(section: Section) -> Result:
+    return {"section": section.name, "title": one_line(section.title, TITLE)}
+
+
+def _section_entry(section: Section) -> Result:
+    """Return a section without its text."""
+    kinds = Counter(kind for passage in section.passages for kind in passage.kinds)
+    shown = {"place": section.place, "anchor": section.anchor, "depth": section.depth, "kinds": sorted(kinds)}
+    return _name(section) | shown | ({"summary": one_line(section.summary, SHOWN)} if section.summary else {})
+
+
+def _passage_entry(passage: Passage) -> Result:
+    """Return a passage as an entry of a list."""
+    cut = {"cut": f"read_section {passage.section} gives the rest"} if len(passage.text) > SHOWN else {}
+    return {
+        "section": passage.section,
+        "titles": [one_line(title, TITLE) for title in passage.titles],
+        "place": passage.place,
+        "anchor": passage.anchor,
+        "kinds": list(passage.kinds),
+        "text": passage.text[:SHOWN],
+        **cut,
+    }
+
+
+def _own_text(section: Section) -> Result:
+    text = section_text(section, whole=False)
+    cut = {"cut": f"read_section {section.name} gives the rest"} if len(text) > SHOWN else {}
+    return {"text": text[:SHOWN], **cut}
+
+
+def _read(section: Section, material: Material, whole: bool = True, part: int = 1) -> Result:
+    """Return a section with its text."""
+    text = section_text(section, whole)
+    parts = max(1, -(-len(text) // MOST))
+    _check_part(part, parts)
+    before, after = _previous(section, material), _next(section, material)
+    return {
+        **_section_entry(section),
+        "titles": [one_line(title, TITLE) for title in section.titles],
+        "text": text[(part - 1) * MOST : part * MOST],
+        **_parts(part, parts),
+        **_listed("subsections", [_name(child) for child in section.children]),
+        **({"previous": _name(before)} if before else {}),
+        **({"next": _name(after)} if after else {}),
+    }
+
+
+def _listed(name: str, entries: Sequence[Result], part: int = 1) -> Result:
+    """Return one part of a list, under a name; a part is as long as a result may be."""
+    pages: list[list[Result]] = [[]]
+    room = MOST
+    for entry in entries:
+        size = len(json.dumps(entry, ensure_ascii=False))
+        if pages[-1] and size > room:
+            pages.append([])
+            room = MOST
+        pages[-1].append(entry)
+        room -= size
+    _check_part(part, len(pages))
+    return {name: pages[part - 1], **_parts(part, len(pages))}
+
+
+def _check_part(part: int, parts: int) -> None:
+    if part > parts:
+        raise ToolError(f"there is no part {part}: there {'is 1' if parts == 1 else f'are {parts}'}")
+
+
+def _parts(part: int, parts: int) -> Result:
+    """Return the number of a part and how to get the next, or nothing if there is one part."""
+    if parts == 1:
+        return {}
+    more = f"; part={part + 1} gives the next" if part < parts else ""
+    return {"part": part, "parts": parts, "cut": f"this is part {part} of {parts}{more}"}
+
+
+# Text
+
+
+def section_text(section: Section, whole: bool = True) -> str:
+    """Return a section's text as markdown, with its subsections under their headings.
+
+    whole: include the subsections."""
+    texts = []
+    for one in section.walk() if whole else [section]:
+        heading = f"{'#' * one.depth} {one.title}" if one is not section else ""
+        texts += [text for text in (heading, merge(one.passages)) if text]
+    return "\n\n".join(texts)
+
+
+def _places(section: Section, term: str) -> list[str]:
+    """Return the places where a section's own text mentions a term.
+
+    These are `file:line` for each mention, or the passage's place if its lines are not those of
+    the file."""
+    places = []
+    for before, passage in zip([None, *section.passages], section.passages, strict=False):
+        text = unicodedata.normalize("NFC", passage.text)
+        found = find_term(text, term)
+        skipped = repeated(before.text, before.line_end, passage) if before and found else 0
+        counted = len(unicodedata.normalize("NFC", passage.text[:skipped]))
+        places += [_line_of(passage, text, start, counted) for start, end in found if end > counted]
+    return places
+
+
+def _line_of(passage: Passage, text: str, at: int, own: int) -> str:
+    """Return the place of a character in a passage, whose own text begins at `own`."""
+    if text.count("\n", own) != passage.line_end - passage.line_start:
+        return passage.place
+    return f"{passage.source}:{passage.line_start + text.count(chr(10), own, max(at, own))}"
+
+
+def find_term(text: str, term: str) -> list[tuple[int, int]]:
+    """Return where a text holds a term as whole words: the start and end of each mention.
+
+    Case and the kind of white space do not matter. The text has to be in Unicode's form NFC."""
+    words = unicodedata.normalize("NFC", term).split()
+    pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
+    return [found.span() for found in pattern.finditer(text) if _is_bounded(text, *found.span())]
+
+
+def _is_bounded(text: str, start: int, end: int) -> bool:
+    """Return True if no word goes on beyond either end."""
+    before = start > 0 and _in_word(text[start]) and _in_word(text[start - 1])
+    after = end < len(text) and _in_word(text[end - 1]) and _in_word(text[end])
+    return not (before or after)
+
+
+def _in_word(character: str) -> bool:
+    """Return True for letters, digits, `_`, and the marks that belong to letters."""
+    return character.isalnum() or character == "_" or unicodedata.category(character).startswith("M")
