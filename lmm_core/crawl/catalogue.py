@@ -29,6 +29,7 @@ from ..store.folder_lock import FolderLock
 from ..store.opening import open_store
 from ..store.places import LocalStorage, RemoteSource
 from ..store.points import checked_name
+from ..store.ranking import fuse_ranks, sort_hits
 from ..store.vector_store import Vector, VectorStore
 from .terms import Terms, inverse_document_frequency
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import ModelError, ToolError
 from ..models.annotators.prose import extract_prose, whole_sentences
-from ..models.chat import Asker, ChatMessage, Reply, Request, Show
+from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
 from ..models.embedders.bm25 import Bm25Encoder
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
 from ..models.sources import STAND_IN_NAME

@@ -12,6 +12,7 @@ from ..errors import RetrieveError
 from ..index.collection import aquery_many
 from ..index.encoding import Encoder
 from ..index.refresh import FILES
+from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material
 
