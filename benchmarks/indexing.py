@@ -32,7 +32,8 @@ from lmm_core.models.roles import parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.project import IndexOptions, Project
 from lmm_core.store.places import LocalStorage, open_store
-from lmm_core.workflows.index import Upload, blocklist_encode
+from lmm_core.workflows.encode import blocklist_encode
+from lmm_core.workflows.index import Upload
 from lmm_core.workflows.models import Models
 
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"

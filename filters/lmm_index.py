@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 
 from lmm_core.errors import LmmError
-from lmm_core.logging import counted
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import Project
-from lmm_core.workflows.index import STDIN, Upload, client_from_config
+from lmm_core.workflows.index import STDIN, Upload, client_from_config, describe_counts
 from lmm_core.workflows.models import Models
 from lmm_core.workflows.passes import docid_of
 
@@ -88,7 +87,7 @@ def _send(document: FilterDocument, project: Project, blocks: list[Block], docid
         store = client_from_config(project)
         try:
             counts = await Upload(project, store, models, logger=document.logger).send(blocks, docid, source)
-            return f"{counted(counts.written, 'chunk')} written, {counts.removed} removed, {counts.unchanged} unchanged"
+            return describe_counts(counts)
         finally:
             await models.close()
             store.close()

@@ -71,13 +71,13 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .store.places import open_store as open_store
     from .workflows.ask import SharedLibrary as SharedLibrary
     from .workflows.ask import open_library as open_library
-    from .workflows.from_config import annotator_from_config as annotator_from_config
-    from .workflows.from_config import chat_model_from_config as chat_model_from_config
-    from .workflows.from_config import embedder_from_config as embedder_from_config
     from .workflows.index import client_from_config as client_from_config
     from .workflows.index import global_client_from_config as global_client_from_config
     from .workflows.index import markdown_upload as markdown_upload
     from .workflows.models import Models as Models
+    from .workflows.models import annotator_from_config as annotator_from_config
+    from .workflows.models import chat_model_from_config as chat_model_from_config
+    from .workflows.models import embedder_from_config as embedder_from_config
     from .workflows.own_pass import load_pass as load_pass
     from .workflows.passes import markdown_knit as markdown_knit
     from .workflows.passes import markdown_rag as markdown_rag
@@ -108,9 +108,8 @@ _MODULES = {
     "settings.project": "load_project",
     "store.places": "LocalStorage RemoteSource open_store",
     "workflows.ask": "SharedLibrary open_library",
-    "workflows.from_config": "annotator_from_config chat_model_from_config embedder_from_config",
     "workflows.index": "client_from_config global_client_from_config markdown_upload",
-    "workflows.models": "Models",
+    "workflows.models": "Models annotator_from_config chat_model_from_config embedder_from_config",
     "workflows.own_pass": "load_pass",
     "workflows.passes": "markdown_knit markdown_rag markdown_scan",
     "workflows.talk": "markdown_edits markdown_messages",

@@ -1,4 +1,4 @@
-"""`python -m lmm_core` is the command `lmm`."""
+"""Run the command `lmm` as `python -m lmm_core`."""
 
 from .cli import main
 

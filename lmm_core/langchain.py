@@ -1,4 +1,4 @@
-"""The index as a LangChain retriever; needs the extra `langchain`."""
+"""Retrievers for LangChain that search in the index; they need the extra `langchain`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .index.collection import aquery
 from .index.encoding import Encoder
 from .models.chat import run
 from .store.vector_store import ScoredPoint, VectorStore
-from .workflows.index import client_from_config, encoder_for, global_client_from_config, project_from
+from .workflows.encode import encoder_for, project_from
+from .workflows.index import client_from_config, global_client_from_config
 from .workflows.models import Models
 
 if TYPE_CHECKING:
@@ -24,8 +25,10 @@ __all__ = ["AsyncQdrantVectorStoreRetriever", "QdrantVectorStoreRetriever", "cli
 
 
 class QdrantVectorStoreRetriever(BaseRetriever):
-    """Finds chunks of a collection: `page_content` is the text, `metadata` the payload
-    and the score. `encoder` has to be that which the collection was made with."""
+    """A retriever that finds chunks of a collection.
+
+    In the documents, `page_content` is the text, and `metadata` the payload and the score.
+    `encoder` has to be the one that the collection was made with."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -38,8 +41,7 @@ class QdrantVectorStoreRetriever(BaseRetriever):
     def from_config_settings(
         cls, config: ConfigSettings | Project | None = None, limit: int = 6
     ) -> QdrantVectorStoreRetriever:
-        """The retriever for the configured index. Raises StoreError, ModelError and
-        ConfigError."""
+        """Return the retriever for the configured index. Raise StoreError, ModelError and ConfigError."""
         project = project_from(config)
         client = global_client_from_config(project)
         index = project.index
@@ -60,7 +62,7 @@ class QdrantVectorStoreRetriever(BaseRetriever):
 
 
 class AsyncQdrantVectorStoreRetriever(QdrantVectorStoreRetriever):
-    """The same, by the name that asynchronous code looks for (`await retriever.ainvoke(…)`)."""
+    """The same retriever, under the name that asynchronous code looks for (`await retriever.ainvoke(…)`)."""
 
 
 def _document(point: ScoredPoint) -> Document:

@@ -1,9 +1,9 @@
-"""Collections by the names of LM markdown for education: where `lmm_core.store` takes an
-encoder, these functions take the vectors that a collection has (`QdrantEmbeddingModel`;
-models are those of the working folder's configuration), or a configuration.
+"""Make, fill and query collections, under the names that LM markdown for education gives these functions.
 
-Each function has an asynchronous form whose name begins with `a`. All raise StoreError,
-ModelError and ConfigError.
+They are the functions of `lmm_core.index.collection`, but where those take an encoder, these also
+take a configuration, or the kind of vectors that a collection has (`QdrantEmbeddingModel`, with
+the models of the working folder's configuration). Each function has an asynchronous form whose
+name begins with `a`. All raise StoreError, ModelError and ConfigError.
 """
 
 from __future__ import annotations
@@ -26,13 +26,8 @@ from .models.chat import run
 from .models.embedders.bm25 import Bm25Encoder
 from .settings.project import Project
 from .store.vector_store import Point, ScoredPoint, VectorStore, Where
-from .workflows.index import (
-    cached_embedder,
-    client_from_config,
-    encoder_for,
-    global_client_from_config,
-    project_from,
-)
+from .workflows.encode import cached_embedder, encoder_for, project_from
+from .workflows.index import client_from_config, global_client_from_config
 from .workflows.models import Models
 
 if TYPE_CHECKING:
@@ -48,7 +43,7 @@ __all__ = [
 
 
 async def aencoder_from(client: VectorStore, collection_name: str, model: Model) -> Encoder:
-    """The encoder for a collection."""
+    """Return the encoder for a collection."""
     if isinstance(model, Encoder):
         return model
     models = Models(warn=ConsoleLogger().warning)
@@ -69,8 +64,7 @@ def encoder_from(client: VectorStore, collection_name: str, model: Model) -> Enc
 
 
 async def ainitialize_collection(client: VectorStore, collection_name: str, model: Model) -> bool:
-    """Make a collection; returns whether it is new. One that is there has to have been
-    made alike."""
+    """Make a collection. Return True if it is new. Raise StoreError if it exists and was made otherwise."""
     encoder = await aencoder_from(client, collection_name, model)
     return await collection.ainitialize_collection(client, collection_name, encoder)
 
@@ -81,7 +75,7 @@ def initialize_collection(client: VectorStore, collection_name: str, model: Mode
 
 
 async def aupload(client: VectorStore, collection_name: str, model: Model, chunks: Sequence[Chunk]) -> list[Point]:
-    """Embed chunks and write them, in place of those with the same ids; returns the points."""
+    """Embed chunks and write them in place of those with the same ids. Return the points."""
     encoder = await aencoder_from(client, collection_name, model)
     return await collection.aupload(client, collection_name, encoder, chunks)
 
@@ -99,7 +93,7 @@ async def aquery(
     limit: int = 6,
     where: Where | None = None,
 ) -> list[ScoredPoint]:
-    """The chunks that fit a text best, the best first, with their whole payload."""
+    """Return the chunks that match a text best, best first, with their whole payload."""
     encoder = await aencoder_from(client, collection_name, model)
     return await collection.aquery(client, collection_name, encoder, querytext, limit, where)
 
@@ -125,7 +119,7 @@ async def aquery_grouped(
     limit: int = 4,
     where: Where | None = None,
 ) -> list[ScoredPoint]:
-    """The texts of a companion collection that the best chunks are parts of."""
+    """Return the texts of a companion collection that the best chunks are parts of."""
     encoder = await aencoder_from(client, collection_name, model)
     return await collection.aquery_grouped(client, collection_name, companion_name, encoder, querytext, limit, where)
 

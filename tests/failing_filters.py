@@ -13,8 +13,8 @@ EMPTY = json.dumps({"pandoc-api-version": [1, 23], "meta": {}, "blocks": []})
 
 # By what is the matter: the program, and what the message has to say.
 PROGRAMS = {
-    "missing": (None, "is not found"),
-    "a folder": ("", "is not found"),
+    "missing": (None, "was not found"),
+    "a folder": ("", "was not found"),
     "status 1": ("#!/bin/sh\ncat > /dev/null\nexit 1\n", "status 1"),
     "status 83": ("#!/bin/sh\ncat > /dev/null\nexit 83\n", "status 83"),
     "reads nothing": ("#!/bin/sh\nexit 3\n", "has failed"),

@@ -9,8 +9,10 @@ from lmm_core.cli import cli
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.models.chat import Asker, Reply, Usage
-from lmm_core.scan.chat import read_chat, scan_messages
-from lmm_core.scan.edit import accept_edits, reject_edits, scan_edits
+from lmm_core.scan.chat import scan_messages
+from lmm_core.scan.edit import scan_edits
+from lmm_core.scan.exchange.decisions import accept_edits, reject_edits
+from lmm_core.scan.exchange.record import read_chat
 from tests.commands import text
 from tests.strategies import DIV, NATIVE
 

@@ -102,7 +102,7 @@ def test_the_configuration_page_shows_a_file_that_is_read():
 
 def test_options_of_the_docs_are_the_filters_options():
     from lmm_core.markdown.metadata.lmm_options import OPTIONS
-    from lmm_core.quarto.setup import OPTIONS as IN_QUARTO
+    from lmm_core.quarto.options import OPTIONS as IN_QUARTO
 
     named = set(re.findall(r"`lmm-([a-z-]+)=", (ROOT / "docs" / "filters.md").read_text()))
     assert named == OPTIONS - (set(IN_QUARTO) - {"keep", "div-types"})

@@ -74,7 +74,7 @@ def _refuse_faults(document: FilterDocument) -> None:
     are nearly ours, in the file and in what it includes: without a project, nobody has looked
     before."""
     from lmm_core.quarto.native_blocks import find_native
-    from lmm_core.quarto.setup import with_included
+    from lmm_core.settings.quarto_inputs import with_included
 
     assert document.path is not None
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)

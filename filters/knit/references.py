@@ -43,7 +43,7 @@ def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
     if not labels or not folder:
         return set()
     from lmm_core.errors import QuartoError
-    from lmm_core.quarto.setup import find_inputs
+    from lmm_core.settings.quarto_inputs import find_inputs
 
     try:
         pages = find_inputs(Path(folder))

@@ -1,8 +1,8 @@
-"""The command `lmm`: the passes on files and folders, without pandoc.
+"""The command `lmm`: read arguments, call the workflows, print what comes of them.
 
-What a person reads goes to standard error, data to standard output. Exit
-status: 0 done, 1 something could not be done (or, with `--check`, would be
-changed), 2 wrong usage.
+Messages go to standard error, data to standard output. The exit status is 0 when all is done, 1
+when something could not be done (or, with `--check`, would change), and 2 for wrong usage. May
+import everything but the filters.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ import click
 from .. import __version__
 from ..logging import one_line, printable, say
 
-# The commands with their modules, of which only the one that is called is imported: start-up
-# is part of the user's wait.
+# The commands with their modules in `commands`. Only the module of the command that is called is
+# imported, because start-up is part of the user's wait.
 GROUPS: dict[str, dict[str, str]] = {
-    "Write": {"scan": "write", "rag": "write", "pass": "write", "recover": "recover"},
+    "Write": dict.fromkeys(("scan", "rag", "pass", "recover"), "write"),
     "Talk to the model": dict.fromkeys(("chat", "edit", "watch", "accept", "reject", "clear"), "talk"),
     "Find": dict.fromkeys(("index", "search", "chunks", "split"), "find")
     | dict.fromkeys(("md-index", "md-search"), "folders"),
-    "Ask": {"ask": "ask", "toc": "teach", "cards": "teach", "bench": "bench", "mcp": "tools", "serve": "serve"},
+    "Ask": {"ask": "ask", "toc": "teach", "cards": "teach", "bench": "bench", "mcp": "serve", "serve": "serve"},
     "Work on a project": {"llmd": "llmd"},
     "Publish": {"knit": "publish", "convert": "publish", "leak-check": "quarto", "quarto": "quarto"},
-    "Set up": {"doctor": "setup", "models": "models", "config": "setup", "trust": "trust", "cache": "setup"},
+    "Set up": dict.fromkeys(("doctor", "models", "config", "trust", "cache"), "machine"),
 }
 MODULES = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 
 
 @contextmanager
 def _printable_errors() -> Iterator[None]:
-    """Make what click prints of an error printable: it quotes names and arguments."""
+    """Make the errors that click prints safe for a terminal, because they quote names and arguments."""
     try:
         yield
     except click.ClickException as error:
@@ -46,8 +46,8 @@ def _printable_errors() -> Iterator[None]:
         raise
 
 
-class _Grouped(click.Group):
-    """Help by what a person wants to do."""
+class _GroupedCommands(click.Group):
+    """Commands that are imported when they are used, and listed by what a person wants to do."""
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         with _printable_errors():
@@ -73,23 +73,22 @@ class _Grouped(click.Group):
                 formatter.write_dl([(name, command.get_short_help_str(90)) for name, command in commands])
 
 
-@click.group(cls=_Grouped, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=_GroupedCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="lmm")
 def cli() -> None:
     """Notes in markdown that a writer and a language model work on together.
 
-    FILES are markdown files, or folders of them. Nothing in them changes but
-    their metadata."""
+    FILES are markdown files, or folders of them. Only their metadata is changed."""
 
 
 def main() -> None:
-    """The command `lmm`. What a terminal's or pipe's encoding has no sign for is shown as `?`."""
+    """Run the command `lmm`. Characters that the output's encoding does not have are shown as `?`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # ASCII is what Python takes a terminal for that has not said what it is: UTF-8, today
+            # Python assumes ASCII for a terminal that does not say what it is; today, that is UTF-8
             ascii_alone = stream.encoding.lower() in ("ascii", "us-ascii", "ansi_x3.4-1968")
             stream.reconfigure(encoding="utf-8" if ascii_alone else stream.encoding, errors="replace")
-    if sys.platform == "win32":  # its old consoles show styles as signs otherwise
+    if sys.platform == "win32":  # otherwise, its old consoles print the codes of styles
         import_module("colorama").just_fix_windows_console()
     try:
         try:
@@ -97,8 +96,8 @@ def main() -> None:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except OSError as error:  # what a command can say more of, it has said
+    except OSError as error:  # a command catches those of which it can say more
         if not isinstance(error, BrokenPipeError):  # `| head` has had enough
             say(one_line(f"lmm: {error.filename or 'standard output'}: {error.strerror}"), err=True)
-        sys.stdout = None  # what is left in it cannot be written when Python ends, either
+        sys.stdout = None  # otherwise Python tries to write the rest when it ends, and fails again
         sys.exit(1)

@@ -16,9 +16,10 @@ from itertools import pairwise, takewhile
 
 from ..errors import CrawlError
 from ..index.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
-from ..index.cut_points import NO_FRAME, ChunkLimits, Seams, Surroundings
+from ..index.cut_points import Seams
 from ..index.pieces import Piece, cut_text, shown
 from ..index.split import BlocksText
+from ..index.units import NO_FRAME, ChunkLimits, Surroundings
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut
 from ..markdown.originals import unfold_edits

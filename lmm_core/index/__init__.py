@@ -1,4 +1,4 @@
-"""From a text to points: documents are split into chunks, encoded, and refreshed in a store.
+"""From a document to points: split into chunks, encoded, and refreshed in a store.
 
-May import `files`, `markdown`, `models`, `scan`, `settings` and `store`.
+May import `files`, `markdown`, `models`, `settings`, `scan` and `store`.
 """

@@ -1,7 +1,7 @@
-"""Chunks: what of a document is stored, found and given back.
+"""Chunks: the texts of a document that are stored, found and returned.
 
-Each text block of a (split) document is a chunk; headings and metadata are not chunk
-text, but say where it stands and what it is about.
+Each text block of a (split) document is a chunk. Headings and metadata are no chunks: they say
+where a chunk stands and what it is about.
 """
 
 from __future__ import annotations
@@ -29,26 +29,32 @@ from .split import ChunkBlock, Document
 
 SUMMARY = "summary"
 _WORD = re.compile(r"\w")
-_MARKS = re.compile(r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S)  # of divs, and comments: nothing to be found by
+_MARKS = re.compile(
+    r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
+)  # marks of divs, and comments, hold no words to search for
 _NOT_INHERITED = frozenset({"title", "docid", "chat", "knit", "skip", "frozen", "lmm", "model", "txthash", "split"})
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationModel:
-    """Which metadata is encoded with a text: properties of the text block itself, and of
-    the sections around it (the nearest that has one). `titles` is the titles path,
-    whether the document says it or not. `filters` is reserved."""
+    """The properties that are encoded together with a text.
+
+    `own_properties` are read from the text block itself, `inherited_properties` from the nearest
+    section around it that has them. `titles` stands for the path of titles, with or without such a
+    property.
+    """
 
     inherited_properties: tuple[str, ...] = ("titles", "questions")
     own_properties: tuple[str, ...] = ("titles", "questions")
-    filters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A text to be stored. `payload` is what is given back with it; `texts` is what is
-    encoded; `uuid` its identity: of document, content and occurrence, so that it stays
-    the same wherever the text moves in its document."""
+    """A text to be stored.
+
+    `payload` is returned with it, `texts` are encoded. `uuid` is made of document, content and
+    occurrence, so that it stays the same wherever the text moves within its document.
+    """
 
     content: str
     annotations: str
@@ -58,14 +64,17 @@ class Chunk:
 
     @property
     def hash(self) -> str:
-        """What the vectors were made from: 16 hexadecimal digits."""
+        """The hash of what the vectors are made from: 16 hexadecimal digits."""
         return _hash([*self.texts.dense, "\0", self.texts.sparse, str(CHUNKER)])[:16]
 
 
 @dataclass
 class _Place:
-    """Where a section stands: `path` numbers it (`1.2` is the second in the first), all
-    paths around it come before it in `paths`; `anchors` are the identifiers of their headings."""
+    """The place of a section in its document.
+
+    The last of `paths` numbers the section (`1.2` is the second section in the first), the ones
+    before it are those of the sections around it. `anchors` are the identifiers of their headings.
+    """
 
     titles: list[str]
     paths: list[str]
@@ -90,14 +99,15 @@ def blocks_to_chunks(
     rules: KnitRules | None = None,
     logger: LoggerBase | None = None,
 ) -> list[Chunk]:
-    """The chunks of a document: one for each text block, and one of type `summary` for
-    each summary of a section. No model is asked.
+    """Return the chunks of a document: one for each text block, and one of type `summary` for each
+    summary of a section. No model is asked.
 
-    docid: where the header has none; source: the file. Parts with `skip: true` are left
-    out (the nearest value counts). A chunk without annotations under SPARSE, which
-    encodes nothing else, is reported."""
+    `docid` is used if the header has none; `source` is the file. Parts with `skip: true` are left
+    out (the nearest value counts). A chunk without annotations is reported under the encoding
+    SPARSE, which encodes nothing else.
+    """
     logger = logger or ConsoleLogger()
-    model = annotation_model if isinstance(annotation_model, AnnotationModel) else _both(annotation_model)
+    model = annotation_model if isinstance(annotation_model, AnnotationModel) else _own_and_inherited(annotation_model)
     tree = blocks_to_tree(unfold_parts(unfold_edits(blocks).blocks, rules or KnitRules()))
     if tree is None:
         return []
@@ -108,15 +118,17 @@ def blocks_to_chunks(
     for node in traverse(tree):
         for content, own in _contents(node, rules or KnitRules()):
             place = places[id(node if isinstance(node, HeadingNode) else node.parent)]
-            payload = base | _properties(node) | own | _where(place, node, len(made), base["docid"])
+            payload = base | _properties(node) | own | _place_payload(place, node, len(made), base["docid"])
             annotations = annotations_of(node, place.titles, model)
             made.append(_chunk(content, annotations, payload, encoding_model, counts))
             if encoding_model is EncodingModel.SPARSE and not annotations:
-                logger.warning("a text without annotations: the encoding `sparse` finds it by nothing", _line(node))
+                logger.warning(
+                    "this text has no annotations, so that the encoding `sparse` cannot find it", _line(node)
+                )
     return made
 
 
-def _both(names: Sequence[str]) -> AnnotationModel:
+def _own_and_inherited(names: Sequence[str]) -> AnnotationModel:
     return AnnotationModel(tuple(names), tuple(names))
 
 
@@ -132,7 +144,7 @@ def _chunk(
 
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The texts that a node gives, each with what is said of it alone."""
+    """Yield the texts of a node, each with the properties that hold for it alone."""
     if is_skipped(node):
         return
     if isinstance(node, HeadingNode):
@@ -147,7 +159,7 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
 
 
 def is_skipped(node: Node) -> bool:
-    """Whether a node is left out, by the nearest `skip` that is a truth value."""
+    """Return True if the nearest `skip` with a truth value leaves a node out."""
     part: Node | None = node
     while part is not None:
         if part.metadata and isinstance(value := part.get("skip"), bool):
@@ -157,8 +169,11 @@ def is_skipped(node: Node) -> bool:
 
 
 def _properties(node: Node) -> dict[str, Any]:
-    """Public properties, own and inherited (the nearest counts; the header's are the
-    document's and not inherited); never private ones, chats or edits."""
+    """Return the public properties of a node, own and inherited ones, the nearest first.
+
+    Private keys, chats and edits are left out. The header's properties belong to the document and
+    are not inherited.
+    """
     found: dict[str, Any] = {}
     for part in (node, *reversed(node.ancestors)):
         if isinstance(part, HeaderNode):
@@ -171,16 +186,16 @@ def _properties(node: Node) -> dict[str, Any]:
             if name != SUMMARY or part is node or isinstance(node, TextNode):
                 found[name] = properties[find_key(properties, name) or key]
         if part.get("knit") is True:
-            found.setdefault("type", None)  # in the notes, and of no type that is said around it
+            found.setdefault("type", None)  # in the notes, so it has none of the types around it
     types = types_of(found.pop("type", None))
     if types:
         found["type"] = types[0] if len(types) == 1 else types
-    found.pop(SUMMARY, None)  # a chunk of its own
+    found.pop(SUMMARY, None)  # it is a chunk of its own
     return {key: value for key, value in found.items() if value is not None}
 
 
 def annotations_of(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
-    """The metadata that is encoded, as a text: a line each. titles: the path to the node."""
+    """Return the encoded metadata of a node as text, a line for each value. `titles` is the path to the node."""
     parts = []
     for name in dict.fromkeys([*model.inherited_properties, *model.own_properties]):
         value = " - ".join(titles) if name == "titles" else _value(node, name, model)
@@ -198,7 +213,7 @@ def _value(node: Node, name: str, model: AnnotationModel) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A value as text: lists by lines, mappings by their values."""
+    """Return a value as text: a list by lines, a mapping by its values."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -229,7 +244,7 @@ def _places(tree: HeadingNode) -> dict[int, _Place]:
 
 
 def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
-    """What `titles_path` gives for each section, by the node's `id`."""
+    """Return the result of `titles_path` for all sections, by the `id` of the node."""
     paths: dict[int, list[str]] = {}
     for node in traverse(tree):
         if isinstance(node, HeadingNode):
@@ -239,16 +254,18 @@ def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
 
 
 def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
-    """The identifier that Pandoc gives a heading: its own, or made of its title, and
-    numbered where it has been given before, which `anchors` counts."""
+    """Return the identifier that Pandoc gives a heading: its own, or one made of its title.
+
+    `anchors` counts the identifiers given so far, since Pandoc numbers repeated ones.
+    """
     explicit = heading.attributes.identifier
     name = explicit or slug(heading.title)
     anchors[name] += 1
     return name if explicit or anchors[name] == 1 else f"{name}-{anchors[name] - 1}"
 
 
-def _where(place: _Place, node: Node, sequence: int, docid: str) -> dict[str, Any]:
-    """A chunk's place, for the payload; lines from 1, the last included."""
+def _place_payload(place: _Place, node: Node, sequence: int, docid: str) -> dict[str, Any]:
+    """Return a chunk's place for the payload; lines count from 1, the last one is included."""
     start, end = _lines(node)
     return {
         "titles": place.titles,
@@ -288,7 +305,7 @@ def _hash(parts: Sequence[str]) -> str:
 def document_chunks(
     documents: Sequence[Document], docid: str, source: str, encoding: EncodingModel = EncodingModel.NONE
 ) -> list[Chunk]:
-    """The larger texts that chunks are parts of, for the companion collection."""
+    """Return the chunks of the companion collection: the larger texts that chunks are parts of."""
     counts: Counter[str] = Counter()
     made = []
     for sequence, document in enumerate(documents):

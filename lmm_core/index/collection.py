@@ -1,7 +1,6 @@
 """Collections of chunks: made, filled and queried.
 
-Each function has an asynchronous form whose name begins with `a`; the other one waits
-for it.
+Each function has an asynchronous form whose name begins with `a`; the other one waits for it.
 """
 
 from __future__ import annotations
@@ -24,13 +23,15 @@ from .encoding import Encoder, compare_identity
 from .refresh import INDEXES, Changes, write_changes
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
-MANY = 500  # candidates where a type is asked for
+MANY = 500  # candidates of a search that prefers a type
 GROUP = "document"
 
 
 async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder) -> bool:
-    """Make a collection for an encoder; returns whether it is new. One that is there has
-    to have been made alike. Raises StoreError and ModelError."""
+    """Make a collection for an encoder. Return True if it is new.
+
+    Raise StoreError if it exists and was made otherwise, and ModelError.
+    """
     identity = encoder.identity()
     known = await asyncio.to_thread(store.metadata, name)
     if known is not None:
@@ -42,33 +43,32 @@ async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder
 
 
 def initialize_collection(store: VectorStore, name: str, encoder: Encoder) -> bool:
-    """See `ainitialize_collection`."""
+    """Make a collection for an encoder and return True if it is new; see `ainitialize_collection`."""
     return run(ainitialize_collection(store, name, encoder))
 
 
 async def aupload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chunk]) -> list[Point]:
-    """Encode chunks and write them, in place of those with the same ids. Returns the
-    points. Raises StoreError and ModelError."""
+    """Encode chunks and write them in place of those with the same ids. Return the points. Raise
+    StoreError and ModelError."""
     await ainitialize_collection(store, name, encoder)
     return await write_changes(store, name, encoder, Changes(list(chunks), [], [], 0))
 
 
 def upload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chunk]) -> list[Point]:
-    """See `aupload`."""
+    """Encode chunks, write them and return the points; see `aupload`."""
     return run(aupload(store, name, encoder, chunks))
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A query as it is understood: the text without type keywords, and the type that a
-    keyword (`*exercise*`) asks for, "" for none."""
+    """A query: its text without type keywords, and the type that a keyword (`*exercise*`) asks for, or ""."""
 
     text: str
     type: str = ""
 
 
 def understand(text: str, types: Sequence[str]) -> ParsedQuery:
-    """Find a type keyword in a query, spelled as one of the collection's types is."""
+    """Return a query with its type keyword, if one is spelled as a type of the collection."""
     by_name = {name.casefold(): name for name in types}
     for match in _KEYWORD.finditer(text):
         if kind := by_name.get(match[1].casefold()):
@@ -80,9 +80,11 @@ def understand(text: str, types: Sequence[str]) -> ParsedQuery:
 async def aquery(
     store: VectorStore, name: str, encoder: Encoder, text: str, limit: int = 6, where: Where | None = None
 ) -> list[ScoredPoint]:
-    """The chunks that fit a text best, the best first. A type keyword in it (`*exercise*`,
-    any type of the collection between asterisks) puts chunks of that type first. Raises
-    StoreError and ModelError."""
+    """Return the chunks that fit a text best, the best first.
+
+    A type keyword in the text (`*exercise*`, any type of the collection between asterisks) puts
+    chunks of that type first. Raise StoreError and ModelError.
+    """
     types = list(await in_store(_types, store, name)) if "*" in text else []
     asked = understand(text, types)
     return (await aqueries(store, name, encoder, [asked.text], limit, where, asked.type))[0]
@@ -102,14 +104,17 @@ async def aqueries(
     kind: str = "",
     words: bool = False,
 ) -> list[list[ScoredPoint]]:
-    """For each text the chunks that fit it best, the best first, those of a type first
-    where one is named. The texts are embedded at once, and searched for at the same time;
-    words: by their words alone, see `Encoder.searches`. Raises StoreError and ModelError."""
+    """Return, for each text, the chunks that fit it best, the best first.
+
+    If `kind` names a type, its chunks come first. The texts are embedded at once and searched
+    concurrently; with `words`, by their words alone (see `Encoder.searches`). Raise StoreError and
+    ModelError.
+    """
     known = await in_store(store.metadata, name)
     if known is None:
-        raise StoreError(f"there is no collection {name!r}: lmm index FILES makes it")
+        raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
     compare_identity(name, known, encoder.identity())
-    # reciprocal ranks add up to less than 2; BM25 scores of a text stay far below 1,000
+    # far above all scores: reciprocal ranks add up to less than 2, and BM25 scores stay below 1,000
     boost = ("type", kind, 1000.0) if kind else None
     searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, words)
     found = await asyncio.gather(*(in_store(store.search, name, search) for search in searches))
@@ -117,7 +122,7 @@ async def aqueries(
 
 
 def _unboosted(point: ScoredPoint, kind: str) -> ScoredPoint:
-    """The point with the score that it has without its type."""
+    """Return the point with the score that it has apart from its type."""
     own = point.payload.get("type")
     boosted = kind and (own == kind or (isinstance(own, list) and kind in own))
     return replace(point, score=point.score - 1000.0) if boosted else point
@@ -126,7 +131,7 @@ def _unboosted(point: ScoredPoint, kind: str) -> ScoredPoint:
 def query(
     store: VectorStore, name: str, encoder: Encoder, text: str, limit: int = 6, where: Where | None = None
 ) -> list[ScoredPoint]:
-    """See `aquery`."""
+    """Return the chunks that fit a text best, the best first; see `aquery`."""
     return run(aquery(store, name, encoder, text, limit, where))
 
 
@@ -139,9 +144,11 @@ async def aquery_grouped(
     limit: int = 4,
     where: Where | None = None,
 ) -> list[ScoredPoint]:
-    """The documents of a companion collection that the best chunks belong to, in the
-    order of their best chunks, each once, with its best chunk's score. Raises StoreError
-    and ModelError."""
+    """Return the documents of a companion collection that hold the best chunks.
+
+    Each comes once, in the order and with the score of its best chunk. Raise StoreError and
+    ModelError.
+    """
     chunks = await aquery(store, name, encoder, text, max(50, limit * 10), where)
     best: dict[str, float] = {}
     for chunk in chunks:
@@ -160,12 +167,12 @@ def query_grouped(
     limit: int = 4,
     where: Where | None = None,
 ) -> list[ScoredPoint]:
-    """See `aquery_grouped`."""
+    """Return the documents that hold the best chunks; see `aquery_grouped`."""
     return run(aquery_grouped(store, name, companion, encoder, text, limit, where))
 
 
 def points_to_blocks(points: Sequence[ScoredPoint]) -> list[Block]:
-    """Points as markdown: each text under a metadata block that says where it stands."""
+    """Return points as markdown: each text under a metadata block with its payload."""
     blocks: list[Block] = []
     for point in points:
         entries: dict[str, Any] = {

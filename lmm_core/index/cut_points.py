@@ -1,95 +1,33 @@
-"""Seams: where a text that is too long for one chunk can be cut, and what its pieces
-have to repeat so that each can be read alone.
+"""Cut points: where a text that is too long for one chunk can be cut.
 
-A text is cut into units, which are never cut again, by what it is: lists at items, block
-quotes and footnotes at paragraphs, tables at rows, code at lines, divs at what is in
-them, prose at sentences. A unit that is still too long is cut at words, and at last
-anywhere.
+A text is cut into units by what it is: lists at items, block quotes and footnotes at paragraphs,
+tables at rows, code at lines, divs at their blocks, prose at sentences. A unit that is still too
+long is cut between words, or at last within a word. Each unit carries the lines that a chunk has to
+repeat to be read alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, repeat
 from typing import NamedTuple
 
-from ..markdown.blocks import blank, newline_of, trim_blank_lines
+from ..markdown.blocks import blank, newline_of
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import DIV_OPEN, Regions
+from .separators import CODE, GRID, PROSE, ROWS, WORDS, Separator, find_separators
+from .units import ANYWHERE, BLOCK, CLOSE, NO_FRAME, PART, WORD, ChunkLimits, Surroundings, Unit
 
-DEEPEST = 6  # how deep lists, quotes and divs in each other are looked into
-
-# What cutting after a unit costs; 1 is the cost of a chunk with nothing in it.
-BLOCK, GOOD, PART, CLOSE, LINE, WORD, ANYWHERE = 0.0, 0.02, 0.03, 0.1, 0.4, 0.5, 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkLimits:
-    """size: what a chunk should have, max_size: what it may have, in the unit that
-    `count` counts a text in; additive: a text has about as much as its parts together, so
-    that not everything has to be counted twice."""
-
-    size: int
-    max_size: int
-    count: Callable[[str], int]
-    additive: bool = False
-
-    def of(self, text: str) -> int:
-        """The size of a text, without the blank lines around it."""
-        kept = text.rstrip(" \t\r\n")
-        return self.count(trim_blank_lines(kept) if kept[:1].isspace() else kept)
-
-    def full(self, unit: Unit) -> int:
-        """The size of a unit with the blank lines after it, which are no tokens."""
-        return unit.end - unit.start if self.count is len else unit.size
-
-    def fits(self, text: str) -> bool:
-        """Whether a text can be a chunk."""
-        return self.of(text) <= self.max_size
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a piece of something longer repeats: the header of its table or the opening
-    line of its code or div before it, the closing line after it."""
-
-    before: str = ""
-    after: str = ""
-
-
-NO_FRAME = Surroundings()
-
-
-@dataclass(slots=True)
-class Unit:
-    """A part of a text that stays whole: `text[start:end]`. `frame`: what a chunk has to
-    repeat that begins or ends with it; `cost`: of cutting after it; `prose`: whether its
-    sentences may be repeated in the next chunk; `size`: of the text, without the blank
-    lines around it."""
-
-    start: int
-    end: int
-    frame: Surroundings = NO_FRAME
-    cost: float = BLOCK
-    prose: bool = True
-    size: int = 0
-
-
-class _Level(NamedTuple):
-    """Where a text can be cut: after matches of `pattern`, at a cost; `at_blank` is the
-    cost where the match holds a blank line. `sentences`: matches have to be checked."""
-
-    pattern: re.Pattern[str]
-    cost: float
-    at_blank: float
-    sentences: bool = False
+DEEPEST = 6  # how many levels of lists, quotes and divs in each other are cut by their blocks
 
 
 class SourceLine(NamedTuple):
-    """A line of the text, and how many characters of it belong to what it stands in (the
-    marks of a quote, the indentation of an item)."""
+    """A line of the text: `text[start:end]`.
+
+    The first `lead` characters belong to its container: the marks of a quote, the indentation of an
+    item.
+    """
 
     start: int
     lead: int
@@ -97,34 +35,7 @@ class SourceLine(NamedTuple):
 
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_LINE_ENDS = re.compile(r"\n(?:[ \t]*\r?\n)*")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
-_BLANKS = re.compile(r"[ \t\r\n]+")
-_SENTENCE = re.compile(  # one set of characters first: so it is searched for much faster
-    r"[.!?…。！？\n](?:"
-    r"(?<=[.!?…])(?<![.!?…].)(?P<more>[.!?…]*+)[\"'”’»)\]*_`]*+"
-    r"(?:[ \t]*+\r?\n(?=[ ]{0,3}>)|[ \t\r\n]++(?=[^\Wa-z_]|[^\w\s.,;:!?)\]}…]))"
-    r"|(?<=[。！？])[。！？]*+[”’」』）]*+[ \t\r\n]*+"
-    r"|(?<=\n)(?:[ \t]*+\r?\n)+)"
-)
-_ABBREVIATION = re.compile(
-    r"\W*(?:(?:[^\W\d_]\.)*[^\W\d_]|Dr|Mr|Mrs|Ms|Prof|St|vs|cf|ca|approx|resp|Figs?|Eqs?|Sec|Ch|Nos?|Vol|pp|eds?"
-    r"|bzw|vgl|Abb|Nr|Kap|Bd|Hrsg|sog)"
-)
-# In these, a full stop ends no sentence; what is longer is no such thing.
-# (Each part begins with a character, so that they are searched for much faster.)
-_VERBATIM = re.compile(r"`(?<!``)(`*)(?!`)[^`][\s\S]{0,300}?(?<!`)`\1(?!`)|\$[^$\n]{1,300}\$|\]\([^()\n]{1,300}\)")
-_GRID_RULE = re.compile(r"\n[ ]*\+[-=:+ \t]*\+[ \t]*\r?(?:\n(?:[ \t]*\r?\n)*|\Z)")
-
-_SENTENCES = _Level(_SENTENCE, CLOSE, GOOD, True)
-_LINES = _Level(_LINE_ENDS, LINE, GOOD)
-_WORDS = _Level(_BLANKS, WORD, WORD)
-PROSE = (_SENTENCES, _LINES, _WORDS)
-CODE = (_Level(_LINE_ENDS, 2 * CLOSE, GOOD), _WORDS)
-ROWS = (_Level(_LINE_ENDS, PART, GOOD), _WORDS)
-GRID = (_Level(_GRID_RULE, PART, PART), _LINES, _WORDS)
-WORDS = (_WORDS,)
-
 _ITEM = re.compile(
     r"[ ]{0,3}(?:[-*+]|(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)]|\((?:@\w*|#|\w{1,4})\)|[A-Z][.)](?=[ ]{2}|\t))[ \t]+(?=\S)"
 )
@@ -135,39 +46,15 @@ _FENCE_MARKS = re.compile(r"[^`~\n]*(?:`{3,}|~{3,})")
 _HTML_CONTAINER = re.compile(r"[ ]{0,3}<(?!/|!|\?|pre\b|script\b|style\b|textarea\b|table\b)[A-Za-z]", re.I)
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
 _NOT_PROSE = r"(?=[ \t>`~:$\\<|+-])[ \t>]*(?:`{3}|~{3}|:{3}|\$\$|\\begin\{|<[A-Za-z!/]|[|+]|-{3,}[ -]*$|[ ]{4}|\t)"
-# (One set of characters first: so most lines are passed over much faster.)
+# (The set of characters at the start makes the search skip most lines quickly.)
 _NOT_PROSE_HERE, _NOT_PROSE_BELOW = re.compile(_NOT_PROSE, re.M), re.compile("\n" + _NOT_PROSE, re.M)
 _RULE = re.compile(r"[ ]*-+(?:[ ]+-+)+[ \t\r]*")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _CONTINUES = re.compile(r"[a-zß-ÿ]|\$\$|\\begin\{|\\\[")
 
 
-def sentence_ends(text: str) -> list[int]:
-    """Where a text can be cut between sentences or paragraphs."""
-    return [found.end() for found in _matches(_SENTENCES, text)]
-
-
-def _matches(level: _Level, text: str) -> Iterable[re.Match[str]]:
-    if not level.sentences:
-        return level.pattern.finditer(text)
-    masked = text
-    if "`" in text or "$" in text or "](" in text:
-        masked = _VERBATIM.sub(lambda found: "x" * len(found[0]), text)
-    return [found for found in level.pattern.finditer(masked) if not _is_abbreviation(masked, found)]
-
-
-def _is_abbreviation(text: str, found: re.Match[str]) -> bool:
-    """Whether a full stop ends an abbreviation, or a number at the start of a line."""
-    if found["more"] != "" or text[found.start()] != ".":
-        return False
-    before = text[max(0, found.start() - 20) : found.start()]
-    word = before.split()[-1] if before[-1:].strip() else ""
-    numbering = word.isdigit() and not before[: -len(word)].rpartition("\n")[2].strip()
-    return numbering or _ABBREVIATION.fullmatch(word) is not None
-
-
 class Seams:
-    """Cuts one text into units that fit."""
+    """Cuts a text into units that keep within the limits."""
 
     def __init__(self, text: str, limits: ChunkLimits) -> None:
         self.text = text
@@ -175,26 +62,26 @@ class Seams:
         self._last = (NO_FRAME, 0)
 
     def units(self, starts: Sequence[int]) -> list[Unit]:
-        """The units of the text, of whose blocks the starts are given."""
+        """Return the units of the text, whose blocks begin at `starts`."""
         found: list[Unit] = []
         for start, end in zip(starts, [*starts[1:], len(self.text)], strict=True):
             whole = self._fit(start, end, NO_FRAME)
             units = whole or self._inside(self._lines(start, end), NO_FRAME, 0)
             last = units[-1]
-            if _HEADING.match(self.text, start):  # which belongs to what comes after it
+            if _HEADING.match(self.text, start):  # a heading belongs to the text after it
                 last.cost, last.prose = CLOSE, False
             else:
                 last.cost = self._block_cost(last, end)
-            found += whole or [unit for one in units for unit in self._ensured(one)]
+            found += whole or [unit for one in units for unit in self._within_limit(one)]
         return found
 
     def _block_cost(self, unit: Unit, end: int) -> float:
-        """A text that introduces the next one, or is continued by it, should not be cut
-        off from it."""
+        """Return the cost of a cut after a block: more if it introduces the next one, or is continued by it."""
         before = self.text[max(unit.start, end - 50) : end].rstrip().rstrip("*_")
         return CLOSE if before.endswith((":", ",")) or _CONTINUES.match(self.text, end) else BLOCK
 
-    def _ensured(self, unit: Unit) -> list[Unit]:
+    def _within_limit(self, unit: Unit) -> list[Unit]:
+        """Return the unit, or its parts if it is too long together with its frame."""
         frame = unit.frame
         if frame is NO_FRAME and unit.size <= self.limits.max_size:
             return [unit]
@@ -206,11 +93,11 @@ class Seams:
         return cut
 
     def cut(self, start: int, end: int) -> list[Unit]:
-        """A part that is too long whatever it is: cut between words, or anywhere."""
+        """Cut a part of any kind between words, and long words anywhere."""
         return self._leaf(start, end, NO_FRAME, WORDS)
 
     def _fit(self, start: int, end: int, frame: Surroundings, kind: bool | None = None) -> list[Unit]:
-        """A part as one unit, or nothing where it is too long for that."""
+        """Return a part as one unit, or an empty list if it is too long."""
         text = self.text[start:end]
         size = self.limits.of(text)
         full = end - start if frame.after and self.limits.count is len else size
@@ -221,17 +108,17 @@ class Seams:
         return [Unit(start, end, frame, BLOCK, kind, size)]
 
     def _room(self, frame: Surroundings) -> int:
-        """How long a unit may be within a frame; one more goes for a line end."""
+        """Return the size that a unit may have within a frame, less one for a line end."""
         return self.limits.max_size - self._length(frame)
 
     def _length(self, frame: Surroundings) -> int:
         if not frame.before and not frame.after:
             return 0
-        if frame is not self._last[0]:  # asked for each line of code that is cut
+        if frame is not self._last[0]:  # cached, since it is needed for each line of code that is cut
             self._last = frame, self.limits.count(frame.before) + self.limits.count(frame.after) + 2
         return self._last[1]
 
-    # Blocks, and what is in them
+    # Blocks and their contents
 
     def _lines(self, start: int, end: int) -> list[SourceLine]:
         at = list(accumulate(map(len, _LINE.findall(self.text, start, end)), initial=start))
@@ -241,7 +128,7 @@ class Seams:
         return "".join([self.text[start + lead : end] for start, lead, end in lines])
 
     def _inside(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
-        """The units of some lines, by the blocks that stand in them."""
+        """Return the units of some lines, cut at the blocks that they form."""
         if depth > DEEPEST:
             return self._leaf(lines[0].start, lines[-1].end, frame, PROSE)
         units: list[Unit] = []
@@ -252,12 +139,12 @@ class Seams:
         return units
 
     def _part(self, lines: list[SourceLine], frame: Surroundings, depth: int) -> list[Unit]:
-        """The units of one block: itself, where it fits."""
+        """Return the units of one block: the block itself if it fits."""
         whole = self._fit(lines[0].start, lines[-1].end, frame)
         if whole:
             return whole
         first = next((at for at, line in enumerate(lines) if not blank(self._view([line]))), None)
-        if first is None:  # nothing but the marks of quotes or items
+        if first is None:  # only marks of quotes or items
             return self._leaf(lines[0].start, lines[-1].end, frame, PROSE)
         units = self._by_kind(lines[first:], frame, depth)
         units[0].start = lines[0].start
@@ -274,8 +161,8 @@ class Seams:
             width = self._width(_FOOTNOTE, lines[0])
             return self._inside(self._dedent(lines, width, 4), frame, depth + 1)
         if head := _table_head(view):
-            level = GRID if view.lstrip().startswith("+") else ROWS
-            return self._framed(lines, head, 0, frame, level)
+            separator = GRID if view.lstrip().startswith("+") else ROWS
+            return self._framed(lines, head, 0, frame, separator)
         return self._by_region(lines, view, frame, depth)
 
     def _width(self, pattern: re.Pattern[str], line: SourceLine) -> int:
@@ -283,8 +170,7 @@ class Seams:
         return found.end() - found.start() if found else 0
 
     def _dedent(self, lines: list[SourceLine], first: int, width: int) -> list[SourceLine]:
-        """The lines inside an item: without its mark on the first, without indentation
-        on the others."""
+        """Return the lines inside an item: the first without its mark, the others without indentation."""
         inner = [lines[0]._replace(lead=lines[0].lead + first)]
         for line in lines[1:]:
             at = line.start + line.lead
@@ -293,7 +179,7 @@ class Seams:
         return inner
 
     def _items(self, lines: list[SourceLine], view: str, width: int, frame: Surroundings, depth: int) -> list[Unit]:
-        """A list: its items, or what is in them."""
+        """Return the units of a list: its items, or the parts of items that are too long."""
         starts = [at for at in _free_lines(view) if self._is_item(lines[at], width)]
         units: list[Unit] = []
         for start, end in zip([0, *starts[1:]], [*starts[1:], len(lines)], strict=True):
@@ -310,7 +196,7 @@ class Seams:
         return found is not None and len(text) - len(text.lstrip(" \t")) < width
 
     def _by_region(self, lines: list[SourceLine], view: str, frame: Surroundings, depth: int) -> list[Unit]:
-        """Code, divs, HTML, formulas, and the prose between them."""
+        """Return the units of code, divs, HTML and formulas, and of the prose between them."""
         regions = list(_regions(view))
         if len(regions) == 1:
             return self._region(lines, view, regions[0][0], frame, depth)
@@ -341,13 +227,15 @@ class Seams:
         head: int,
         tail: int,
         frame: Surroundings,
-        levels: tuple[_Level, ...] | None,
+        separators: tuple[Separator, ...] | None,
         depth: int = 0,
         repeats: bool = True,
     ) -> list[Unit]:
-        """The units of what stands between `head` opening lines and `tail` closing ones,
-        which all pieces but the first and the last repeat. levels: where that is cut;
-        None: by the blocks in it."""
+        """Return the units of the lines between `head` opening and `tail` closing ones.
+
+        All pieces but the first and the last repeat these. The lines are cut at `separators`, or at
+        their blocks if that is None.
+        """
         last = len(lines) - 1
         while last and blank(self._view([lines[last]])):
             last -= 1
@@ -358,10 +246,10 @@ class Seams:
         opening = self.text[start : lines[head - 1].end]
         closing = self.text[lines[last].start : lines[last].end] if tail else ""
         inner = self._frame(frame, opening, closing) if repeats else frame
-        if levels is None:
+        if separators is None:
             units = self._inside(body, inner, depth + 1)
         else:
-            units = self._leaf(body[0].start, body[-1].end, inner, levels, False)
+            units = self._leaf(body[0].start, body[-1].end, inner, separators, False)
         if not inner.before.endswith(opening) or inner is frame:  # not repeated, or not whole
             after = frame.after if inner is frame else inner.after
             units.insert(0, Unit(start, lines[head - 1].end, Surroundings("", after), WORD, False))
@@ -376,8 +264,11 @@ class Seams:
         return units
 
     def _frame(self, outer: Surroundings, opening: str, closing: str) -> Surroundings:
-        """A frame within another. Of one that would take most of a chunk, what can be
-        left out is: what stands behind the marks of a fence, the frames around it."""
+        """Return a frame within another one.
+
+        If it took most of a chunk, the shortest form is returned that fits: the fence without its
+        attributes, then without the outer frame, then the outer frame alone.
+        """
         newline = newline_of(opening)
         closing += newline if closing and not closing.endswith("\n") else ""
         frames = [Surroundings(outer.before + opening, closing + outer.after)]
@@ -389,30 +280,34 @@ class Seams:
     # Lines, sentences, words
 
     def _leaf(
-        self, start: int, end: int, frame: Surroundings, levels: Sequence[_Level], prose: bool = True
+        self, start: int, end: int, frame: Surroundings, separators: Sequence[Separator], prose: bool = True
     ) -> list[Unit]:
-        """The units of what holds no other blocks: cut at the first level, and where that
-        is not enough at the others."""
-        if not levels:
+        """Return the units of a part that holds no other blocks, cut at the first separator, and at
+        the next ones where a unit is still too long."""
+        if not separators:
             return self._anywhere(start, end, frame, prose)
         units: list[Unit] = []
-        for one, other, cost in self._cuts(start, end, levels[0]):
-            units += self._fit(one, other, frame, prose) or self._leaf(one, other, frame, levels[1:], prose)
+        for one, other, cost in self._cuts(start, end, separators[0]):
+            units += self._fit(one, other, frame, prose) or self._leaf(one, other, frame, separators[1:], prose)
             units[-1].cost = cost
         return units
 
-    def _cuts(self, start: int, end: int, level: _Level) -> Iterator[tuple[int, int, float]]:
+    def _cuts(self, start: int, end: int, separator: Separator) -> Iterator[tuple[int, int, float]]:
         text = self.text[start:end]
-        done = len(text) - len(text.lstrip(" \t\r\n"))  # what is blank is no part by itself
+        done = len(text) - len(text.lstrip(" \t\r\n"))  # white space alone makes no part
         at, stop = 0, len(text.rstrip(" \t\r\n"))
-        for found in _matches(level, text):
+        for found in find_separators(separator, text):
             if done < found.end() < stop:
-                yield start + at, start + found.end(), level.at_blank if found[0].count("\n") > 1 else level.cost
+                yield (
+                    start + at,
+                    start + found.end(),
+                    separator.at_blank if found[0].count("\n") > 1 else separator.cost,
+                )
                 at = found.end()
         yield start + at, end, BLOCK
 
     def _anywhere(self, start: int, end: int, frame: Surroundings, prose: bool) -> list[Unit]:
-        """One long word, cut where it has to be. Indentation that is too long is left out."""
+        """Return the units of one long word. Indentation that is too long is left out."""
         text = self.text[start:end]
         at = start + len(text) - len(text.lstrip(" \t\r\n"))
         stop = start + len(text.rstrip(" \t\r\n"))
@@ -425,7 +320,7 @@ class Seams:
         return units
 
     def _longest(self, at: int, end: int, room: int) -> int:
-        """How many characters fit; at least one."""
+        """Return how many characters from `at` on fit into `room`; at least one."""
         low, high = 1, min(end - at, 16 * room)
         while low < high:
             middle = (low + high + 1) // 2
@@ -437,7 +332,7 @@ class Seams:
 
 
 def _parts(lines: list[SourceLine], counts: list[int]) -> Iterator[list[SourceLine]]:
-    """The lines by the blocks that they are, of which the line ends have been counted."""
+    """Yield the lines of each block, given the number of line ends in each."""
     at = 0
     for count in counts[:-1]:
         if count:
@@ -448,7 +343,7 @@ def _parts(lines: list[SourceLine], counts: list[int]) -> Iterator[list[SourceLi
 
 
 def _free_lines(view: str) -> Iterator[int]:
-    """Numbers of the lines, from 0, that are not inside a region."""
+    """Yield the numbers (from 0) of the lines that are not inside a region."""
     at = 0
     for special, count in _regions(view, divs=False):
         yield from range(at, at + (1 if special else count))
@@ -456,8 +351,8 @@ def _free_lines(view: str) -> Iterator[int]:
 
 
 def _regions(view: str, divs: bool = True) -> Iterator[tuple[bool, int]]:
-    """A text in parts: whether one is a region that is closed (code, div, HTML,
-    formula), and how many lines it has."""
+    """Yield the parts of a text: True for a closed region (code, div, HTML, formula), else False,
+    and the number of lines."""
     regions = Regions(view)
     pos = count = 0
     while pos < len(view):
@@ -482,7 +377,7 @@ def _skip_blank(view: str, pos: int) -> int:
 
 
 def _table_head(view: str) -> int:
-    """How many lines the header of a table has, its rule included; 0: no table."""
+    """Return the number of lines of a table's header, its rule included; 0 if the text is no table."""
     lines = view[: 20 * 1000].split("\n", 20)[:20]
     if _is_pipe_rule(lines[0]) and "|" in lines[0]:
         return 1

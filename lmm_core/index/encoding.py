@@ -1,7 +1,7 @@
 """Encodings: which texts of a chunk become which vectors.
 
-Two tables: `EncodingModel` says what of a chunk is encoded, `QdrantEmbeddingModel` which
-vectors a collection has for it.
+`EncodingModel` says which texts of a chunk are encoded, `QdrantEmbeddingModel` which vectors a
+collection has for them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from ..errors import ModelError, StoreError
 from ..models.embedders.embedder import Embedder, SparseEncoder
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
-CHUNKER = 1  # raised where the same text gives other chunks: what is stored is made again
+CHUNKER = 1  # increased when the same text gives other chunks, so that collections are made anew
 DENSE, SPARSE = "dense", "sparse"
 
 
 class EncodingModel(StrEnum):
-    """What of a chunk is encoded: its content, its annotations, or both; the first of a
-    pair of words in sparse vectors, the second in dense ones."""
+    """The texts of a chunk that are encoded: its content, its annotations, or both.
+
+    In a pair of words, the first one concerns the sparse vectors, the second one the dense vectors.
+    """
 
     NONE = "none"
     CONTENT = "content"
@@ -37,7 +39,7 @@ class EncodingModel(StrEnum):
 
 
 class QdrantEmbeddingModel(StrEnum):
-    """Which vectors a collection has."""
+    """The vectors of a collection."""
 
     UUID = "UUID"
     DENSE = "dense"
@@ -69,26 +71,29 @@ _WITH_SPARSE = frozenset(QdrantEmbeddingModel) - {
 
 
 def has_dense(model: QdrantEmbeddingModel) -> bool:
-    """Whether the vectors need an embedding model."""
+    """Return True if the vectors need an embedding model."""
     return model in _WITH_DENSE | _WITH_MULTI
 
 
 def encoding_to_qdrantembedding_model(encoding: EncodingModel) -> QdrantEmbeddingModel:
-    """The vectors that an encoding needs."""
+    """Return the vectors that an encoding needs."""
     return _EMBEDDING[encoding]
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkTexts:
-    """What of a chunk is encoded: `dense` one text, or two (annotations and content, in
-    this order) for a multivector; `sparse` one text. Empty where there is nothing."""
+    """The texts of a chunk that are encoded.
+
+    `dense` holds one text, or for a multivector two (annotations and content, in this order);
+    `sparse` is one text. Both may be empty.
+    """
 
     dense: tuple[str, ...] = ()
     sparse: str = ""
 
 
-# What is encoded densely, and what sparsely: the flow table of LM markdown for education,
-# and two encodings of ours.
+# The texts encoded densely and sparsely: the flow table of LM markdown for education,
+# and two more encodings.
 _FLOW: dict[EncodingModel, tuple[str, str]] = {
     EncodingModel.NONE: ("", ""),
     EncodingModel.CONTENT: ("content", ""),
@@ -104,7 +109,7 @@ _FLOW: dict[EncodingModel, tuple[str, str]] = {
 
 
 def texts_to_encode(encoding: EncodingModel, content: str, annotations: str) -> ChunkTexts:
-    """The texts of a chunk that an encoding makes vectors of."""
+    """Return the texts of a chunk from which an encoding makes vectors."""
     merged = f"{annotations}\n\n{content}" if annotations else content
     dense, sparse = _FLOW[encoding]
     by_name = {"": (), "content": (content,), "merged": (merged,), "pair": (annotations or content, content)}
@@ -113,10 +118,12 @@ def texts_to_encode(encoding: EncodingModel, content: str, annotations: str) -> 
 
 @dataclass
 class Encoder:
-    """Makes vectors of texts, as a collection needs them. `encoding` says what the texts
-    are, where that is known; patience: seconds that the embedding model has for queries, None
-    for as many as its requests have. Raises StoreError where the model that they need is not
-    there."""
+    """Makes the vectors that a collection needs.
+
+    `encoding` says what the texts are, if that is known. `patience` is how long, in seconds, the
+    embedding model may take for queries; None leaves that to its requests. Raise StoreError if a
+    needed model is missing.
+    """
 
     model: QdrantEmbeddingModel
     embedder: Embedder | None = None
@@ -127,25 +134,25 @@ class Encoder:
     def __post_init__(self) -> None:
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is None:
             raise StoreError(
-                f"{self.model}: needs an embedding model, and none is there: name one ([embeddings] dense_model), get "
-                "one (lmm models get), or take the encoding bm25"
+                f"{self.model} needs an embedding model, and none is available. Name one ([embeddings] dense_model), "
+                "run `lmm models get` to get one, or use the encoding bm25."
             )
         if self.model in _WITH_SPARSE and self.sparse is None:
-            raise StoreError(f"{self.model}: needs a sparse encoder")
+            raise StoreError(f"{self.model} needs a sparse encoder.")
 
     @property
     def has_words(self) -> bool:
-        """Whether a text can be searched by its words alone, without the embedding model."""
+        """True if a text can be searched by its words alone, without the embedding model."""
         return self.model in _WITH_SPARSE
 
     async def dimensions(self) -> int:
-        """The length of the dense vectors; 0 where there are none. Raises ModelError."""
+        """Return the length of the dense vectors, 0 if there are none. Raise ModelError."""
         if self.model not in _WITH_DENSE | _WITH_MULTI or self.embedder is None:
             return 0
         return len((await self.embedder.embed(["dimensions"]))[0])
 
     async def spec(self) -> VectorSpec:
-        """The vectors of a collection. Raises ModelError."""
+        """Return the vectors of a collection. Raise ModelError."""
         dense = {DENSE: await self.dimensions()}
         return VectorSpec(
             dense if self.model in _WITH_DENSE else {},
@@ -154,7 +161,7 @@ class Encoder:
         )
 
     def identity(self) -> dict[str, Any]:
-        """What a collection remembers, so that nothing of another kind is put into it."""
+        """Return what a collection remembers, so that no points of another kind are put into it."""
         with_dense = self.model in _WITH_DENSE | _WITH_MULTI
         encoding = {"encoding": str(self.encoding)} if self.encoding else {}
         return encoding | {
@@ -164,7 +171,7 @@ class Encoder:
         }
 
     async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
-        """The vectors of chunks by name. Raises ModelError."""
+        """Return the vectors of chunks by name. Raise ModelError."""
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None:
             vectors = iter(await self.embedder.embed([text for one in texts for text in one.dense]))
@@ -180,16 +187,18 @@ class Encoder:
         self, text: str, limit: int, where: Where | None = None, boost: tuple[str, str, float] | None = None,
         prefetch: int = 50,
     ) -> Search:  # fmt: skip
-        """The query for a text. Raises ModelError, and StoreError for a collection
-        without vectors."""
+        """Return the query for a text. Raise ModelError, or StoreError if the collection has no vectors."""
         return (await self.searches([text], limit, where, boost, prefetch))[0]
 
     async def searches(
         self, texts: Sequence[str], limit: int, where: Where | None = None,
         boost: tuple[str, str, float] | None = None, prefetch: int = 50, words: bool = False,
     ) -> list[Search]:  # fmt: skip
-        """The queries for several texts, embedded at once; words: by their words alone, where
-        the collection has them. Raises as `search`."""
+        """Return the queries for several texts, embedded at once. Raise as `search`.
+
+        With `words`, the texts are searched by their words alone if the collection has sparse
+        vectors.
+        """
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None and not words:
             for vectors, dense in zip(made, await self._embed(self.embedder, texts), strict=True):
@@ -198,11 +207,11 @@ class Encoder:
             for vectors, text in zip(made, texts, strict=True):
                 vectors[SPARSE] = self.sparse.encode_query(text)
         if not all(made):
-            raise StoreError("a collection without vectors (encoding none) cannot be searched by text")
+            raise StoreError("A collection without vectors (encoding none) cannot be searched by text.")
         return [Search(vectors, limit, prefetch, where, boost) for vectors in made]
 
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
-        """The vectors of queries, in the time that there is for them. Raises ModelError."""
+        """Return the vectors of queries. Raise ModelError if `patience` runs out."""
         try:
             async with asyncio.timeout(self.patience):
                 return await embedder.embed(list(queries))
@@ -211,7 +220,7 @@ class Encoder:
 
 
 def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raises StoreError where a collection was made by other models or another encoding."""
+    """Raise StoreError if a collection was made by other models or with another encoding."""
     other = [
         f"{key} {known.get(key) or 'none'}, now {value or 'none'}"
         for key, value in wanted.items()
@@ -219,6 +228,6 @@ def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, A
     ]
     if other:
         raise StoreError(
-            f"the collection {name!r} was made otherwise ({'; '.join(other)}): use what it was made with, another "
-            "collection ([database] collection_name), or make it anew (lmm index --rebuild)"
+            f"The collection {name!r} was made otherwise ({'; '.join(other)}). Use what it was made with, name another "
+            "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
         )

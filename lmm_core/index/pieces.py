@@ -1,4 +1,4 @@
-"""Packing: units of a text put together to pieces of about the size that is wanted."""
+"""Pieces: units of a text joined to pieces of about the wanted size."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from .cut_points import GOOD, NO_FRAME, ChunkLimits, Seams, Surroundings, Unit, sentence_ends
+from .cut_points import Seams
+from .separators import sentence_ends
+from .units import GOOD, NO_FRAME, ChunkLimits, Surroundings, Unit
 
-# Of the size: so much more is no harm, and so little is no chunk where that can be helped.
+# An eighth of the size more is accepted.
 TOLERANCE = 8
-SMALLEST = 16  # of the size: smaller units are joined before the best packing is looked for
+SMALLEST = 16  # units of less than a sixteenth of the size are joined before the search
 
 
 class Piece(NamedTuple):
-    """A part of a text, `text[start:end]`, with what is repeated: `frame`, and the text
-    from `overlap` to the start (`overlap` is the start where there is none). `size`: of
-    the part in its frame."""
+    """A part of a text, `text[start:end]`, and what is repeated before and after it.
+
+    `frame` holds repeated lines. The text from `overlap` to `start` is repeated from the piece
+    before; the two are equal if nothing is. `size` is the size of the part in its frame.
+    """
 
     start: int
     end: int
@@ -27,17 +31,19 @@ class Piece(NamedTuple):
 
 
 def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int = 0) -> list[Piece]:
-    """A text in pieces, none longer than `limits.max_size`. starts: where its blocks
-    start, of which as many as fit stay whole. overlap: how much of the piece before may
-    be repeated, in the unit of the limits."""
-    seams = Seams(text, limits)
-    packer = _Packer(text, _merge(seams.units(starts), limits), limits, overlap)
-    return _without_blank(text, list(packer.pieces()))
+    """Return a text in pieces of at most `limits.max_size`.
+
+    `starts` are the positions of its blocks; as many blocks as possible stay whole. `overlap`, in
+    the unit of the limits, is how much of a piece the next one may repeat.
+    """
+    cutter = Seams(text, limits)
+    search = _PieceSearch(text, _merge_small(cutter.units(starts), limits), limits, overlap)
+    return _without_blank(text, list(search.pieces()))
 
 
 def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces, those of nothing but white space joined to the ones before them: they
-    would be chunks without a text."""
+    """Return the pieces, those of white space alone joined to the ones before them, since they
+    would be chunks without text."""
     kept = pieces[:1]
     for piece in pieces[1:]:
         if text[piece.start : piece.end].strip(" \t\r\n"):
@@ -47,9 +53,9 @@ def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
     return kept
 
 
-def _merge(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
-    """The units, very small ones joined with those after them, so that there are not
-    many in a piece."""
+def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
+    """Return the units, very small ones joined with those after them, so that the search has few
+    units for each piece."""
     merged = units[:1]
     least = limits.size // SMALLEST
     for unit in units[1:]:
@@ -65,9 +71,9 @@ def _merge(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
     return merged
 
 
-class _Packer:
-    """Finds the packing with the least cost: of pieces that are not of the size that is
-    wanted, and of cuts where it is bad to cut."""
+class _PieceSearch:
+    """Finds the pieces with the least total cost: for sizes that differ from the wanted one, and
+    for cuts in bad places."""
 
     def __init__(self, text: str, units: list[Unit], limits: ChunkLimits, overlap: int) -> None:
         self.text = text
@@ -81,24 +87,26 @@ class _Packer:
         self.after = [limits.count(unit.frame.after) + 1 if unit.frame.after else 0 for unit in units]
 
     def pieces(self) -> Iterator[Piece]:
-        """The pieces in their order."""
+        """Yield the pieces in their order."""
         repeatable: int | None = None
         for first, stop in self._best():
-            for at, piece in enumerate(self._sure(first, stop)):
+            for at, piece in enumerate(self._checked(first, stop)):
                 repeats = at == 0 and self.overlap and repeatable is not None and self.units[first].prose
                 yield self._with_overlap(piece, repeatable or 0) if repeats else piece
             repeatable = self._prose_start(first, stop)
 
     def _prose_start(self, first: int, stop: int) -> int | None:
-        """Where the prose starts that a piece ends with."""
+        """Return the start of the prose at the end of a piece, or None if it ends with something else."""
         at = stop
         while at > first and self.units[at - 1].prose:
             at -= 1
         return self.units[at].start if at < stop else None
 
     def _best(self) -> list[tuple[int, int]]:
-        """The first unit of each piece, and the one after its last. (The inner loop runs
-        some ten times for each unit, and so without calls.)"""
+        """Return the first unit of each piece and the unit after its last one.
+
+        The inner loop runs about ten times for each unit, and so makes no calls.
+        """
         count, wanted, most = len(self.units), self.size, self.limits.max_size
         sizes, full, afters = self.sizes, self.full, self.after
         enough, spare = wanted + wanted // TOLERANCE, wanted // TOLERANCE
@@ -120,33 +128,33 @@ class _Packer:
                 elif total + own > enough:
                     break
                 total += full[at]
-        packed: list[tuple[int, int]] = []
+        found: list[tuple[int, int]] = []
         while count:
-            packed.append((came[count], count))
+            found.append((came[count], count))
             count = came[count]
-        return packed[::-1]
+        return found[::-1]
 
-    def _sure(self, first: int, stop: int) -> Iterator[Piece]:
-        """The piece of some units, or several: a tokenizer may find more in a text than
-        in its parts."""
+    def _checked(self, first: int, stop: int) -> Iterator[Piece]:
+        """Yield the units as one piece, or as several if the whole is too long: a tokenizer may
+        find more tokens in a text than in its parts."""
         one, other = self.units[first], self.units[stop - 1]
         frame = Surroundings(one.frame.before, other.frame.after)
         size = sum(self.full[first:stop]) + self.before[first] + self.after[stop - 1]
-        if not self._is_sure(size):
+        if not self._surely_fits(size):
             size = self.limits.of(shown(self.text[one.start : other.end], frame))
         if size <= self.limits.max_size:
             yield Piece(one.start, other.end, frame, one.start, size)
         elif stop - first > 1:
             middle = (first + stop) // 2
-            yield from self._sure(first, middle)
-            yield from self._sure(middle, stop)
+            yield from self._checked(first, middle)
+            yield from self._checked(middle, stop)
         else:
             for unit in Seams(self.text, self.limits).cut(one.start, one.end):
                 yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:
-        """The piece with the last sentences of the one before it, whose prose starts at
-        `start`: as many as fit."""
+        """Return the piece with as many of the last sentences before it as fit; `start` is where
+        their prose starts."""
         if piece.frame.before:
             return piece
         low = max(start, piece.start - 12 * self.overlap - 200)
@@ -156,7 +164,7 @@ class _Packer:
             size = self._repeated(at, piece)
             if not size or size > self.overlap:
                 continue
-            if self._is_sure(size + piece.size) or self._fits_with(at, piece):
+            if self._surely_fits(size + piece.size) or self._fits_with(at, piece):
                 return piece._replace(overlap=at)
         return piece
 
@@ -166,13 +174,13 @@ class _Packer:
     def _fits_with(self, at: int, piece: Piece) -> bool:
         return self.limits.fits(shown(self.text[at : piece.end], piece.frame))
 
-    def _is_sure(self, size: int) -> bool:
-        """Whether a sum of sizes is so far from the limit that the whole is not counted."""
+    def _surely_fits(self, size: int) -> bool:
+        """Return True if a sum of sizes is so far below the limit that the whole need not be counted."""
         return self.limits.additive and size <= self.limits.max_size - self.limits.max_size // 8
 
 
 def shown(text: str, frame: Surroundings) -> str:
-    """A text in its frame; the closing lines of a frame start on a line of their own."""
+    """Return a text within a frame. The closing lines start on a line of their own."""
     if frame.after and not text.endswith("\n"):
         text += "\r\n" if frame.after.endswith("\r\n") else "\n"
     return frame.before + text + frame.after

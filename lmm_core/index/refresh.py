@@ -1,11 +1,11 @@
 """Refreshing a collection: only what has changed is embedded and written.
 
-What is new is written first, then payloads of what has moved, then what is no longer
-there is removed: a failure half-way leaves the old version complete. A companion
-collection `NAME.files` remembers of each file what its points were made from, so that an
-unchanged file is not even parsed. A file is recorded there as begun before the first of
-its points changes, and as done after the last: a run that ends in between, however it
-ends, leaves a record that fits no file, whatever the file holds by then.
+New points are written first, then payloads of what has moved, then what is gone is removed: a
+failure half-way leaves the old version complete. A companion collection `NAME.files` remembers what
+the points of each file were made from, so that an unchanged file is not even parsed. A file is
+recorded there as begun before the first of its points changes, and as done after the last: a run
+that ends in between, however it ends, leaves a record that fits no file, whatever the file holds by
+then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .encoding import Encoder
 
 BATCH = 256
 FILES = ".files"
-BEGUN = "begun"  # stands where the fingerprint will be: no file has it
+BEGUN = "begun"  # in place of a fingerprint; no file has it
 INDEXES: dict[str, Any] = {
     "docid": "keyword",
     "source": "keyword",
@@ -36,23 +36,24 @@ INDEXES: dict[str, Any] = {
 
 
 def check_collections(name: str, companion: str) -> None:
-    """Check the names of a collection and its companion, and that these and the records are
-    three. Raises StoreError."""
+    """Check the names of a collection, its companion and its records, which have to differ. Raise StoreError."""
     names = {"the collection": name, "the companion collection": companion, "the records of files": name + FILES}
     for one in names.values():
         checked_name(one)
     if found := clash(names):
         raise StoreError(
-            f"{found[0]} ({names[found[0]]!r}) and {found[1]} ({names[found[1]]!r}) would be one: give them names that "
-            "differ by more than case (collection_name and companion_collection in [database] of config.toml)"
+            f"{found[0]} ({names[found[0]]!r}) and {found[1]} ({names[found[1]]!r}) would be one. Give them names that "
+            "differ by more than case (collection_name and companion_collection in [database] of config.toml)."
         )
 
 
 @dataclass(slots=True)
 class Counts:
-    """What came of a refresh: chunks written (with vectors), moved (payload alone),
-    removed and unchanged; `documents` are those that were looked into, `same` those that
-    had not changed at all."""
+    """The result of a refresh in numbers.
+
+    Chunks are `written` (with vectors), `moved` (the payload alone), `removed` or `unchanged`.
+    `documents` counts those that were compared, `same` those that had not changed at all.
+    """
 
     written: int = 0
     moved: int = 0
@@ -74,7 +75,7 @@ class Counts:
 
 @dataclass
 class Changes:
-    """What has to be done for one document."""
+    """The changes that one document needs."""
 
     new: list[Chunk]
     moved: list[Chunk]
@@ -83,13 +84,12 @@ class Changes:
 
     @property
     def counts(self) -> Counts:
-        """The same as numbers."""
+        """The changes as numbers."""
         return Counts(len(self.new), len(self.moved), len(self.gone), self.unchanged, 1)
 
 
 def find_changes(store: VectorStore, collection: str, docid: str, source: str, chunks: Sequence[Chunk]) -> Changes:
-    """Compare a document with what is stored of it: of its id, and of its file under
-    whatever id. Raises StoreError."""
+    """Compare a document with what is stored under its id, and of its file under any id. Raise StoreError."""
     known = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docid}))}
     if source:
         known |= {point.id: point.payload for point in store.scroll(collection, Where({"source": source}))}
@@ -114,8 +114,11 @@ async def write_changes(
     changes: Changes,
     written: Callable[[int], None] = lambda count: None,
 ) -> list[Point]:
-    """Do it; `written` is told how many chunks are done. Returns the points that were
-    written. Raises StoreError and ModelError; what was done by then stays."""
+    """Write the changes and return the points that were written.
+
+    `written` is told how many chunks are done. Raise StoreError and ModelError; what was done by
+    then stays.
+    """
     import asyncio
 
     points: list[Point] = []
@@ -133,14 +136,17 @@ async def write_changes(
     return points
 
 
-# What is remembered of files
+# Records of files
 
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What a file's chunks were made from: `fingerprint` of its bytes and of the settings,
-    or BEGUN; `count` how many there are. size in bytes, and time in nanoseconds, as the file system
-    says, -1 where they were not asked for."""
+    """A record of what a file's chunks were made from.
+
+    `fingerprint` is that of its bytes and of the settings, or BEGUN; `count` is the number of
+    chunks. `size` (bytes) and `mtime_ns` (nanoseconds) are those of the file system, or -1 if they
+    were not asked for.
+    """
 
     source: str
     docid: str
@@ -151,7 +157,7 @@ class FileRecord:
 
 
 def read_records(store: VectorStore, collection: str) -> dict[str, FileRecord]:
-    """The records of a collection's files, by source. Raises StoreError."""
+    """Return the records of a collection's files, by source. Raise StoreError."""
     if store.metadata(collection + FILES) is None:
         return {}
     return {record.source: record for record in map(_record, store.scroll(collection + FILES))}
@@ -170,20 +176,22 @@ def _record(point: ScoredPoint) -> FileRecord:
 
 
 def write_record(store: VectorStore, collection: str, *records: FileRecord) -> None:
-    """Remember files. Raises StoreError."""
+    """Remember files. Raise StoreError."""
     store.upsert(collection + FILES, [Point(_record_id(record.source), {}, asdict(record)) for record in records])
 
 
 def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> None:
-    """Record that the points of files are about to change: a file is not taken for
-    unchanged until it is recorded anew. Raises StoreError."""
+    """Record that the points of files are about to change.
+
+    A file counts as changed until it is recorded anew. Raise StoreError.
+    """
     begun = [replace(one, fingerprint=BEGUN, size=-1, mtime_ns=-1) for one in records if one.fingerprint != BEGUN]
     if begun:
         write_record(store, collection, *begun)
 
 
 def remove_files(store: VectorStore, collection: str, records: Sequence[FileRecord], companion: str = "") -> int:
-    """Remove what is stored of files; returns how many chunks that were. Raises StoreError."""
+    """Remove what is stored of files. Return the number of chunks removed. Raise StoreError."""
     begin_files(store, collection, records)
     return sum(_remove_file(store, collection, record, companion) for record in records)
 
@@ -199,7 +207,7 @@ def _remove_file(store: VectorStore, collection: str, record: FileRecord, compan
 
 
 def create_records(store: VectorStore, collection: str) -> None:
-    """Make the collection of records anew: nothing is known of any file. Raises StoreError."""
+    """Make the collection of records anew, so that no file is known. Raise StoreError."""
     store.drop(collection + FILES)
     store.create(collection + FILES, VectorSpec(), {}, {"source": "keyword"})
 

@@ -1,8 +1,8 @@
-"""The split pass: texts pooled, put together to documents, cut into chunks.
+"""The split pass: short texts merged, texts gathered to documents and cut into chunks.
 
-A chunk is a text block of the block list, so that what comes out is a document again.
-Equations and very short texts are pooled with their neighbours; documents (a section's
-own text, or parts of it) are what a search gives back; chunks are what is searched.
+A chunk is a text block, so that the result is a list of blocks again. Equations and very short
+texts are merged with their neighbours. Documents (a section's own text, or parts of it) are
+returned by a search; chunks are what is searched.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..markdown.blocks import (
     BOM,
     Block,
     ErrorBlock,
-    HeaderBlock,
     MetadataBlock,
     TextBlock,
     blank,
     count_lead,
     ends_blank,
+    header_content,
     newline_of,
     prefix_block,
     trim_blank_lines,
@@ -36,9 +36,9 @@ from ..markdown.tree import TextNode, blocks_to_tree, sections, titles_path
 from ..models.tokens import estimate_tokens
 from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, unfold_parts
-from .cut_points import NO_FRAME, ChunkLimits
-from .merge import Run, div_type, first_line, pool_blocks, runs
+from .merge import TextRun, div_type, find_runs, first_line, merge_blocks
 from .pieces import Piece, cut_text, shown
+from .units import NO_FRAME, ChunkLimits
 
 Count = Callable[[str], int]
 Splitter = Callable[[Sequence[Block], SplitOpts, Count], list[Block]]
@@ -46,11 +46,13 @@ Splitter = Callable[[Sequence[Block], SplitOpts, Count], list[Block]]
 
 @dataclass(slots=True)
 class ChunkBlock(TextBlock):
-    """A chunk. `line` and `line_end` are the first and the last line of its own text in
-    the file (from 1, inclusive). `repeated` characters at the start of the source are not
-    its own (an overlap, the header of a table, the opening line of a fence), `closing`
-    characters at the end (the closing line of a fence). `kind` is the type of the RAG-only
-    div that it is, or is a part of."""
+    """A chunk.
+
+    `line` and `line_end` are the first and the last line of its own text in the file (from 1,
+    inclusive). The first `repeated` characters of the source are not its own (an overlap, the
+    header of a table, the opening line of a fence), nor are the last `closing` ones (the closing
+    line of a fence). `kind` is the type of the RAG-only div that it is, or is a part of.
+    """
 
     line_end: int = 1
     repeated: int = 0
@@ -59,21 +61,23 @@ class ChunkBlock(TextBlock):
 
     @property
     def content(self) -> str:
-        """The source without the blank lines around it: the text of the chunk."""
+        """The text of the chunk: the source without the blank lines around it."""
         return trim_blank_lines(self.source)
 
     @property
     def own(self) -> str:
-        """The source without what is repeated."""
+        """The source without its repeated parts."""
         return self.source[self.repeated : len(self.source) - self.closing]
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text to be returned by a search: `line` and `line_end` are its first and last
-    line in the file (from 1, inclusive), `titles` the path to its section. A document
-    that is one text (RAG-only, left out of the index) may stand between the lines of
-    another."""
+    """A text that a search returns.
+
+    `line` and `line_end` are its first and last line in the file (from 1, inclusive), `titles` is
+    the path to its section. A document of a single text (RAG-only, or left out of the index) may
+    stand between the lines of another.
+    """
 
     text: str
     line: int
@@ -83,17 +87,20 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """The three steps. pool: blocks to blocks; documents: pooled blocks to documents;
-    chunks: pooled blocks to blocks whose texts are `ChunkBlock`s."""
+    """The three steps of the split pass.
 
-    pool: Callable[[Sequence[Block], SplitOpts], list[Block]]
+    `merge` makes blocks of blocks, `documents` makes documents of merged blocks, and `chunks` makes
+    blocks of merged blocks, with a `ChunkBlock` for each text.
+    """
+
+    merge: Callable[[Sequence[Block], SplitOpts], list[Block]]
     documents: Callable[[Sequence[Block], SplitOpts], list[Document]]
     chunks: Splitter
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What comes out: the blocks with the chunks, and the documents in their order."""
+    """The result of `transform`: the blocks with the chunks, and the documents in their order."""
 
     blocks: list[Block]
     documents: list[Document]
@@ -106,8 +113,10 @@ def scan_split(
     count: Count | None = None,
     logger: LoggerBase | None = None,
 ) -> list[Block]:
-    """The document with its texts cut into chunks; headings and metadata stay where they
-    are. The arguments are those of `transform`, which gives the documents, too."""
+    """Return the document with its texts cut into chunks; headings and metadata stay in place.
+
+    The arguments are those of `transform`, which returns the documents as well.
+    """
     return transform(blocks, opts, strategy, count, logger).blocks
 
 
@@ -118,20 +127,21 @@ def transform(
     count: Count | None = None,
     logger: LoggerBase | None = None,
 ) -> Split:
-    """Chunks and documents of a document. Of an edit that is not decided, the old text
-    counts. The header may add RAG-only divs to those of the options.
+    """Return the chunks and the documents of a document.
 
-    count: tokens of a text, for sizes in tokens; an estimate where none is given."""
+    The old text of an edit that is not decided is used. The header may add RAG-only divs to those
+    of the options. `count` counts the tokens of a text, for sizes in tokens; the default is an
+    estimate. Metadata blocks that cannot be read are reported.
+    """
     opts, strategy = opts or SplitOpts(), strategy or DEFAULT_STRATEGY
     logger = logger or ConsoleLogger()
-    header = next((block.content for block in blocks[:1] if isinstance(block, HeaderBlock)), {})
-    opts = replace(opts, rules=header_rules(header, opts.rules))
-    pooled = strategy.pool(unfold_parts(unfold_edits(blocks).blocks, opts.rules), opts)
-    documents = strategy.documents(pooled, opts)
-    chunks = strategy.chunks(pooled, opts, _counter(opts, count))
+    opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
+    merged = strategy.merge(unfold_parts(unfold_edits(blocks).blocks, opts.rules), opts)
+    documents = strategy.documents(merged, opts)
+    chunks = strategy.chunks(merged, opts, _counter(opts, count))
     for block in chunks:
         if isinstance(block, ErrorBlock):
-            logger.warning("a metadata block that cannot be read is no text: it is in no chunk", block.line)
+            logger.warning("this metadata block cannot be read, and is in no chunk", block.line)
     return Split(chunks, documents)
 
 
@@ -145,16 +155,19 @@ def _counter(opts: SplitOpts, count: Count | None) -> Count:
 
 
 def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
-    """The blocks with texts put together, and cut, to chunks. Texts with metadata of
-    their own stay by themselves, and no chunk goes over the end of a document."""
+    """Return the blocks with texts joined, and cut, to chunks.
+
+    Texts with metadata of their own are not joined with others, and no chunk crosses the end of a
+    document.
+    """
     limits = ChunkLimits(opts.size, opts.max_size, count, count is estimate_tokens)
-    seams = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
+    boundaries = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
     chunks: list[Block] = []
-    for part in runs(blocks, opts.rules):
-        if not isinstance(part, Run):
+    for part in find_runs(blocks, opts.rules):
+        if not isinstance(part, TextRun):
             chunks.append(part)
             continue
-        for texts in _cut_at(part.texts, seams):
+        for texts in _cut_at(part.texts, boundaries):
             source = BlocksText(texts)
             pieces = cut_text(source.text, source.starts, limits, opts.overlap)
             kind = div_type(part.texts[0], opts.rules) if part.alone else None
@@ -163,8 +176,10 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
 
 
 def fit_window(blocks: Sequence[Block], opts: SplitOpts, count: Count, tokens: int) -> list[Block]:
-    """The blocks with each chunk that has more than so many tokens, by `count`, cut into
-    smaller ones: an embedding model does not see what is beyond its window."""
+    """Return the blocks, chunks of more than `tokens` tokens (by `count`) cut into smaller ones.
+
+    An embedding model ignores what exceeds its window.
+    """
     small = replace(opts, unit="tokens", size=tokens, max_size=tokens, overlap=0)
     fitted: list[Block] = []
     for block in blocks:
@@ -180,11 +195,11 @@ def fit_window(blocks: Sequence[Block], opts: SplitOpts, count: Count, tokens: i
 
 
 def whole_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
-    """The blocks with each text as one chunk, whatever its size."""
+    """Return the blocks with each text as one chunk, whatever its size."""
     chunks: list[Block] = []
-    for part in runs(blocks, opts.rules):
-        for block in part.texts if isinstance(part, Run) else [part]:
-            if isinstance(part, Run) and isinstance(block, TextBlock):
+    for part in find_runs(blocks, opts.rules):
+        for block in part.texts if isinstance(part, TextRun) else [part]:
+            if isinstance(part, TextRun) and isinstance(block, TextBlock):
                 source = BlocksText([block])
                 kind = div_type(block, opts.rules)
                 block = replace(source.chunk(Piece(0, len(source.text), NO_FRAME, 0)), kind=kind)
@@ -193,17 +208,19 @@ def whole_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
 
 
 def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]]:
-    """The texts in groups, of which the others begin at one of the lines."""
+    """Yield the texts in groups, a new one starting at each of the lines."""
     starts = [0, *(at for at, text in enumerate(texts) if at and text.line in lines), len(texts)]
     return (texts[one:other] for one, other in pairwise(starts))
 
 
 class BlocksText:
-    """The text of some blocks, and where each character of it stands in the file.
-    `starts` are the positions where the blocks start."""
+    """The joined text of some blocks, and the line in the file of each of its characters.
+
+    `starts` are the positions at which the blocks start.
+    """
 
     def __init__(self, texts: Sequence[Block]) -> None:
-        sources = [_bare(text) if text.source[:1] in _LEADS else text.source for text in texts]
+        sources = [_without_lead(text) if text.source[:1] in _LEAD_CHARACTERS else text.source for text in texts]
         for at, source in enumerate(sources[:-1]):
             if source.endswith("\n\n") or ends_blank(source) or _follows(texts[at], texts[at + 1]):
                 continue
@@ -216,10 +233,10 @@ class BlocksText:
             for start, text in zip(self.starts, texts, strict=True)
             for at, count in (text.gaps if isinstance(text, Excerpt) else ())
         ]
-        self._last = (-1, 0, 0)  # a block, a position in it, and its line
+        self._last = (-1, 0, 0)  # the last answer: a block, a position in it, and its line
 
     def line(self, pos: int) -> int:
-        """The line in the file of the character at `pos`."""
+        """Return the line in the file of the character at `pos`."""
         block = bisect_right(self.starts, pos) - 1
         known, last, line = self._last
         if block != known:
@@ -229,13 +246,13 @@ class BlocksText:
         return line + sum(count for at, count in self._gaps if self.starts[block] <= at <= pos)
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
-        """The first and the last line of a part, without the blank lines around it."""
+        """Return the first and the last line of a part without the blank lines around it."""
         text = self.text[start:end]
         first = start + len(text) - len(text.lstrip(" \t\r\n"))
         return self.line(first), self.line(start + max(0, len(text.rstrip(" \t\r\n")) - 1))
 
     def chunk(self, piece: Piece) -> ChunkBlock:
-        """The chunk that a piece of the text is."""
+        """Return the chunk of a piece of the text."""
         own = self.text[piece.start : piece.end]
         first, last = self.lines(piece.start, piece.end)
         source = shown(own, piece.frame)
@@ -245,11 +262,12 @@ class BlocksText:
         return ChunkBlock(source, first, last, len(repeated), closing)
 
 
-_LEADS = frozenset({"", BOM, " ", "\t", "\r", "\n"})  # what sources begin with that may not be bare
+# A source that begins with none of these has nothing before its text.
+_LEAD_CHARACTERS = frozenset({"", BOM, " ", "\t", "\r", "\n"})
 
 
-def _bare(block: Block) -> str:
-    """A block's source without the byte-order mark and the blank lines before it."""
+def _without_lead(block: Block) -> str:
+    """Return a block's source without the byte-order mark and the blank lines before its text."""
     source = block.source
     if source.startswith(BOM) and block.line == 1 + count_lead(source):
         lead = len(source) - len(source.lstrip(BOM + " \t\r\n"))
@@ -262,35 +280,35 @@ def _follows(one: Block, other: Block) -> bool:
     return first_line(one) + one.source.count("\n") == other.line
 
 
-# Metadata of a text that is more than one chunk
+# Metadata of a text that makes several chunks
 
 
 def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBlock]) -> Iterator[Block]:
-    """The chunks of a text, its metadata repeated before all but the first."""
+    """Yield the chunks of a text, its metadata repeated before all but the first."""
     for at, chunk in enumerate(chunks):
         if at == 1:
-            metadata = [block for one in metadata if (block := _public(one)) is not None]
+            metadata = [block for one in metadata if (block := _public_part(one)) is not None]
         if at and metadata:
-            yield _set_apart(metadata[0], chunks[at - 1])
+            yield _after_blank_line(metadata[0], chunks[at - 1])
             yield from metadata[1:]
         yield chunk
 
 
-def _public(block: MetadataBlock) -> MetadataBlock | None:
-    """A block without private keys, chats and edits; None where nothing is left in it."""
+def _public_part(block: MetadataBlock) -> MetadataBlock | None:
+    """Return a block without private keys, chats and edits, or None if nothing is left in it."""
     drop = {key for key in block.content if key.startswith("~~") or key == "~chat"}
     drop |= {message.key for message in block.messages if message.key in MESSAGE_KEYS}
     if not drop:
         return block
     try:
         return edit_block(block, dict.fromkeys(drop, DELETED))
-    except MarkdownError:  # a mapping in braces: it cannot be edited
+    except MarkdownError:  # a mapping in braces cannot be edited
         content = {key: value for key, value in block.content.items() if key not in drop}
         return replace(block, content=content, messages=[]) if content else None
 
 
-def _set_apart(block: MetadataBlock, before: ChunkBlock) -> Block:
-    """The block with a blank line before it."""
+def _after_blank_line(block: MetadataBlock, before: ChunkBlock) -> Block:
+    """Return the block with a blank line before it."""
     if ends_blank(before.source):
         return block
     newline = newline_of(block.source)
@@ -301,9 +319,12 @@ def _set_apart(block: MetadataBlock, before: ChunkBlock) -> Block:
 
 
 def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[Document]:
-    """The documents of pooled blocks: for each section its own text, without subsections,
-    in parts where it has more characters than a document may have. A text that is
-    RAG-only or has `skip: true` is a document of its own."""
+    """Return the documents of merged blocks in the order of their lines.
+
+    Each section's own text, without subsections, is one document, or several if it has more than
+    `opts.documents` characters. A text that is RAG-only or has `skip: true` is a document of its
+    own.
+    """
     tree = blocks_to_tree(blocks) if opts.documents >= 0 else None
     found: list[Document] = []
     for section in sections(tree):
@@ -336,14 +357,5 @@ def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitO
         yield Document(text, *source.lines(piece.start, piece.end), titles)
 
 
-def find_document(documents: Sequence[Document], chunk: ChunkBlock) -> Document | None:
-    """The document that a chunk is from: the last one to start of those around it.
-    documents: in the order of their lines."""
-    for at in range(bisect_right(documents, chunk.line, key=lambda document: document.line) - 1, -1, -1):
-        if documents[at].line_end >= chunk.line:
-            return documents[at]
-    return None
-
-
-DEFAULT_STRATEGY = Strategy(pool_blocks, split_documents, split_chunks)
-NULL_SPLITTER = Strategy(pool_blocks, split_documents, whole_chunks)
+DEFAULT_STRATEGY = Strategy(merge_blocks, split_documents, split_chunks)
+NULL_SPLITTER = Strategy(merge_blocks, split_documents, whole_chunks)

@@ -26,7 +26,7 @@ _TEXT = re.compile(r"[0-9]+\.(old|new)")
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class JournalChange:
     """A file before and after, None for no file.
 
     path: from the root, without links; mode: the permissions before; folders: those that have to
@@ -50,17 +50,19 @@ class Applied:
     document: str
     entry: int
     reply: str
-    changes: tuple[FileChange, ...]
+    changes: tuple[JournalChange, ...]
 
 
-def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> FileChange:
+def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> JournalChange:
     """Return the change of one file. Raise LlmdError for a file that may not be written."""
     path = place.relative_to(root).as_posix()
     mode = stat.S_IMODE(place.stat().st_mode) & 0o777 if old is not None else None
     if mode is not None and not mode & 0o222:
         raise LlmdError(f"{path}: the file is read-only")
     missing = [folder for folder in place.parents if folder.is_relative_to(root) and not folder.exists()]
-    return FileChange(path, old, new, mode, tuple(folder.relative_to(root).as_posix() for folder in reversed(missing)))
+    return JournalChange(
+        path, old, new, mode, tuple(folder.relative_to(root).as_posix() for folder in reversed(missing))
+    )
 
 
 class Journal:
@@ -106,7 +108,7 @@ class Journal:
         found = [folder for folder in self.folder.iterdir() if folder.stem.isdecimal() and folder.is_dir()]
         return sorted(found, key=lambda folder: int(folder.stem))
 
-    def apply(self, changes: Sequence[FileChange], document: str, entry: int = 0, reply: str = "") -> None:
+    def apply(self, changes: Sequence[JournalChange], document: str, entry: int = 0, reply: str = "") -> None:
         """Make all changes, or none if one cannot be made.
 
         Raise LlmdError if a file is not what it was before, and OSError."""
@@ -244,7 +246,7 @@ class Journal:
         kept = self._rename(folder, "left")
         return f"not applied: {', '.join(left)} changed meanwhile (what was there before is kept in {kept})"
 
-    def _found(self, one: FileChange) -> Literal["old", "new", "other"]:
+    def _found(self, one: JournalChange) -> Literal["old", "new", "other"]:
         place = self._place(one.path)
         try:
             data = read_bytes(place)
@@ -252,7 +254,7 @@ class Journal:
             return "other"
         return "old" if data == one.old else "new" if data == one.new else "other"
 
-    def _put(self, one: FileChange, data: bytes | None) -> None:
+    def _put(self, one: JournalChange, data: bytes | None) -> None:
         """Replace a file as a whole."""
         place, temporary = self._place(one.path), self._temporary(one.path)
         if data is None:
@@ -270,13 +272,13 @@ class Journal:
                 raise OSError(error.errno, error.strerror, str(place)) from None
         _sync(place.parent)
 
-    def _remove_temporary(self, one: FileChange) -> None:
+    def _remove_temporary(self, one: JournalChange) -> None:
         """Remove the temporary file if it exists; removing nothing would fail on a read-only disk."""
         temporary = self._temporary(one.path)
         if os.path.lexists(temporary):
             temporary.unlink()
 
-    def _remove_folders(self, one: FileChange) -> None:
+    def _remove_folders(self, one: JournalChange) -> None:
         """Remove the folders that were made, if they are empty."""
         for name in reversed(one.folders if one.old is None else ()):
             folder = self._place(name)
@@ -299,7 +301,7 @@ class Journal:
 
     # The journal's own files
 
-    def _write(self, document: str, entry: int, reply: str, changes: Sequence[FileChange]) -> Path:
+    def _write(self, document: str, entry: int, reply: str, changes: Sequence[JournalChange]) -> Path:
         """Write changes into a new folder; they are not made yet."""
         number = max((int(folder.stem) for folder in self._folders()), default=0) + 1
         making = self.folder / f"{number:04}.making"
@@ -393,13 +395,13 @@ def _kind(mode: int) -> str:
     return "a link" if stat.S_ISLNK(mode) else "no regular file"
 
 
-def _read_changes(folder: Path, said: list[dict[str, Any]]) -> Iterator[FileChange]:
+def _read_changes(folder: Path, said: list[dict[str, Any]]) -> Iterator[JournalChange]:
     for number, one in enumerate(said):
         old, new = (
             (folder / f"{number}.{name}").read_bytes() if one[name] else None for name in ("old", "new")
         )  # fmt: skip
         mode = None if one["mode"] is None else int(one["mode"]) & 0o777
-        yield FileChange(_read_path(one["path"]), old, new, mode, tuple(map(_read_path, one["folders"])))
+        yield JournalChange(_read_path(one["path"]), old, new, mode, tuple(map(_read_path, one["folders"])))
 
 
 def _read_path(said: Any) -> str:

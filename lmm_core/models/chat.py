@@ -11,6 +11,7 @@ from dataclasses import astuple, dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from ..errors import CacheError, ModelError
+from ..logging import counted
 from .reply_cache import ReplyCache, request_key
 
 Answer = TypeVar("Answer")
@@ -92,7 +93,7 @@ class Usage:
         )
 
     def __str__(self) -> str:
-        sent = f"{self.requests} request{'' if self.requests == 1 else 's'}"
+        sent = counted(self.requests, "request")
         tokens = f"{self.tokens_in:,} + {self.tokens_out:,} tokens"
         return f"{sent}, {tokens}, {self.cached} from cache"
 

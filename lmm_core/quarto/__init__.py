@@ -1,4 +1,4 @@
-"""Quarto projects: set up, rendered, checked for leaks, and given an ask box.
+"""Set up and render Quarto projects, check them for leaks, and give them an ask box.
 
-May import `workflows` and what stands below.
+May import `workflows` and the packages below it.
 """

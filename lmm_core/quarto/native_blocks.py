@@ -1,4 +1,4 @@
-"""Native blocks in Quarto: it merges them into the header, and forgets where they stood."""
+"""Native blocks, which Quarto merges into the header, forgetting where they stood."""
 
 from __future__ import annotations
 
@@ -13,36 +13,35 @@ from ..markdown.metadata.body import parse_metadata
 from ..markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
 from ..markdown.spelling import convert
 
-BY_HAND = (  # what no command mends
-    "blocks that are not valid YAML, or stand inside a div, have to be mended by hand; below a rule (`---`) "
-    "leave a line empty, or write it as `***`"
+_FORGOTTEN = "Quarto would forget the place of this metadata block between `---` lines."
+BY_HAND = (  # said if there are blocks that no command mends
+    "Mend by hand the blocks that are not valid YAML or stand inside a div. Leave a line empty below a rule (`---`), "
+    "or write the rule as `***`."
 )
 
 
 def find_native(documents: Iterable[tuple[str, Sequence[Block]]]) -> list[str]:
-    """Return where native blocks stand in some documents (each with the name that is shown), a line
-    each, and what mends them."""
+    """Return a line for each native block in some documents, then how to mend them. documents: pairs
+    of the name that messages use and the blocks."""
     problems: list[str] = []
     mended: list[str] = []
     by_hand = False
     for name, blocks in documents:
         lines = native_lines(blocks)
-        problems += [
-            f"{name}:{line}: a metadata block between `---` lines, whose place Quarto forgets" for line in lines
-        ]
+        problems += [f"{name}:{line}: {_FORGOTTEN}" for line in lines]
         left = lines if is_notebook(Path(name)) else native_lines(convert(blocks, "div"))
         by_hand = by_hand or bool(left)
         mended += [name] if len(left) < len(lines) else []
     if mended:
-        problems.append(f"write them as divs: lmm convert --to div {shlex.join(mended)}")
+        problems.append(f"To write them as divs, run: lmm convert --to div {shlex.join(mended)}")
     if by_hand:
         problems.append(BY_HAND)
     return problems
 
 
 def native_lines(blocks: Sequence[Block]) -> list[int]:
-    """Lines of the native blocks beside the header, those inside divs included, and what
-    Quarto takes for one."""
+    """Return the lines of the native blocks except the header, those inside divs and what Quarto
+    mistakes for a block included."""
     lines: list[int] = []
     before = 0
     for at, block in enumerate(blocks):
@@ -61,8 +60,8 @@ def _is_native(block: Block) -> bool:
 
 
 def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
-    """Whether a rule has text right below it, up to the next rule. Quarto reads that as
-    YAML, and stops on a list, and on words together with a header."""
+    """Return True if a block is a rule with text right below it, up to the next rule. Quarto reads
+    that text as YAML, and stops on a list, and on words if the document has a header."""
     block = blocks[at]
     if not isinstance(block, TextBlock) or not NATIVE_OPEN.match(block.content):
         return False
@@ -76,7 +75,7 @@ def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
 
 
 def _native_inside(text: str) -> Iterator[int]:
-    """Where native blocks start inside the divs of a text."""
+    """Yield the places where native blocks start inside the divs of a text."""
     for part in find_parts(text):
         if part.metadata is not None and not part.attributes.classes:
             yield part.start

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..index.cut_points import sentence_ends
+from ..index.separators import sentence_ends
 from ..models.tokens import count_tokens
 from .delimit import enclose
 from .passages import Material, Passage, Section, place

@@ -1,25 +1,12 @@
-"""The passes over a document: functions from blocks to blocks."""
+"""The passes over a document: functions from blocks to blocks, with options as arguments.
 
-from ..index.split import (
-    DEFAULT_STRATEGY,
-    NULL_SPLITTER,
-    ChunkBlock,
-    Document,
-    Split,
-    Strategy,
-    find_document,
-    scan_split,
-    split_documents,
-    transform,
-)
+A pass reads no settings and no files. May import `files`, `markdown` and `models`.
+"""
+
 from ..markdown.rag_only import KnitRules
 from .header import scan
 from .knit import find_dangling, knit
 from .options import ScanOpts, SplitOpts
 from .rag import scan_rag
 
-__all__ = [
-    "DEFAULT_STRATEGY", "NULL_SPLITTER", "ChunkBlock", "Document", "KnitRules", "ScanOpts", "Split", "SplitOpts",
-    "Strategy", "find_dangling", "find_document", "knit", "scan", "scan_rag", "scan_split", "split_documents",
-    "transform",
-]  # fmt: skip
+__all__ = ["KnitRules", "ScanOpts", "SplitOpts", "find_dangling", "knit", "scan", "scan_rag"]

@@ -1,6 +1,8 @@
-"""Boxes: divs (callouts, tabs, columns, margin notes) of which nothing stays when what is
-left out of the notes is gone. They go with it, since an empty box says that something is
-missing. What the writer has left empty stays.
+"""Boxes: divs (callouts, tabs, columns, margin notes) that are left empty when a part inside them
+is left out of the notes.
+
+They are left out as well, since an empty box tells readers that something is missing. A box that
+the writer left empty stays.
 """
 
 from __future__ import annotations
@@ -17,17 +19,17 @@ _HEADING = re.compile(r"^[ ]{0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)", re.M)
 
 
 def is_callout(attributes: Attributes) -> bool:
-    """Return whether a div is a callout, whose heading is its title."""
+    """Return True if a div is a callout, whose heading is its title."""
     return any(name == "callout" or name.startswith("callout-") for name in attributes.classes)
 
 
 def is_tabset(attributes: Attributes) -> bool:
-    """Return whether a div is a tabset, in which each heading begins a tab."""
+    """Return True if a div is a tabset, in which each heading begins a tab."""
     return "panel-tabset" in attributes.classes
 
 
 def cut_with_boxes(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, int]]:
-    """Yield what has to go of a text (see `cut`), with the boxes of which nothing stays."""
+    """Yield the ranges of a text that go (see `cut`), with the boxes that they leave empty."""
     lead = len(BOM) if text.startswith(BOM) else 0
     for start, end in _cuts_with_boxes(text[lead:], goes):
         yield start + lead, end + lead
@@ -44,7 +46,7 @@ def _cuts_with_boxes(text: str, goes: Callable[[Part], bool | None]) -> Iterator
 
 
 def _united(cuts: Cuts) -> Iterator[tuple[int, int]]:
-    """Yield ranges in their order, those that overlap as one."""
+    """Yield ranges in their order, overlapping ones as one."""
     at: tuple[int, int] | None = None
     for start, end in sorted(cuts):
         if at is not None and start < at[1]:
@@ -58,8 +60,8 @@ def _united(cuts: Cuts) -> Iterator[tuple[int, int]]:
 
 
 class _Boxes:
-    """Finds the boxes that cuts empty: `emptied` are where the divs start, `tabs` the ranges
-    of the tabs."""
+    """Finds the boxes that cuts leave empty: `emptied` holds the starts of the divs, `tabs` the
+    ranges of the tabs."""
 
     def __init__(self, text: str, cuts: Cuts) -> None:
         self.text = text
@@ -88,14 +90,13 @@ class _Boxes:
         return first > 0 and self.cuts[first - 1][1] >= part.end
 
     def _rest(self, start: int, end: int, cuts: Cuts) -> Iterator[str]:
-        """Yield what stays of a range and is not blank."""
+        """Yield the parts of a range that stay and are not blank."""
         for left, right in zip([start, *(to for _, to in cuts)], [*(at for at, _ in cuts), end], strict=True):
             if left < right and (piece := self.text[left:right]).strip():
                 yield piece
 
     def _cut_tabs(self, start: int, end: int, first: int, last: int) -> int:
-        """Cut the tabs of which nothing stays but the heading; returns how many cuts there are
-        more than before."""
+        """Cut the tabs of which only the heading stays. Return how many cuts were added."""
         inside = self.cuts[first:last]
         heads = [found for found in _HEADING.finditer(self.text, start, end) if _is_outside(found.start(), inside)]
         for head, stop in zip(heads, [*(found.start() for found in heads[1:]), end], strict=True):

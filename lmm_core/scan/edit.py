@@ -1,10 +1,10 @@
-"""The edit pass: a new version of a text, beside the old one, until the writer decides."""
+"""The edit pass: a new version of a text beside the old one, until the writer decides."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import MarkdownError, ModelError
@@ -14,37 +14,35 @@ from ..markdown.blocks import (
     HeaderBlock,
     HeadingBlock,
     MetadataBlock,
-    Problem,
     TextBlock,
     blank,
-    ends_blank,
-    newline_of,
-    prefix_block,
     serialize_blocks,
     trim_blank_lines,
 )
-from ..markdown.edits import EDIT_KEY, Edit, broken_edits, new_ident, open_edit, read_edit, write_edit
+from ..markdown.edits import EDIT_KEY, Edit, new_ident, open_edit, read_edit, write_edit
 from ..markdown.metadata.ownership import digest
 from ..markdown.originals import unfold_edits
-from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import node_block
-from ..markdown.spelling import edit_block, settle, settle_safely
+from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
 from ..models.chat import Asker, ChatMessage, run
 from ..models.prompts import EDIT
-from .chat import EDIT as EDIT_MESSAGES
-from .chat import Asking, Talk, can_take, find_blocks, report_failures, say
-from .context import PromptText
+from .exchange.context import PromptText
+from .exchange.decisions import EDIT_FLOW, trailing_space
+from .exchange.matching import can_take, find_blocks
+from .exchange.record import EDIT as EDIT_MESSAGES
+from .exchange.requests import ModelRun, Talk, report_failures, say
 from .header import report_broken
 from .system_keys import first_newline
 
-_FLOW = frozenset({EDIT_KEY})
-
 
 @dataclass
-class Wanted:
-    """A new version that is asked for. `asked` are all requests of the block, `new` those
-    that have not been answered; `proposed` is the version that the new ones refine."""
+class EditRequest:
+    """A request for a new version of a text.
+
+    `asked` are all requests in the block, `new` those without an answer; `proposed` is the version
+    that the new ones refine.
+    """
 
     block: MetadataBlock
     node: Node
@@ -56,15 +54,18 @@ class Wanted:
 
     @property
     def markdown(self) -> str:
-        """What was asked for and what came of it, as a text to read."""
+        """The requests and the new version, as a text to read."""
         return "\n\n".join(["**user:** " + "\n".join(self.asked), self.reply or ""])
 
 
 def scan_edits(
     blocks: Sequence[Block], asker: Asker, system: str = "", tokens: int = 100_000, logger: LoggerBase | None = None
 ) -> list[Block]:
-    """The document with new versions proposed where they are asked for (`=`, `edit`).
-    What the model cannot do is reported, and is asked again in the next run."""
+    """Return the document with new versions proposed where they are asked for (`=`, `edit`).
+
+    `system` is the writer's system message, `tokens` the most that a request may have. What the
+    model cannot do is reported, and asked again in the next run.
+    """
     edits = EditRun(Talk(asker, system, tokens), logger or ConsoleLogger())
     edits.start(blocks)
     if edits.open:
@@ -73,61 +74,62 @@ def scan_edits(
 
 
 @dataclass
-class EditRun(Asking):
+class EditRun(ModelRun):
     """One run over a document, in the steps of `ChatRun`."""
 
-    open: list[Wanted] = field(default_factory=list, init=False)
-    unmerged: list[Wanted] = field(default_factory=list, init=False)
+    open: list[EditRequest] = field(default_factory=list, init=False)
+    unmerged: list[EditRequest] = field(default_factory=list, init=False)
 
     def start(self, blocks: Sequence[Block]) -> None:
-        """Find what is asked for; a request inside a part that is itself to be edited
-        waits until that is decided."""
+        """Find the requests. One inside a part that is itself to be edited waits until that is decided."""
         if report_broken(blocks, self.logger):
             return
-        unfolded = unfold_edits(blocks)
+        originals = unfold_edits(blocks)
         proposed = {id(block): edit for block in blocks if (edit := read_edit(block))}
-        regions = {id(block): proposed[id(region)] for block in unfolded.blocks
-                   if (region := unfolded.regions.get(id(block)))}  # fmt: skip
+        regions = {id(block): proposed[id(region)] for block in originals.blocks
+                   if (region := originals.regions.get(id(block)))}  # fmt: skip
         inside: set[int] = set()
-        for node in traverse(blocks_to_tree(unfolded.blocks)):
+        for node in traverse(blocks_to_tree(originals.blocks)):
             for block in (block for block in node.metadata if id(block) not in regions):
                 if id(node) not in inside and self._add(block, node, regions):
                     inside.update(id(part) for part in traverse(node))
                     break
 
     def _add(self, block: MetadataBlock, node: Node, regions: dict[int, Edit]) -> bool:
-        """Whether an edit is asked for in the block."""
+        """Add the request in a block, if there is one. Return True if it was added."""
         asked, new = requests_in(block)
         if not new or not can_take(block, EDIT_KEY, "edit not made", self.logger):
             return False
         edit = next((regions[id(part)] for part in _blocks_of(node) if id(part) in regions), None)
         waits = open_edit(block)
         if (edit.ident if edit else None) != waits:
-            self.logger.error(
-                f"edit {waits or (edit.ident if edit else '')} has to be decided first (lmm accept, lmm reject)"
-                if edit else f"the text of edit {waits} is no longer under its block; take ~~edit out of it",
-                block.line,
-            )  # fmt: skip
+            name = waits or (edit.ident if edit else "")
+            problem = (
+                f"edit {name} has to be decided first: run `lmm accept` or `lmm reject`"
+                if edit
+                else f"the text of edit {name} is no longer under its block; remove ~~edit from the block"
+            )
+            self.logger.error(problem, block.line)
             return False
         text = "" if edit and edit.old is None else text_of(node)
-        self.open.append(Wanted(block, node, asked, new, edit.new if edit else None, text))
+        self.open.append(EditRequest(block, node, asked, new, edit.new if edit else None, text))
         return True
 
     async def ask(self) -> None:
-        """Ask for all new versions, at the same time."""
+        """Ask for all new versions concurrently."""
         await asyncio.gather(*(self._ask(wanted) for wanted in self.open))
         report_failures(self.failed, "edit", "made", self.logger)
 
-    async def _ask(self, wanted: Wanted) -> None:
+    async def _ask(self, wanted: EditRequest) -> None:
         line = wanted.block.line
-        shown = self.talk.show(wanted.node, wanted.asked) if wanted.text else PromptText("")
-        if shown.left_out:
+        excerpt = self.talk.excerpt(wanted.node, wanted.asked) if wanted.text else PromptText("")
+        if excerpt.left_out:
             self.logger.error(
                 "edit not made: the text is too long for the model; ask for its sections one by one", line
             )
             return
         first, *rest = self._spoken(wanted)
-        request = self.talk.request(EDIT, wanted.node, shown, first.content, rest)
+        request = self.talk.request(EDIT, wanted.node, excerpt, first.content, rest)
         try:
             reply = await say(self.talk.asker, request, "\n".join(wanted.new), self.screen)
         except ModelError as error:
@@ -139,8 +141,8 @@ class EditRun(Asking):
             wanted.reply = reply
             self.answered.append(request)
 
-    def _spoken(self, wanted: Wanted) -> list[ChatMessage]:
-        """The requests so far; the proposed version stands between the old and the new."""
+    def _spoken(self, wanted: EditRequest) -> list[ChatMessage]:
+        """Return the requests so far; the proposed version stands between the old ones and the new."""
         before = wanted.asked[: len(wanted.asked) - len(wanted.new)]
         new = "\n".join(wanted.new)
         if wanted.proposed is None:
@@ -152,8 +154,11 @@ class EditRun(Asking):
         ]
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """The document with the proposed versions in it; one whose text has changed
-        meanwhile is `unmerged`. Raises MarkdownError where they cannot be put into it."""
+        """Return the document with the proposed versions in it.
+
+        Requests whose text has changed meanwhile are `unmerged`. Raise MarkdownError if the new
+        blocks do not fit into the document.
+        """
         self.unmerged = []
         made = list(blocks)
         found = find_blocks(blocks, self.open, EDIT_KEY)
@@ -163,28 +168,26 @@ class EditRun(Asking):
                 self.unmerged.append(wanted)
         return settle_safely(blocks, made)
 
-    def _put(self, made: list[Block], at: int, wanted: Wanted) -> bool:
-        """Put a proposed version under the block at `at`; False where it does not fit."""
+    def _put(self, made: list[Block], at: int, wanted: EditRequest) -> bool:
+        """Put a proposed version under the block at `at`. Return False if it does not fit there."""
         block, reply = made[at], wanted.reply
         assert isinstance(block, MetadataBlock) and reply is not None
         start, end = extent(made, at)
         edit = read_edit(made[start]) if start < end else None
-        if (edit.new if edit else None) != wanted.proposed:
+        if not _is_unchanged(made[start:end], edit, wanted):
             return False
         newline = first_newline(made)
         reply = reply.replace("\r\n", "\n").replace("\n", newline)
         if edit:
             region, changes = _refine(made[start], edit, reply, newline, dict(block.content[EDIT_KEY]))
             end = start + 1
-        elif _shown_text(made[start:end]) == wanted.text:
-            region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
         else:
-            return False
-        if start == end:  # at the end of the document: the block's own white space will be another
-            changes["before"] = _tail(block.source)
+            region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
+        if start == end:  # at the end of the document the block's own white space will change
+            changes["before"] = trailing_space(block.source)
         changes["asked"] = [digest(text) for text in wanted.asked]
         try:
-            made[at] = edit_block(block, {EDIT_KEY: changes}, _FLOW) or block
+            made[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block
         except MarkdownError as error:
             self.logger.error(f"the new version cannot be written: {error}", block.line)
             return False
@@ -192,19 +195,28 @@ class EditRun(Asking):
         return True
 
 
+def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, wanted: EditRequest) -> bool:
+    """Return True if the blocks, or the version that an edit proposes, are still those of the request."""
+    if edit is not None:
+        return edit.new == wanted.proposed
+    return wanted.proposed is None and _text_without_metadata(blocks) == wanted.text
+
+
 def _refine(
     region: Block, edit: Edit, reply: str, newline: str, known: dict[str, Any]
 ) -> tuple[TextBlock, dict[str, Any]]:  # fmt: skip
-    """The region with another new version, and what `~~edit` has to say of it: another
-    name, should the version hold the old one."""
-    after = _tail(region.source)
+    """Return the region with another new version, and the value of `~~edit` for it.
+
+    The edit gets a new name if the version contains the old one.
+    """
+    after = trailing_space(region.source)
     ident = edit.ident if edit.ident not in reply else new_ident(region.source, reply)
     return write_edit(Edit(ident, edit.old, reply), newline, after), {**known, "id": ident}
 
 
 def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextBlock, dict[str, Any]]:
-    """The region that holds the old source and a new version, and what `~~edit` has to
-    say of it: the name, the old text's hash, and the white space around it."""
+    """Return the region that holds the old source and a new version, and the value of `~~edit` for
+    it: the name, the hash of the old text, and the white space around it."""
     kept = source.rstrip(" \t\r\n")
     lead = kept[: len(kept) - len(kept.lstrip(" \t\r\n"))]
     lead = lead[: lead.rfind("\n") + 1]
@@ -216,13 +228,13 @@ def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextB
 
 
 def requests_in(block: MetadataBlock) -> tuple[list[str], list[str]]:
-    """The requests for edits in a block, and those of them that have not been answered."""
+    """Return the requests for edits in a block, and those of them without an answer."""
     asked = [message.text for message in block.messages if message.key in EDIT_MESSAGES and message.text.strip()]
     return asked, asked[count_done(block, asked) :]
 
 
 def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
-    """How many of a block's requests have been answered, from the first on."""
+    """Return how many of a block's requests have been answered, from the first on."""
     known = block.content.get(EDIT_KEY)
     done = known.get("asked") if isinstance(known, dict) else None
     done = [str(value) for value in done] if isinstance(done, list) else []
@@ -234,8 +246,10 @@ def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
 
 
 def extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
-    """What the metadata block at `at` annotates: start and end of the blocks, those of
-    metadata that follow it directly left out. Blocks inside are metadata, too."""
+    """Return the start and the end of the blocks that the metadata block at `at` annotates.
+
+    Metadata blocks that directly follow it are left out; those further inside are not.
+    """
     start = at + 1
     while start < len(blocks) and isinstance(blocks[start], MetadataBlock):
         start += 1
@@ -259,8 +273,8 @@ def _ends(block: Block, level: int) -> bool:
 
 
 def text_of(node: Node) -> str:
-    """A part's text, as `apply` compares it: what stands in it but metadata."""
-    return _shown_text(_blocks_of(node))
+    """Return the text of a part without metadata, as `apply` compares it."""
+    return _text_without_metadata(_blocks_of(node))
 
 
 def _blocks_of(node: Node) -> list[Block]:
@@ -272,193 +286,6 @@ def _blocks_of(node: Node) -> list[Block]:
     return found
 
 
-def _shown_text(blocks: Sequence[Block]) -> str:
+def _text_without_metadata(blocks: Sequence[Block]) -> str:
     kept = [block for block in blocks if not isinstance(block, MetadataBlock)]
     return "\n\n".join(filter(None, (trim_blank_lines(block.source.lstrip("\ufeff")) for block in kept)))
-
-
-# Deciding
-
-
-@dataclass
-class Decision:
-    """What came of deciding: the document, how many edits were decided, and metadata of
-    the writer's in a text that has been replaced, which found no place in the new one."""
-
-    blocks: list[Block]
-    count: int = 0
-    homeless: list[str] = field(default_factory=list)
-
-
-def accept_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
-    """The document with the new versions in place of the old texts: of all edits, or of
-    the one at a line (from 1). Metadata inside the old text goes along to the same
-    headings and paragraphs of the new one."""
-    return _decide(blocks, line, True, logger or ConsoleLogger())
-
-
-def reject_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
-    """The document with the old texts, byte for byte; as `accept_edits`."""
-    return _decide(blocks, line, False, logger or ConsoleLogger())
-
-
-def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: LoggerBase) -> Decision:
-    if report_broken(blocks, logger):
-        return Decision(list(blocks))
-    made: list[Block] = []
-    decision = Decision([])
-    for at, block in enumerate(blocks):
-        edit = read_edit(block)
-        owner = _owner(made, edit) if edit else None
-        if edit is None or not _is_at(block, made, owner, line):
-            made.append(block)
-        elif owner is None:
-            logger.error(f"edit {edit.ident}: no block above says ~~edit with this name; decide it by hand", block.line)
-            made.append(block)
-        elif accept and (problem := _harmful(edit.new)):
-            logger.error(f"edit {edit.ident} not accepted: in the new text, {problem}", block.line)
-            made.append(block)
-        else:
-            decision.count += 1
-            text = _decided(made, owner, edit, accept, decision, logger)
-            made.append(_ended(text, made[owner], block, at == len(blocks) - 1, edit.old is None))
-            made[owner] = _decided_block(made[owner], text is None and at == len(blocks) - 1)
-    if line is not None and not decision.count:
-        logger.error(f"no edit waits at line {line}")
-    made = _apart(settle(blocks, [block for block in made if block.source]), blocks)
-    decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
-    return decision
-
-
-def _apart(made: list[Block], before: Sequence[Block]) -> list[Block]:
-    """The blocks with a blank line after each text that is new: what follows it was no
-    part of it."""
-    old = {id(block) for block in before}
-    for at in range(1, len(made)):
-        previous = made[at - 1]
-        if isinstance(previous, TextBlock) and id(previous) not in old and not _stands_apart(previous.source, made[at]):
-            made[at] = prefix_block(made[at], newline_of(previous.source))
-    return made
-
-
-def _stands_apart(source: str, following: Block) -> bool:
-    """Whether a block that follows a text directly is a block of its own."""
-    if ends_blank(source):
-        return True
-    found = parse_markdown_text(source + following.source)
-    return serialize_blocks(found[-1:]) == following.source
-
-
-def _harmful(text: str) -> str:
-    """What in a text is not closed, and would take what follows it along, or is a marker
-    of an edit; "" for nothing."""
-    problems: list[Problem] = []
-    markers = broken_edits(parse_markdown_text(text, problems))
-    return next((problem.message for problem in [*problems, *markers]
-                 if "not closed" in problem.message or problem in markers), "")  # fmt: skip
-
-
-def _owner(made: Sequence[Block], edit: Edit) -> int | None:
-    """The place of the metadata block that an edit belongs to, above it."""
-    at = len(made) - 1
-    while at >= 0 and isinstance(made[at], MetadataBlock):
-        block = made[at]
-        if isinstance(block, MetadataBlock) and open_edit(block) == edit.ident:
-            return at
-        at -= 1
-    return None
-
-
-def _is_at(region: Block, made: Sequence[Block], owner: int | None, line: int | None) -> bool:
-    if line is None:
-        return True
-    first = made[owner].line if owner is not None else region.line
-    return first <= line < region.line + len(region.source.rstrip().split("\n"))
-
-
-def _decided(
-    made: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
-) -> str | None:
-    """The text that comes in place of the edit, without the white space after it; None
-    for nothing."""
-    block = made[owner]
-    known = _known(block)
-    if accept:
-        text, homeless = carry_metadata(edit.old or "", edit.new, newline_of(block.source))
-        decision.homeless += homeless
-        return text
-    if edit.old is not None and digest(edit.old) != known.get("old"):
-        logger.info(f"edit {edit.ident}: the old text was changed by hand since; it is taken as it is", block.line)
-    return None if edit.old is None else str(known.get("before") or "") + edit.old
-
-
-def _ended(text: str | None, owner: Block, region: Block, last: bool, added: bool) -> TextBlock:
-    """A text with the white space that was there before the edit; where something was
-    written under the edit since, with what keeps it apart."""
-    if text is None:
-        return TextBlock("")
-    newline = newline_of(owner.source)
-    after = str(_known(owner).get("after") or "")
-    tail = _tail(region.source)
-    if last or after == tail:
-        return TextBlock(text + (tail if added else after))
-    return TextBlock(text + tail + ("" if ends_blank(text + tail) else newline))
-
-
-def _decided_block(block: Block, ends: bool) -> Block:
-    """The block above an edit, which says from now on that it was made; where it `ends`
-    the document again, as it did."""
-    assert isinstance(block, MetadataBlock)
-    known = _known(block)
-    made = edit_block(block, {EDIT_KEY: {"asked": known.get("asked") or []}}, _FLOW) or block
-    before = str(known.get("before") or "")
-    return replace(made, source=made.source.rstrip(" \t\r\n") + before) if ends and blank(before) else made
-
-
-def _tail(source: str) -> str:
-    """The white space at the end of a source."""
-    return source[len(source.rstrip(" \t\r\n")) :]
-
-
-def _known(block: Block) -> dict[str, Any]:
-    """What `~~edit` says in a block."""
-    found = block.content.get(EDIT_KEY) if isinstance(block, MetadataBlock) else None
-    return found if isinstance(found, dict) else {}
-
-
-def carry_metadata(old: str, new: str, newline: str) -> tuple[str, list[str]]:
-    """The new text with the metadata blocks of the old one before the same headings
-    and paragraphs; and those that hold keys of the writer's and found none."""
-    new = new.strip("\r\n")
-    rest = parse_markdown_text(new)
-    carried: list[Block] = []
-    homeless: list[str] = []
-    waiting: list[MetadataBlock] = []
-    places: list[tuple[int, MetadataBlock]] = []
-    at = 0
-    for block in parse_markdown_text(old):
-        if isinstance(block, MetadataBlock):
-            waiting.append(block)
-            continue
-        found = next((n for n in range(at, len(rest)) if _alike(rest[n], block)), None) if waiting else None
-        if found is not None:
-            places += [(found, one) for one in waiting]
-            at = found
-        else:
-            homeless += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
-        waiting = []
-    homeless += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
-    for n, block in enumerate(rest):
-        carried += [one for where, one in places if where == n]
-        carried.append(block)
-    return serialize_blocks(settle(rest, carried)), homeless
-
-
-def _alike(one: Block, other: Block) -> bool:
-    if isinstance(one, HeadingBlock) and isinstance(other, HeadingBlock):
-        return (one.level, one.title) == (other.level, other.title)
-    return type(one) is type(other) and trim_blank_lines(one.source) == trim_blank_lines(other.source)
-
-
-def _is_writers(block: MetadataBlock) -> bool:
-    return bool(block.messages) or any(not key.startswith("~") for key in block.content)

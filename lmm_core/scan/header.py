@@ -1,4 +1,4 @@
-"""The header pass: every document gets a title and an identity."""
+"""The header pass: every document gets a title and an id."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
 
 
 def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: LoggerBase | None = None) -> list[Block]:
-    """The document with `~title` and `~docid` in its header where the writer has
-    none; a header is made where there is none. Errors in the text are reported.
+    """Return the document with `~title` and `~docid` in its header if the writer gave none. A
+    missing header is made, and errors in the text are reported.
 
-    The title is the first heading's, else `name` (the file's name without its
-    ending); `docid` is the path relative to the project's root. What is empty is
-    not written. An empty document stays empty."""
+    The title is that of the first heading, else `name` (the file's name without its ending);
+    `docid` is the path relative to the project's root. Empty values are not written. An empty
+    document stays empty.
+    """
     logger = logger or ConsoleLogger()
     report_errors(blocks, logger)
     if report_broken(blocks, logger) or not _can_have_header(blocks, logger):
@@ -35,8 +36,8 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
     node = HeaderNode([header] if header else [])
     wanted = {"title": _title(unfold_edits(blocks).blocks, name), "docid": docid}
     hashes = {key: digest(value) for key, value in wanted.items()}
-    owned = (State.MISSING, State.OUTDATED, State.CURRENT)
-    values = {k: v for k, v in wanted.items() if v and key_state(node.properties, k, hashes[k]) in owned}
+    writable = (State.MISSING, State.OUTDATED, State.CURRENT)
+    values = {k: v for k, v in wanted.items() if v and key_state(node.properties, k, hashes[k]) in writable}
     changes = set_values(node.properties, values, hashes)
     if not changes:
         return list(blocks)
@@ -49,7 +50,7 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
 
 
 def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
-    """Whether a header stands, or may be put, at the start."""
+    """Return True if a header stands, or may be put, at the start."""
     first = blocks[0] if blocks else None
     if first is None or isinstance(first, ErrorBlock) or (len(blocks) == 1 and blank(first.source.lstrip("\ufeff"))):
         return False
@@ -60,7 +61,7 @@ def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
 
 
 def report_broken(blocks: Sequence[Block], logger: LoggerBase) -> bool:
-    """Report edits whose markers do not fit together; whether there are any."""
+    """Report edits whose markers do not fit together. Return True if there are any."""
     problems = broken_edits(blocks)
     for problem in problems:
         logger.error(problem.message, problem.line)
@@ -80,8 +81,8 @@ def find_errors(blocks: Sequence[Block]) -> Iterator[Problem]:
 
 
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
-    """Report each metadata block that cannot be read, and classes that the header takes out of
-    those that are RAG-only, which it may not."""
+    """Report each metadata block that cannot be read, and each RAG-only class that the header tries
+    to take out, which it may not."""
     for problem in find_errors(blocks):
         logger.error(problem.message, problem.line)
     header = blocks[0] if blocks else None
@@ -90,14 +91,16 @@ def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
 
 
 def report_kept(classes: Sequence[str], logger: LoggerBase, line: int = 0) -> None:
-    """Report classes that are named with a `-` where only the configuration may do that."""
+    """Report classes named with a `-` in a place other than the configuration, where that has no effect."""
     for name in classes:
-        logger.warning(f"div-types: {name} has no effect here: only div_types in config.toml takes a class out", line)
+        logger.warning(
+            f"div-types: {name} has no effect here; only div_types in config.toml can take a class out", line
+        )
 
 
 def is_list_header(blocks: Sequence[Block]) -> bool:
-    """Tell whether the document begins with a header that is a YAML list of mappings (LM
-    markdown wrote such headers)."""
+    """Return True if the document begins with a header that is a YAML list of mappings (LM markdown
+    wrote such headers)."""
     return bool(blocks) and isinstance(blocks[0], ErrorBlock) and _LIST_OPEN.match(blocks[0].source) is not None
 
 

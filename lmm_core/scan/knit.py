@@ -1,6 +1,6 @@
-"""Knitting: the lecture notes, without metadata and RAG-only material.
+"""Knitting: the lecture notes without metadata and RAG-only material.
 
-What is RAG-only, `markdown.rag_only` says.
+Which parts are RAG-only is defined in `markdown.rag_only`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ from .references import lost_in, without_lost
 
 
 def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: LoggerBase | None = None) -> list[Block]:
-    """The blocks of the notes: no metadata blocks, no RAG-only parts, and in the
-    header only the writer's keys. Broken metadata blocks are left out, with a
-    warning, and references to what is left out are warned of.
+    """Return the blocks of the notes: no metadata blocks, no RAG-only parts, and in the header only
+    the writer's keys.
 
-    Footnotes and link definitions that stand in a part left out stay where the
-    rest refers to them. Of an edit that is not decided, the old text counts."""
+    Broken metadata blocks are left out with a warning, and references to parts left out are
+    reported. Footnotes and link definitions in a part left out stay if the rest refers to them. The
+    old text of an edit that is not decided is used.
+    """
     rules, logger = rules or KnitRules(), logger or ConsoleLogger()
     blocks = close_parts(unfold_edits(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
@@ -80,7 +81,7 @@ def _readable(block: Block, labels: Set[str]) -> Block:
 
 
 def _join(blocks: Sequence[Block], kept: list[Block], gone: str) -> list[Block]:
-    """What stays, with the definitions that it needs of what is gone."""
+    """Return the blocks that stay, with the definitions that they need from those that go."""
     if kept and (needed := _needed_definitions(kept, gone)):
         if not ends_blank(kept[-1].source):
             kept.append(TextBlock("\n"))
@@ -91,7 +92,7 @@ def _join(blocks: Sequence[Block], kept: list[Block], gone: str) -> list[Block]:
 
 
 def _end_here(block: Block) -> Block:
-    """A block that has become the last one, without the blank lines after it."""
+    """Return a block that has become the last one, without the blank lines after it."""
     text = block.source.rstrip(" \t\r\n")
     end = block.source.find("\n", len(text)) + 1
     return replace(block, source=block.source[:end] if end else block.source)
@@ -117,12 +118,12 @@ def _own_header(tree: HeadingNode) -> Block:
     try:
         edited = edit_block(header, dict.fromkeys(drop, DELETED))
     except MarkdownError:
-        return header  # a mapping in braces: metadata all the same, and never shown
+        return header  # a mapping in braces cannot be edited, but as metadata it is never shown
     return edited if edited is not None else TextBlock("")
 
 
 def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: LoggerBase) -> TextBlock:
-    """The block without what has to go of it, which is added to `gone`."""
+    """Return the block without its RAG-only parts, which are added to `gone`."""
     cuts = find_cuts(block.source, leaves_out(rules))
     if not cuts:
         return block
@@ -140,29 +141,29 @@ def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: Logg
 
 
 def _report_more(one: Cut, first: int, logger: LoggerBase) -> None:
-    """Report where more is left out than a RAG-only part."""
+    """Report it if more is left out than a RAG-only part."""
     if one.rest:
         logger.error(f"{NOT_CLOSED}: what follows is left out of the notes with it", first + one.line)
     elif one.table:
-        logger.warning("a table with a RAG-only part in a cell is left out of the notes whole", first + one.line)
+        logger.warning("a table with a RAG-only part in a cell is left out of the notes as a whole", first + one.line)
 
 
 # Divs inside texts
 
 
 def strip_divs(text: str, rules: KnitRules) -> str:
-    """A text without metadata and RAG-only divs, at any depth. What a metadata block
-    inside a div says of the part after it counts, too."""
+    """Return a text without metadata and RAG-only divs, at any depth. Metadata inside a div that
+    leaves the next part out counts as well."""
     return without(text, cut_with_boxes(text, leaves_out(rules)))
 
 
 def strip_metadata(text: str) -> str:
-    """A text without the metadata blocks in it, at any depth."""
+    """Return a text without the metadata blocks in it, at any depth."""
     return without(text, cut(text, lambda part: None))
 
 
 def find_open(blocks: Sequence[Block], rules: KnitRules) -> int | None:
-    """The line of the first RAG-only div that is not closed, at any depth."""
+    """Return the line of the first RAG-only div that is not closed, at any depth, or None."""
     for block in blocks:
         if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
             opened = [one.line for one in find_cuts(block.source, leaves_out(rules)) if one.rest]
@@ -171,19 +172,19 @@ def find_open(blocks: Sequence[Block], rules: KnitRules) -> int | None:
     return None
 
 
-# References to what is left out
+# References to parts left out
 
 _BRACES = re.compile(r"\{([^{}\n]*)\}")
 _LABEL = re.compile(r"(?:^|[ \t])#(\S+)")
 
 
 def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, str]]:
-    """References from what stays to what is left out: line and message of each."""
+    """Return the references from parts that stay to parts left out: line and message of each."""
     return _find_lost(blocks, rules)[0]
 
 
 def find_gone(blocks: Sequence[Block], rules: KnitRules) -> frozenset[str]:
-    """The labels of what is left out."""
+    """Return the labels of the parts left out."""
     return _find_lost(blocks, rules)[1]
 
 
@@ -198,13 +199,7 @@ def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[in
         block = node_block(node)
         if block is None or isinstance(block, ErrorBlock):
             continue
-        rest = (
-            ""
-            if is_out
-            else without(block.source, cut_with_boxes(block.source, leaves_out(rules)), lines=True)
-            if isinstance(block, TextBlock)
-            else block.source
-        )
+        rest = "" if is_out else _rest(block, rules)
         there |= _labels(block, rest)
         gone |= _labels(block, block.source)
         lead = len(block.source) - len(block.source.lstrip(" \t\r\n\ufeff"))
@@ -212,6 +207,13 @@ def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[in
     labels = frozenset(gone - there)
     found = [lost for line, text in stays for lost in _dangling_in(text, line, labels)] if labels else []
     return found, labels
+
+
+def _rest(block: Block, rules: KnitRules) -> str:
+    """Return the part of a block's source that stays, with empty lines for what goes."""
+    if not isinstance(block, TextBlock):
+        return block.source
+    return without(block.source, cut_with_boxes(block.source, leaves_out(rules)), lines=True)
 
 
 def _labels(block: Block, text: str) -> set[str]:
@@ -222,7 +224,7 @@ def _labels(block: Block, text: str) -> set[str]:
 
 
 def slug(title: str) -> str:
-    """The identifier that Pandoc gives a heading (its extension `auto_identifiers`)."""
+    """Return the identifier that Pandoc makes of a heading's title (its extension `auto_identifiers`)."""
     text = re.sub(r"[`*]|\]\([^)]*\)|\[", "", title)
     text = re.sub(r"[^\w\s.-]", "", text).strip().lower()
     return re.sub(r"^[^a-zA-ZÀ-ɏ]+", "", re.sub(r"\s+", "-", text)) or "section"
@@ -234,11 +236,14 @@ def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[i
 
 
 def lost_message(label: str) -> str:
-    """What is said of a reference to what is gone."""
-    return f"a reference to `{label}`, which is left out of the notes: they show its words without a link, else […]"
+    """Return the message about a reference to a part left out."""
+    return (
+        f"a reference to `{label}`, which is left out of the notes; "
+        "its words are shown without a link, or […] if it has none"
+    )
 
 
-# A footnote or link definition: its line, the lines that go on with it, and (of a
+# A footnote or link definition: its line, the lines that continue it, and (of a
 # footnote) indented paragraphs.
 _DEFINITION = re.compile(
     r"^[ ]{0,3}\[(?P<label>\^?[^\]\n]+)\]:[^\n]*"
@@ -248,7 +253,7 @@ _DEFINITION = re.compile(
 
 
 def _needed_definitions(kept: list[Block], gone: str) -> list[Block]:
-    """Footnotes and link definitions of what is left out that the rest refers to."""
+    """Return the footnotes and link definitions in `gone` that the blocks kept refer to."""
     text = serialize_blocks(kept).lower() if "]:" in gone else ""
     needed = [
         found[0].rstrip()

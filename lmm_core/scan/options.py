@@ -15,10 +15,11 @@ SizeUnit = Literal["characters", "tokens"]
 class ScanOpts:
     """Which annotations are made, and from how many words of text on.
 
-    titles: the titles path of each section; questions, summaries: by the
-    annotator; textid, headingid: numbers for text blocks and headings
-    (`docid.3`, `docid.h2`), textUUID, headingUUID: UUIDs made of them (and so
-    the numbers too); remove_messages: chat and edit keys are removed first."""
+    `titles` is the path of titles of each section; `questions` and `summaries` are made by the
+    annotator. `textid` and `headingid` number text blocks and headings (`docid.3`, `docid.h2`);
+    `textUUID` and `headingUUID` add UUIDs made from these numbers. `remove_messages` removes chat
+    and edit keys first. Raise ValueError for other values.
+    """
 
     titles: bool = False
     questions: bool = True
@@ -40,12 +41,14 @@ class ScanOpts:
 
 @dataclass(frozen=True, slots=True)
 class SplitOpts:
-    """How texts are cut into chunks, and into the documents that are returned.
+    """How texts are cut into chunks, and gathered to the documents that a search returns.
 
-    size: what a chunk should have, max_size: what it may have, overlap: what it repeats
-    of the one before (a part of its size), all three in `unit`; short: a text of fewer
-    characters is pooled with its neighbour; documents: characters that a document may
-    have, 0: a section is a document, -1: no documents; rules: which divs are RAG-only."""
+    `size` is the wanted size of a chunk, `max_size` its greatest size, and `overlap` (a part of its
+    size) how much of the chunk before it repeats, all in `unit`. A text of fewer than `short`
+    characters is merged with its neighbour. `documents` is the greatest size of a document in
+    characters; 0 makes each section a document, -1 makes no documents. `rules` say which divs are
+    RAG-only. Raise ValueError for other values.
+    """
 
     size: int = 1000
     max_size: int = 2000
@@ -65,8 +68,7 @@ class SplitOpts:
 
 
 def _check_types(options: ScanOpts | SplitOpts) -> None:
-    """Values of other types are made ones of the right type, or are errors, by
-    pydantic; which is not imported where all are right."""
+    """Convert values of other types by pydantic, or raise its error. It is imported only if a type is wrong."""
     kinds = _kinds(type(options))  # type: ignore[arg-type]  # a class has a hash, whatever its instances have
     wrong = {name: kind for name, kind in kinds.items() if not _is_of(getattr(options, name), kind)}
     if wrong:

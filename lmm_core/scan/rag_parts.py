@@ -1,7 +1,7 @@
-"""Parts: what of a document's texts is RAG-only, or says of itself that it is, wherever it stands.
+"""Parts of texts that are RAG-only or say so of themselves, set apart so that each is indexed by
+its own type.
 
-The rules of what goes are those of knitting; here the parts that go by them are set apart, so that
-each is indexed as what it is.
+The rules are those of knitting.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.rag_only import RAG_ONLY, KnitRules, close_parts, types_of
 from ..markdown.spelling import make_block
 
-NESTED = 24  # parts in parts are set apart so far
+NESTED = 24  # how many levels of parts in parts are set apart
 
 
 @dataclass(slots=True)
 class Excerpt(TextBlock):
-    """A text that stood in another, or what is left of one. `kind` is the type of the div that it
-    is; `gaps` are positions in the source before which lines of the file are missing, and how many."""
+    """A text that stood in another one, or the rest of such a text.
+
+    `kind` is the type of the div that it is. `gaps` are pairs of a position in the source and the
+    number of lines of the file that are missing before it.
+    """
 
     kind: str | None = None
     gaps: tuple[tuple[int, int], ...] = ()
 
 
 def div_kind(attributes: Attributes, rules: KnitRules) -> str | None:
-    """The type of a RAG-only div: its class, or the attribute `type` of `.rag-only`; None where it
-    is no such div."""
+    """Return the type of a RAG-only div: its class, or the attribute `type` of `.rag-only`; None if
+    it is no such div."""
     types = [name for name in attributes.classes if name in rules.div_types]
     if not types:
         return None
@@ -40,36 +43,39 @@ def div_kind(attributes: Attributes, rules: KnitRules) -> str | None:
 
 
 def unfold_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return the blocks, each part inside a text that has a type, or says whether it is in the
-    notes or the index, as a text of its own after what is left of that text, with its metadata."""
-    unfolded: list[Block] = []
+    """Return the blocks, with parts of texts as texts of their own.
+
+    A part is set apart if it has a type, or says whether it is in the notes or in the index. It
+    follows the rest of its text and keeps its metadata.
+    """
+    extracted: list[Block] = []
     around: list[MetadataBlock] = []
     for block in close_parts(blocks, rules):
         if isinstance(block, TextBlock) and type(block) is TextBlock:
-            unfolded += _unfold(block, rules, around)
+            extracted += _extract(block, rules, around)
         else:
-            unfolded.append(block)
+            extracted.append(block)
         around = [*around, block] if type(block) is MetadataBlock else []
-    return unfolded
+    return extracted
 
 
-def _unfold(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]) -> Iterator[Block]:
-    def apart(part: Part) -> bool | None:
-        return _is_apart(part, rules)
+def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]) -> Iterator[Block]:
+    def is_separate(part: Part) -> bool | None:
+        return _is_separate(part, rules)
 
-    cuts = find_cuts(block.source, apart)
+    cuts = find_cuts(block.source, is_separate)
     first = block.line - count_lead(block.source)
     found = [made for one in cuts for made in _texts(one, first, rules, NESTED)]
     if not found:
         yield block
         return
-    if _is_whole(block, cuts, found):
+    if _is_one_div(block, cuts, found):
         yield block
         return
     rest = _excerpt(block.source, cuts, first)
     inherited = _inherited(around)
     if not blank(rest.source) or (around and found[0][0]):
-        yield rest  # also where it is empty: what annotates the text is not the part's
+        yield rest  # even if empty: the metadata before the text is not that of the part
     elif around:
         yield found.pop(0)[1]
     for metadata, text in found:
@@ -77,7 +83,7 @@ def _unfold(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock])
 
 
 def _excerpt(source: str, cuts: Sequence[Cut], line: int, kind: str | None = None) -> Excerpt:
-    """What is left of a source, of which the first line has the number `line`."""
+    """Return the rest of a source after the cuts; `line` is the number of its first line."""
     gaps, gone = [], 0
     for one in cuts:
         gaps.append((one.start - gone, source.count("\n", one.start, one.end)))
@@ -91,16 +97,16 @@ def _excerpt(source: str, cuts: Sequence[Cut], line: int, kind: str | None = Non
     return Excerpt(left, line, kind, tuple((at - trimmed, count) for at, count in gaps if at > trimmed))
 
 
-def _is_whole(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> bool:
-    """Whether a text is nothing but one fenced div with a type."""
+def _is_one_div(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> bool:
+    """Return True if a text consists of one fenced div with a type."""
     if len(found) != 1 or cuts[0].rest or not block.content.startswith(":::"):
         return False
     return found[0][1].kind is not None and found[0][1].content == block.content
 
 
-def _is_apart(part: Part, rules: KnitRules) -> bool | None:
-    """Whether a part is a text of its own: it has a type, or says that it is not in the notes, or
-    whether it is in the index. (One that is in the notes by `knit: true` alone is as the notes.)"""
+def _is_separate(part: Part, rules: KnitRules) -> bool | None:
+    """Return True if a part is a text of its own: it has a type, says that it is not in the notes,
+    or says whether it is in the index. (A part with `knit: true` alone is like the notes.)"""
     if part.metadata is not None:
         knit, skip = part.metadata.get("knit"), part.metadata.get("skip")
         if types_of(part.metadata.get("type")) or knit is False or isinstance(skip, bool):
@@ -112,18 +118,18 @@ def _is_apart(part: Part, rules: KnitRules) -> bool | None:
 
 
 def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple[list[MetadataBlock], Excerpt]]:
-    """A part as a text, and the parts inside it, each with its metadata; a metadata block is none."""
+    """Yield a part as a text, and the parts inside it, each with its metadata; nothing for a metadata block."""
     if one.part is None:
         return
     line = first + one.line
     low, high = one.inside
-    inner = find_cuts(one.own[low:high], lambda part: _is_apart(part, rules), True) if depth else []
+    inner = find_cuts(one.own[low:high], lambda part: _is_separate(part, rules), True) if depth else []
     for inside in inner:
         inside.start, inside.end = inside.start + low, inside.end + low
     metadata = []
     if one.part.metadata is not None:
         public = {key: value for key, value in one.part.metadata.items() if not key.startswith("~~")}
-        metadata.append(_made({key: value for key, value in public.items() if key not in MESSAGE_KEYS}))
+        metadata.append(_metadata_block({key: value for key, value in public.items() if key not in MESSAGE_KEYS}))
     kind = None if one.part.metadata is not None else div_kind(one.part.attributes, rules)
     yield metadata, _excerpt(one.own, inner, line, kind)
     inherited = _inherited(metadata)
@@ -134,14 +140,14 @@ def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
 
 
 def _inherited(around: Sequence[MetadataBlock]) -> list[MetadataBlock]:
-    """What of a text's metadata holds for a part of it that is set apart, too."""
+    """Return the metadata of a text that holds as well for a part of it that is set apart."""
     said: dict[str, Any] = {}
     for block in around:
         said |= {key: value for key in ("type", "skip") if (value := block.content.get(key)) is not None}
-    return [_made(said)] if said else []
+    return [_metadata_block(said)] if said else []
 
 
-def _made(content: dict[str, Any]) -> MetadataBlock:
+def _metadata_block(content: dict[str, Any]) -> MetadataBlock:
     body = "".join(f"{json.dumps(key)}: {json.dumps(value, default=str)}\n" for key, value in content.items())
     block = make_block(body, "div")
     return replace(block, content=content, messages=[])

@@ -1,8 +1,8 @@
-"""References from the notes to what is left out of them: found, and made readable.
+"""References from the notes to parts that are left out of them: found, and made readable.
 
-A reference whose target is gone would show as `?@sec-…`, or lead nowhere. The words of a link
-stay, without the link; a cross-reference, which has no words of its own, becomes `[…]`: the
-sign for what is left out, in any language. The title of its target is left out, too.
+A reference without its target would show as `?@sec-…`, or lead nowhere. The words of a link stay,
+without the link. A cross-reference has no words of its own and becomes `[…]`, the sign for an
+omission in any language; the title of its target is left out, too.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _ACROSS = re.compile(r"(?:sec|fig|tbl|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol
 
 
 def is_cross_reference(label: str) -> bool:
-    """Return whether a label that is cited is one of Quarto's, which may stand on another page."""
+    """Return True if a cited label is one of Quarto's, which may stand on another page."""
     return _ACROSS.match(label) is not None
 
 
 def lost_in(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
-    """Yield where a text refers to what is gone, and to which label."""
+    """Yield the position and the label of each reference to a label in `gone`."""
     for at, found in _references(text):
         for label in _labels(found):
             if label in gone:
@@ -41,7 +41,7 @@ def lost_in(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
 
 
 def without_lost(text: str, gone: Set[str]) -> str:
-    """Return a text with its references to what is gone made readable."""
+    """Return a text with its references to labels in `gone` made readable."""
     made, at = [], 0
     for start, found in _references(text):
         if not gone.isdisjoint(_labels(found)):
@@ -67,7 +67,8 @@ def _labels(found: re.Match[str]) -> list[str]:
 
 def _readable(found: re.Match[str], gone: Set[str]) -> str:
     if found["link"]:
-        return "]" if found["words"] is None else found["words"]  # of words with brackets in them
+        # without words: they hold brackets, and stand before the match
+        return "]" if found["words"] is None else found["words"]
     if found["group"] is None:
         return LEFT_OUT
     items = [(item, [braced or key for braced, key in _CITED.findall(item)]) for item in found["group"].split(";")]

@@ -1,8 +1,7 @@
 """Keys that the system writes, and when it may write them again.
 
-`~key` is written together with a pair in `~~hash`: what it was made from, and
-what was written. Where the value is no longer what was written, somebody has
-corrected it, and it is kept.
+`~key` is written together with a pair of hashes in `~~hash`: that of its source and that of its
+value. If the value no longer has that hash, somebody has corrected it, and it is kept.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ FLOW = frozenset({HASHES})
 
 
 class State(Enum):
-    """How a key stands to the text that it is about."""
+    """The state of a key in relation to the text that it is about."""
 
     MISSING = auto()
     CURRENT = auto()
@@ -35,8 +34,7 @@ class State(Enum):
 
 
 def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State:
-    """The state of `key` among a part's properties; `input_hash` is that of what
-    it would be made from today."""
+    """Return the state of `key` among a part's properties. `input_hash` is the hash of its source today."""
     spelled = find_key(properties, key)
     if spelled is None:
         return State.CURRENT if hash_pair(properties, key) == (input_hash, NOTHING) else State.MISSING
@@ -53,9 +51,11 @@ def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State
 def set_values(
     properties: Mapping[str, Any], values: Mapping[str, Any], input_hashes: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Changes that set (or, for `DELETED`, remove) `~key`s and their hashes: a
-    value made from `input_hashes[key]`. None is nothing said: no value, and a hash
-    that remembers it. Empty where all is as it should be."""
+    """Return the changes that set (or, for `DELETED`, remove) `~key`s and their hashes.
+
+    Each value was made from `input_hashes[key]`. None stands for an empty reply: no value is
+    written, but a hash that remembers it. The result is empty if nothing has to change.
+    """
     changes: dict[str, Any] = {}
     found = properties.get(HASHES)
     hashes = dict(found) if isinstance(found, dict) else {}
@@ -92,8 +92,11 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
 
 
 def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling]:
-    """For each node, the spelling of the metadata block nearest to it (the header
-    aside; the one before wins a tie), `default` in a document without any."""
+    """Return, for each node, the spelling of the metadata block nearest to it, or `default` if the
+    document has none.
+
+    The header does not count, and the block before wins a tie.
+    """
     places = [(at, found) for at, node in enumerate(nodes) if (found := _spelling(node))]
     if not places:
         return [default] * len(nodes)
@@ -107,7 +110,7 @@ def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling
 
 
 def _spelling(node: Node) -> Spelling | None:
-    """The spelling of the metadata at a node, one that cannot be read included."""
+    """Return the spelling of the metadata at a node, even if that cannot be read."""
     if isinstance(node, TextNode) and isinstance(node.block, ErrorBlock):
         return "native" if trim_blank_lines(node.block.source.lstrip(BOM)).startswith("-") else "div"
     if node.metadata and not isinstance(node.metadata[-1], HeaderBlock):
@@ -116,7 +119,7 @@ def _spelling(node: Node) -> Spelling | None:
 
 
 def first_newline(blocks: Sequence[Block]) -> str:
-    """The line end that a document uses."""
+    """Return the line end that a document uses."""
     for block in blocks:
         at = block.source.find("\n")
         if at >= 0:

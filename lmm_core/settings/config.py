@@ -23,13 +23,12 @@ from ..errors import ConfigError
 from ..markdown.files import project_root
 from ..models.sources import SOURCES
 from .checks import check_settings, describe
-from .default_file import default_text, write_default
 from .environment import Environment
 from .explain import SettingInForce, explain_settings
 from .names import CONFIG_NAME
 from .reading import Reading, plain_tables
 from .sections import EducationSections, MarkdownSections
-from .toml_file import ConfigFile
+from .toml_file import ConfigFile, default_text, write_default
 
 __all__ = ["ConfigSettings", "Settings", "default_text", "explain", "read_settings", "write_default"]
 

@@ -1,9 +1,9 @@
-"""The settings of a Quarto project: `_quarto.yml` with all that Quarto merges into it, and the
-additions of folders and documents for a page.
+"""Read the settings of a Quarto project: `_quarto.yml` with all that Quarto merges into it, and what
+folders and documents add for a page.
 
 Our scripts have to see the same settings as the pages, so the rules are those of Quarto's source:
 `src/project/project-context.ts`, `project-profile.ts`, `project-shared.ts` and
-`src/command/render/render-contexts.ts`. Asking `quarto inspect` instead would cost two seconds for each page.
+`src/command/render/render-contexts.ts`. Asking `quarto inspect` instead takes two seconds for each page.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import QuartoError
 from ..markdown.metadata.body import parse_metadata
 from ..markdown.rag_only import KnitRules, header_rules, project_rules
+from .project import Project
 
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 _LOCAL_FILES = ("_quarto.yml.local", "_quarto.yaml.local")
 _FOLDER_FILES = ("_metadata.yml", "_metadata.yaml")
 _ENVIRONMENTS = ("_environment.local", "_environment")
-_OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys that no page may change
+_OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys that hold for the project as a whole
 _VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?QUARTO_PROFILE[ \t]*=[ \t]*[\"']?([^\"'#\r\n]*)", re.M)
 
 
@@ -36,8 +38,9 @@ def project_file(folder: Path) -> Path | None:
 
 
 def read_project(folder: Path) -> dict[str, Any]:
-    """Return the settings of `_quarto.yml`, overridden by the files that it names and the profiles
-    of this run. Raise QuartoError."""
+    """Return the settings of `_quarto.yml`, with those of the files that it names, of the active
+    profiles and of `_quarto.yml.local` merged over them; {} if there is no `_quarto.yml`. Raise
+    QuartoError if a file cannot be read."""
     file = project_file(folder)
     if file is None:
         return {}
@@ -47,20 +50,24 @@ def read_project(folder: Path) -> dict[str, Any]:
     over = [_first(folder, (f"_quarto-{name}.yml", f"_quarto-{name}.yaml")) for name in reversed(profiles)]
     for layer in (*over, _first(folder, _LOCAL_FILES)):
         found = merged(found, read_yaml(layer)) if layer else found
-    of_pages = with_named(found, folder)  # files that profiles name are for pages only
+    of_pages = with_named(found, folder)  # files that profiles name change pages, but not the project
     return of_pages | {key: found[key] for key in _OF_PROJECT if key in found}
 
 
+def with_quarto_rules(project: Project) -> Project:
+    """Return the project with the rules of `_quarto.yml` on what is left out of the notes. Raise
+    QuartoError if a file cannot be read."""
+    return replace(project, rules=project_rules(read_project(project.root), project.rules))
+
+
 def active_profiles() -> list[str]:
-    """Return the profiles of this run, all of which Quarto tells its scripts."""
+    """Return the active profiles, as Quarto tells them to its scripts."""
     return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
 
 
 def _profiles(folder: Path, said: Any) -> list[str]:
-    """Return the profiles of a run, the most important one first.
-
-    These are the ones that the person names, else those of `_environment` or `_quarto.yml.local`,
-    else the default, and one of each group."""
+    """Return the active profiles, the most important one first: those that the person names, else
+    those of `_environment` or `_quarto.yml.local`, else the default; and one of each group."""
     said = said if isinstance(said, dict) else {}
     found = active_profiles() or _in_environment(folder) or _local_default(folder) or _names(said.get("default"))
     if not found and os.environ.get("RSTUDIO_PRODUCT") == "CONNECT":
@@ -102,8 +109,9 @@ def _groups(value: Any) -> list[list[str]]:
 
 
 def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
-    """Return the settings in the `_metadata.yml` files that hold for a document of the project in
-    `folder`. Raise QuartoError."""
+    """Return the settings that the `_metadata.yml` files of its folders give a document of the project
+    in `folder`. The file in `folder` itself counts only for documents right in it. Raise QuartoError
+    if a file cannot be read."""
     found: dict[str, Any] = {}
     for file in folder_files(path, folder):
         found = merged(found, with_named(read_yaml(file), file.parent))
@@ -111,9 +119,7 @@ def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
 
 
 def folder_files(path: Path, folder: Path) -> Iterator[Path]:
-    """Yield the `_metadata.yml` of the folders that a document lies in, the outermost first.
-
-    The one of the project's own folder counts only for documents directly in it."""
+    """Yield the `_metadata.yml` files of the folders that a document lies in, the outermost first."""
     path, folder = path.absolute(), folder.absolute()
     if not path.is_relative_to(folder):
         return
@@ -124,8 +130,8 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of one document: the project's, overridden by those of its folders and
-    of its header. Raise QuartoError."""
+    """Return the settings of one document: the project's, with those of the document's folders and
+    of its header merged over them. Raise QuartoError if a file cannot be read."""
     folder = _quarto_folder(path)
     if folder is None:
         return merged(settings, header)
@@ -133,8 +139,8 @@ def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, 
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Return the rules of a project for one of its documents, with those in the `_metadata.yml` of
-    its folders and in its header. Raise QuartoError."""
+    """Return the rules for one document: the project's, with those of the `_metadata.yml` files of its
+    folders and of its header. Raise QuartoError if a file cannot be read."""
     folder = _quarto_folder(path)
     if folder is not None:
         rules = project_rules(folder_settings(path, folder), rules)
@@ -147,12 +153,26 @@ def _quarto_folder(path: Path) -> Path | None:
     return next((folder for folder in path.absolute().parents if project_file(folder)), None)
 
 
-# Files
+# Values
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a value if it is a list, else []."""
+    return value if isinstance(value, list) else []
+
+
+def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the value of a key if it is a mapping, else {}."""
+    found = settings.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+# Files and merging
 
 
 def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return settings overridden by the files that they name in `metadata-file` and
-    `metadata-files`. Files that do not exist are passed over. Raise QuartoError."""
+    """Return settings with those of the files that they name in `metadata-file` and `metadata-files`
+    merged over them. Missing files are skipped. Raise QuartoError if a file cannot be read."""
     listed = settings.get("metadata-files")
     names = [settings.get("metadata-file"), *(listed if isinstance(listed, list) else [])]
     found = dict(settings)
@@ -164,10 +184,8 @@ def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def merged(one: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two settings merged as Quarto does it.
-
-    Mappings are merged by key. Lists are joined, each value once; beside a list, a single value
-    counts as a list of one."""
+    """Return two settings merged as Quarto does it: mappings by key, lists one after the other, each
+    value once. A single value beside a list counts as a list of one."""
     made = dict(one)
     for key, value in over.items():
         old = made.get(key)
@@ -193,10 +211,11 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
-    """Return the mapping in a file, which may be empty. Raise QuartoError."""
+    """Return the mapping that a YAML file holds; {} if it is empty. Raise QuartoError if it cannot be
+    read, or holds no mapping."""
     text = _read_text(file)
     try:
-        found = parse_metadata(text)  # not plain YAML: some hold R's `!expr`
+        found = parse_metadata(text)  # PyYAML alone refuses tags such as R's `!expr`
     except ValueError as error:
         raise QuartoError(f"{file}: cannot be read: {error}") from None
     if found.error:

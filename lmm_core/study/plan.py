@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
-from ..logging import printable
+from ..logging import counted, printable
 from ..models.chat import Asker
 from ..models.prompts import PLAN
 from ..models.replies import find_object
@@ -277,7 +277,7 @@ def _summary(plan: StudyPlan) -> str:
     """What was understood, and what there is to do."""
     time = plan.time
     if time.sessions:
-        count = f"{time.sessions} {time.unit}{'' if time.sessions == 1 else 's'}"
+        count = counted(time.sessions, time.unit)
         understood = f"Understood “{time.understood}” as {count} of {show_minutes(time.minutes)}."
     else:
         understood = f"The sentence names no time: sessions of about {show_minutes(SESSION)}."
@@ -288,8 +288,8 @@ def _summary(plan: StudyPlan) -> str:
 def _fit(plan: StudyPlan) -> str:
     steps = [step for session in plan.sessions for step in session.steps]
     count = sum(len(step.exercises) for step in steps)
-    exercises = f", {count} exercise{'' if count == 1 else 's'} at {EXERCISE_MINUTES} min" if count else ""
-    needed = f"{show_minutes(plan.minutes)} of work: {len(steps)} section{'' if len(steps) == 1 else 's'}{exercises}."
+    exercises = f", {counted(count, 'exercise')} at {EXERCISE_MINUTES} min" if count else ""
+    needed = f"{show_minutes(plan.minutes)} of work: {counted(len(steps), 'section')}{exercises}."
     there = plan.time.sessions * plan.time.minutes
     over = plan.minutes - there
     return f"{needed} This is {show_minutes(over)} more than there is." if there and over >= 1 else needed

@@ -1,4 +1,4 @@
-"""Asking a project's index: what the configuration says, put together."""
+"""Open a project's index for questions, and make the conversation that answers them, as configured."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from ..errors import LmmError, ModelError, QuartoError, RetrieveError, StoreErro
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.roles import parse_name
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
-from ..quarto.setup import find_inputs
 from ..retrieve.answer import Conversation
 from ..retrieve.library import Lender, Library
 from ..retrieve.queries import Expander, KeywordQueries, ModelQueries
 from ..retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from ..retrieve.retriever import Retriever
 from ..retrieve.tools import Tools
-from ..scan.chat import REPLY_TOKENS
+from ..scan.exchange.requests import REPLY_TOKENS
 from ..settings.project import Project
+from ..settings.quarto_inputs import find_inputs
 from ..store.folder_lock import is_awaited
 from ..store.threads import in_store
 from ..store.vector_store import VectorStore
-from .index import client_from_config, encoder_for
+from .encode import encoder_for
+from .index import client_from_config
 from .models import Models
 
-IDLE = 1.0  # seconds without use after which a shared library lets the index go
-CLOSING = 3.0  # seconds
-PATIENCE = 30.0  # seconds for each model that helps with looking up: then it is done without
-TICK = 0.05  # seconds: as often it looks whether another process waits for it
+IDLE = 1.0  # seconds without use after which a shared library releases the index
+CLOSING = 3.0  # seconds that closing may take
+PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
+TICK = 0.05  # seconds between looks whether another process waits for the index
 
 
 async def open_library(
     project: Project, models: Models, store: VectorStore | None = None, patience: float | None = None
 ) -> Library:
-    """The project's collection, to be read and searched. Closing the store (the library's
-    `store`) is the caller's. patience: see `Encoder`. Raises StoreError, ModelError, and
-    RetrieveError where nothing is indexed."""
+    """Return the project's collection, to be read and searched. The caller closes its `store`.
+
+    patience: see `Encoder`. Raise StoreError, ModelError, and RetrieveError if nothing is
+    indexed."""
     index = project.index
     opened: VectorStore = store if store is not None else await in_store(client_from_config, project)
     try:
@@ -53,8 +55,9 @@ async def open_library(
 
 
 def reading_order(project: Project) -> list[str]:
-    """The sources of a Quarto project in the order of its chapters; else none, and names
-    give the order."""
+    """Return the sources of a Quarto project in the order of its chapters.
+
+    An empty list means that names give the order."""
     if not (project.root / "_quarto.yml").is_file():
         return []
     try:
@@ -65,9 +68,11 @@ def reading_order(project: Project) -> list[str]:
 
 
 class SharedLibrary:
-    """A project's library in a process that goes on: open while it is used, so that others
-    (`lmm index`) can have the index in between, and seen as it is then. What was read of it
-    is kept until it changes. It belongs to one event loop. patience: see `Encoder`."""
+    """A project's library in a process that goes on, for one event loop.
+
+    The index is open only while it is used, so that other processes (`lmm index`) can have it
+    in between; each use sees it as it is then. What was read is kept until the index changes.
+    patience: see `Encoder`."""
 
     def __init__(self, project: Project, models: Models, patience: float = PATIENCE) -> None:
         self.project, self.models, self.patience = project, models, patience
@@ -79,16 +84,17 @@ class SharedLibrary:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Library]:
-        """The library, open within the block; many can use it at once, a block in a block
-        cannot. Raises StoreError, ModelError and RetrieveError."""
-        while self._awaited:  # another process is first
+        """Open the library within the block. Raise StoreError, ModelError and RetrieveError.
+
+        Many tasks can use it at once, but a block cannot stand within another."""
+        while self._awaited:  # another process goes first
             await asyncio.sleep(TICK)
         self._users += 1
         try:
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())
                 self._opening.add_done_callback(self._opened)
-            yield await asyncio.shield(self._opening)  # it goes on for others where one user gives up
+            yield await asyncio.shield(self._opening)  # if one user gives up, it goes on for the others
         finally:
             self._users -= 1
             self._used = time.monotonic()
@@ -110,37 +116,38 @@ class SharedLibrary:
             self._watching = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
-        """Let the index go when nobody uses it, or another process waits for its folder."""
+        """Release the index when nobody uses it and it is idle, or another process waits for its folder."""
         while True:
             await asyncio.sleep(TICK)
             self._awaited = is_awaited(self.project.root / self.project.index.folder)
             if not self._users and (self._awaited or time.monotonic() - self._used > IDLE):
                 break
-        self._let_go()
+        self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         self._opening, self._awaited = None, False
         if self._library is not None:
             self._library.store.close()
 
     async def release(self, wait: float | None = None) -> None:
-        """Let the index go at once: for who then keeps the event loop from going on, and has
-        nothing to do with the index until the next `use`. wait: seconds for a server that is
-        being asked for it, None for as long as that takes."""
+        """Release the index at once, until the next `use`.
+
+        This is for callers that will block the event loop. wait: seconds for a server that is
+        being asked to open the index, None for as long as that takes."""
         if self._opening is not None:
             await asyncio.wait([self._opening], timeout=wait)
-            self._let_go()
+            self._release()
         if self._watching is not None:
             self._watching.cancel()
 
     async def close(self) -> None:
-        """Let the index and the models go; a server that hangs is not waited for long."""
+        """Release the index and close the models, without waiting long for a server that hangs."""
         await self.release(CLOSING)
         await self.models.close()
 
 
 def _metadata(store: VectorStore, collection: str) -> dict[str, Any] | None:
-    """See `VectorStore.metadata`; the store is closed where that fails."""
+    """Return `VectorStore.metadata`, and close the store if that fails."""
     try:
         return store.metadata(collection)
     except StoreError:
@@ -152,9 +159,11 @@ def conversation(
     project: Project, models: Models, library: Lender, with_model: bool = True, tools: Tools | None = None,
     patience: float = PATIENCE,
 ) -> Conversation:  # fmt: skip
-    """A conversation about a library, as `[ask]` says. with_model: whether a model may be
-    asked; without one (or where none is configured), the best passages are the answer;
-    patience: see `Retriever`. Raises ModelError and ConfigError."""
+    """Return a conversation about a library, as configured under `[ask]`.
+
+    with_model: False to ask no model; then, and if none is configured, the best passages are
+    the answer; tools: those that the model may use; patience: see `Retriever`. Raise ModelError
+    and ConfigError."""
     ask = project.ask
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None
@@ -179,7 +188,7 @@ def _expander(project: Project, models: Models, chats: bool) -> Expander:
 
 
 def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
-    """The reranker that `ask.rerank` names."""
+    """Return the reranker that `ask.rerank` names. Raise ModelError."""
     wanted = project.ask.rerank.strip()
     if wanted in ("", "none"):
         return NoReranker()
@@ -190,5 +199,5 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
     if name.source == FASTEMBED:
         return CrossEncoderReranker(CrossEncoder(name, project.root))
     if name.source not in sources:
-        raise ModelError(f"ask.rerank: {wanted!r} cannot rerank: none, model, fastembed/MODEL or source/MODEL")
+        raise ModelError(f"ask.rerank: {wanted!r} cannot rerank; say none, model, fastembed/MODEL or source/MODEL")
     return EndpointReranker(name, models.source(project, name), project.requests["aux"].timeout)

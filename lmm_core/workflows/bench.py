@@ -1,4 +1,4 @@
-"""Measuring how well the sections of documents are found, in an index made for it alone.
+"""Measure how well the sections of documents are found, in an index made for this alone.
 
 Nothing of the project's own index is read or written.
 """
@@ -33,45 +33,78 @@ from ..study.measures import (
     judge,
     label_questions,
 )
-from .index import Upload, encode_files
+from .encode import encode_files
+from .index import Upload
 from .models import Models
 
 QUESTIONS = "questions"
 AT_ONCE = 200  # questions that are searched for together
+FOUND = 5  # a section among so many hits counts as found
 
 
 @dataclass(frozen=True)
-class Result:
-    """What an encoding has made of the questions; `embedding` is its model, "" for none."""
+class EncodingResult:
+    """How an encoding has done with the questions. `embedding` names its model, "" for none."""
 
     encoding: str
     embedding: str
     outcomes: tuple[QuestionResult, ...]
 
+    @property
+    def name(self) -> str:
+        """Return the encoding with its embedding model."""
+        return f"{self.encoding} ({self.embedding})" if self.embedding else self.encoding
+
+    def by_origin(self) -> dict[str, list[QuestionResult]]:
+        """Return the outcomes by the origin of the questions, or nothing if there is only one origin."""
+        parts: dict[str, list[QuestionResult]] = {}
+        for one in self.outcomes:
+            parts.setdefault(one.labelled.origin, []).append(one)
+        return parts if len(parts) > 1 else {}
+
 
 @dataclass(frozen=True)
 class BenchReport:
-    """What was measured: `annotations` were embedded beside the text; the first of `results`
-    is the encoding that is configured, or named first; `unlabelled` questions name no
-    section."""
+    """The results of a measurement.
+
+    annotations: were embedded beside the text; results: one for each encoding, the configured
+    or first named one first; unlabelled: how many questions name no section."""
 
     annotations: tuple[str, ...]
-    results: tuple[Result, ...]
+    results: tuple[EncodingResult, ...]
     unlabelled: int
 
     @property
     def with_questions(self) -> bool:
-        """Whether the annotated questions were embedded."""
+        """Return True if the annotated questions were embedded."""
         return QUESTIONS in map(_plain, self.annotations)
+
+    @property
+    def embedded(self) -> str:
+        """Return what was embedded, in two sentences, so that nobody takes the figures for others."""
+        names = ", ".join(self.annotations) or "nothing"
+        if self.with_questions:
+            return f"Embedded with the text: {names}. The questions find themselves: students' will do worse."
+        return f"Embedded with the text: {names}. The annotated questions are left out, so that they test the text."
+
+
+def is_missed(outcome: QuestionResult) -> bool:
+    """Tell whether a question does not find its section among the first hits."""
+    return outcome.rank is None or outcome.rank > FOUND
+
+
+def describe_rank(rank: int | None) -> str:
+    """Return a rank in words."""
+    return f"not among {DEPTH} hits" if rank is None else f"hit {rank}"
 
 
 @dataclass
 class Bench:
-    """Searches documents for their questions, in an index of each encoding.
+    """Searches documents for their questions, in an index for each encoding.
 
-    encodings: the configured one and bm25 where none are named; with_questions: whether
-    the annotated questions are embedded, which are left out otherwise; expect, progress:
-    are told how many chunks there are, and how many more are written."""
+    encodings: names, by default the configured one and bm25; with_questions: embed the
+    annotated questions, too; expect, progress: are told how many chunks there are, and how
+    many more are written."""
 
     project: Project
     models: Models
@@ -82,51 +115,54 @@ class Bench:
     progress: Callable[[int], None] = lambda count: None
 
     async def run(self, paths: Sequence[Path], questions: Path | None = None) -> BenchReport:
-        """Measure. questions: a file of students' questions, see `read_questions`. What is
-        wrong with a document is told to the logger, and the rest measured. Raises
-        QuestionsError, RetrieveError, StoreError, ModelError and ConfigError."""
+        """Return what was measured on some documents.
+
+        questions: a file of students' questions, see `read_questions`. Errors in a document are
+        reported, and the rest is measured. Raise QuestionsError, RetrieveError, StoreError,
+        ModelError and ConfigError."""
         material = self._read(paths)
         asked = read_questions(questions) if questions else []
         labelled = [*annotated_questions(material), *label_questions(asked, material)]
         if not labelled:
-            raise RetrieveError("no questions to ask: lmm rag FILES makes them, --questions FILE adds students'")
-        results: list[Result] = []
+            raise RetrieveError(
+                "there are no questions to ask: `lmm rag FILES` makes some, --questions FILE adds those of students"
+            )
+        results: list[EncodingResult] = []
         for encoding in self.encodings or (self.project.index.encoding, "bm25"):
             if encoding not in [result.encoding for result in results]:
                 results.append(await self._measure(paths, encoding, labelled))
         return BenchReport(self._annotations(), tuple(results), sum(not one.section for one in asked))
 
     def _read(self, paths: Sequence[Path]) -> Material:
-        """The sections and their questions; no model is asked for them."""
+        """Return the sections with their questions; no model is asked."""
         chunks = encode_files(paths, lambda path: self.project, self.logger)
         return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
     def _annotations(self) -> tuple[str, ...]:
-        """What is embedded beside the text: nothing that says the answer to what is asked."""
+        """Return the annotations to embed: by default without the questions, which would give the answers away."""
         configured = self.project.index.annotations
         return tuple(name for name in configured if self.with_questions or _plain(name) != QUESTIONS)
 
-    async def _measure(self, paths: Sequence[Path], encoding: str, labelled: Sequence[Labelled]) -> Result:
+    async def _measure(self, paths: Sequence[Path], encoding: str, labelled: Sequence[Labelled]) -> EncodingResult:
         index = replace(self.project.index, encoding=encoding, annotations=self._annotations())
         project = replace(self.project, index=replace(index, companion_encoding="none"))
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
             store = open_store(LocalStorage(Path(folder) / "index"))
             try:
-                # what is wrong with the documents has been said
+                # the errors in the documents have been reported
                 upload = Upload(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
                 await upload.run(paths)
                 assert upload.encoder is not None
-                outcomes = await ask(Library(store, index.collection, upload.encoder), labelled)
+                outcomes = await ask_all(Library(store, index.collection, upload.encoder), labelled)
             finally:
                 store.close()
         encoder = upload.encoder
         embedding = encoder.embedder.name if encoder.embedder and has_dense(encoder.model) else ""
-        return Result(str(encoder.encoding), embedding, tuple(outcomes))
+        return EncodingResult(str(encoder.encoding), embedding, tuple(outcomes))
 
 
-async def ask(library: Library, labelled: Sequence[Labelled]) -> list[QuestionResult]:
-    """Search for each question, as `lmm search` does. Raises StoreError, ModelError and
-    RetrieveError."""
+async def ask_all(library: Library, labelled: Sequence[Labelled]) -> list[QuestionResult]:
+    """Search for each question as `lmm search` does. Raise StoreError, ModelError and RetrieveError."""
     outcomes: list[QuestionResult] = []
     for start in range(0, len(labelled), AT_ONCE):
         part = labelled[start : start + AT_ONCE]
@@ -136,7 +172,7 @@ async def ask(library: Library, labelled: Sequence[Labelled]) -> list[QuestionRe
 
 
 async def _search(library: Library, questions: Sequence[str]) -> list[list[Passage]]:
-    """The hits of each question, those with the same type keyword searched for together."""
+    """Return the hits of each question. Those with the same type keyword are searched for together."""
     kinds = sorted((await library.material()).kinds)
     asked = [understand(question, kinds) for question in questions]
     found: dict[int, list[Passage]] = {}
@@ -148,7 +184,7 @@ async def _search(library: Library, questions: Sequence[str]) -> list[list[Passa
 
 
 def _plain(name: str) -> str:
-    """A property without the marks of who wrote it."""
+    """Return the name of an annotation without the marks of who wrote it."""
     return name.strip().removeprefix("~").removesuffix("=")
 
 
@@ -156,13 +192,14 @@ def _plain(name: str) -> str:
 
 
 def read_questions(path: Path) -> list[LabelledQuestion]:
-    """The questions of a file: `.csv` with the columns `question` and `section` (a header
-    names them; others are ignored; semicolons separate as well as commas), or `.jsonl`, an
-    object with these keys a line. A section may be left empty. Raises QuestionsError, with
-    file and line."""
+    """Return the questions of a file.
+
+    A `.csv` file has the columns `question` and `section`, which its first line names; other
+    columns are ignored, and semicolons may separate them. A `.jsonl` file has an object with
+    these keys in each line. The section may be empty. Raise QuestionsError, with file and line."""
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
     if path.suffix.lower() not in readers:
-        raise QuestionsError(f"{path}: questions come as .csv or .jsonl")
+        raise QuestionsError(f"{path}: a file of questions ends in .csv or .jsonl")
     try:
         text = load_markdown(path).text.removeprefix("\ufeff")
     except OSError as error:
@@ -191,7 +228,7 @@ def _read_jsonl(text: str, name: str) -> Iterator[LabelledQuestion]:
         try:
             said = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise QuestionsError(f"{name}:{number}: no JSON: {error}") from None
+            raise QuestionsError(f"{name}:{number}: is not JSON: {error}") from None
         if not isinstance(said, dict):
             raise QuestionsError(f'{name}:{number}: should be {{"question": …, "section": …}}')
         yield _asked(said.get("question"), said.get("section"), f"{name}:{number}")

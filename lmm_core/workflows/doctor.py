@@ -1,4 +1,4 @@
-"""What a machine has of what the project needs."""
+"""Find out what the machine and the project have of what is needed, and say what to do about the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECONDS_ONLINE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class MachineFinding:
-    """One thing that was looked for; `advice` says what to do where it is missing."""
+    """One thing that was looked for; `advice` says what to do if it is missing."""
 
     what: str
     found: str
@@ -34,8 +34,9 @@ class MachineFinding:
 
 
 def examine(online: bool = False) -> list[MachineFinding]:
-    """All findings for the working folder, in the order in which a person needs them.
-    online: servers are asked whether they are there (5 seconds each at most)."""
+    """Return all findings for the working folder, in the order in which a person needs them.
+
+    online: ask the models' servers whether they are there, for at most 5 seconds each."""
     return [
         MachineFinding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
         _pandoc(),
@@ -46,15 +47,17 @@ def examine(online: bool = False) -> list[MachineFinding]:
 
 
 def _models(online: bool) -> list[MachineFinding]:
-    """Which model has which role, and whether it can be asked."""
+    """Find out which model has which role, and whether it can be asked."""
     try:
         project = load_project(None)
     except ConfigError as error:
         return [
-            MachineFinding("config", str(error), ok=False, advice="lmm config show says where each setting comes from")
+            MachineFinding(
+                "config", str(error), ok=False, advice="`lmm config show` says where each setting comes from"
+            )
         ]
     file = project.root / CONFIG_NAME
-    found = [MachineFinding("config", str(file) if file.is_file() else "none (lmm config init writes one)")]
+    found = [MachineFinding("config", str(file) if file.is_file() else "none (`lmm config init` writes one)")]
     names: dict[str, str] = {}
     for role in ROLES:
         try:
@@ -69,13 +72,13 @@ def _models(online: bool) -> list[MachineFinding]:
 
 
 def _model(role: str, name: ModelName, project: Project) -> MachineFinding:
-    """The stand-in annotates; what it cannot do is said."""
+    """Find out what a model does in a role, and whether it can."""
     if name.source == STAND_IN:
         does = "annotates by key terms and sentences of the text itself; no model, no key, no network"
         return MachineFinding(role, f"{name}: {does if role == 'minor' else 'no chat without a model'}")
     if name == NO_MODEL:
         return MachineFinding(role, f"{name}: texts are found by their words (BM25); no model, no key, no network",
-                       advice="lmm models get NAME adds search by meaning")  # fmt: skip
+                       advice="`lmm models get NAME` adds search by meaning")  # fmt: skip
     if name.source == FASTEMBED:
         return _local_model(role, name, project)
     source = known_sources(project.sources)[name.source]
@@ -100,7 +103,7 @@ def _local_model(role: str, name: ModelName, project: Project) -> MachineFinding
 
 
 def _server(source: ModelSource) -> MachineFinding:
-    """Whether a source's server answers."""
+    """Find out whether a source's server answers."""
     from ..models.chat import run
     from ..models.openai_chat import check_server
 
@@ -125,7 +128,7 @@ def _pandoc() -> MachineFinding:
 
 
 def packaged_pandoc() -> Path | None:
-    """The pandoc that the package pypandoc_binary brings."""
+    """Return the pandoc of the package pypandoc_binary, or None."""
     import importlib.util
 
     spec = importlib.util.find_spec("pypandoc")
@@ -136,6 +139,7 @@ def packaged_pandoc() -> Path | None:
 
 
 def _version(path: str) -> tuple[int, ...]:
+    """Return the version of a pandoc; (0,) if it does not run."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
         return tuple(int(part) for part in done.stdout.split()[1].split(".")[:3])

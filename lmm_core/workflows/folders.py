@@ -1,4 +1,4 @@
-"""Indexes of folders of markdown: what the configuration says, put together."""
+"""Index folders of markdown that nobody prepared, and search in them, as configured."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..markdown.parse import parse_markdown_text
 from ..models.roles import DEFAULT
 from ..settings.project import Project
 from ..store.places import RemoteSource
-from .index import make_encoder
+from .encode import make_encoder
 from .models import Models
 
 if TYPE_CHECKING:
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from ..retrieve.tools import Tools
 
 FOLDER = ".md_index"
-WORKERS = 4  # processes that cut texts at most: each takes about 35 MB, and storing is slower than four of them
-README = 100_000  # characters of a README in which its heading is looked for
+WORKERS = 4  # processes that cut texts, at most: each takes about 35 MB, and storing is slower than four of them
+README = 100_000  # characters of a README that are searched for its heading
 
 
 def database_from(project: Project, root: Path) -> Database:
-    """The database in a folder; its collections are on the server that is configured, if
-    one is. Raises ConfigError where it lies in the project, and a link leads there."""
+    """Return the database in a folder; if a server is configured, its collections are there.
+
+    Raise ConfigError if the folder lies in the project and is reached through a link."""
     from ..crawl.catalogue import Database
 
     index = project.index
@@ -57,9 +58,11 @@ def index_markdown(
     expect: Callable[[int], None] = lambda count: None,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Awaitable[Indexed]:
-    """See `crawl.indexer.index_folder`; the name is the folder's where none is given, the
-    description that of the run before, or its README's first heading; texts are cut by one process a core,
-    by four at most. To be awaited."""
+    """Index a folder; see `crawl.indexer.index_folder`. The result is to be awaited.
+
+    name: by default that of the folder; description: by default that of the run before, or the
+    first heading of the folder's README. Texts are cut by one process for each core, but at
+    most four."""
     from ..crawl.indexer import index_folder
 
     index = name or default_name(root)
@@ -78,7 +81,7 @@ def index_markdown(
 
 
 def open_indexes(project: Project, models: Models, database: Database) -> Indexes:
-    """The indexes of a database, to be searched as they were made."""
+    """Return the indexes of a database, to be searched as they were made."""
     from ..crawl.search import Indexes
 
     as_made = replace(project, index=replace(project.index, encoding=DEFAULT))
@@ -86,8 +89,9 @@ def open_indexes(project: Project, models: Models, database: Database) -> Indexe
 
 
 def add_tools(tools: Tools, project: Project, models: Models, working: Path, indexing: bool = True) -> Indexes:
-    """Add the tools on the indexes in a working folder; indexing: also the one that makes
-    them. Closing what is returned is the caller's."""
+    """Add the tools on the indexes in a working folder. Return the indexes, which the caller closes.
+
+    indexing: add also the tool that makes indexes."""
     from ..crawl.tools import index_tool, search_tool
 
     database = database_from(project, working / FOLDER)
@@ -99,27 +103,27 @@ def add_tools(tools: Tools, project: Project, models: Models, working: Path, ind
 
 
 def encoder_for(project: Project, models: Models, known: Mapping[str, Any]) -> Encoder:
-    """The encoder for an index, which is `known` by what it was made with. What encodes
-    annotations alone is not for texts that have none: then it is `bm25` or `hybrid`. Raises
-    StoreError and ModelError."""
+    """Return the encoder for an index; `known` is the identity of the one that it was made with.
+
+    An encoding that needs annotations is replaced by `bm25` or `hybrid`, since these texts have
+    none. Raise StoreError and ModelError."""
     return make_encoder(project, models, known, _encoding(project.index.encoding))
 
 
 def _encoding(configured: str) -> str:
-    """The encoding for texts without annotations."""
+    """Return the encoding for texts without annotations."""
     if configured in (DEFAULT, "bm25", "hybrid", "content", "merged"):
         return configured
     return "hybrid" if has_dense(encoding_to_qdrantembedding_model(EncodingModel(configured))) else "bm25"
 
 
 def default_name(root: Path) -> str:
-    """The folder's name, as the name of an index is spelled. Raises CrawlError where
-    nothing of it can be in one."""
+    """Return the folder's name, spelled as an index's name. Raise CrawlError if nothing of it can be used."""
     from ..errors import CrawlError
 
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
     if not name:
-        raise CrawlError(f"no index can have the name of the folder {root.resolve()}: say one (--name)")
+        raise CrawlError(f"no index can have the name of the folder {root.resolve()}; give another one with --name")
     return name
 
 
@@ -129,7 +133,7 @@ def _known_description(database: Database, name: str) -> str:
 
 
 def read_description(root: Path) -> str:
-    """The title or first heading of a folder's README; "" where there is none."""
+    """Return the title or first heading of a folder's README, or ""."""
     for path in sorted(root.glob("*")):
         if path.stem.lower() == "readme" and path.suffix.lower() in (".md", ".markdown", ".mdown", ".qmd"):
             try:
@@ -142,7 +146,7 @@ def read_description(root: Path) -> str:
 
 
 def _beginning(path: Path, root: Path) -> str:
-    """The beginning of a file that lies in a folder; "" of what is none, as a pipe."""
+    """Return the beginning of a file that lies in a folder, or "" if it is no regular file."""
     if not (path.is_file() and path.resolve().is_relative_to(root.resolve())):
         return ""
     with path.open(encoding="utf-8") as file:

@@ -1,44 +1,48 @@
-"""The models of one run, opened as the configuration names them."""
+"""Open the models that the configuration names, each once in a run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from ..errors import ModelError
 from ..logging import ConsoleLogger
 from ..models.annotators.annotator import Annotator, Deferred, stand_in
 from ..models.roles import NO_MODEL, ModelName, Requests, parse_name
 from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources
-from ..settings.project import Project, model_name
+from ..settings.arguments import validated
+from ..settings.project import Project, load_project, model_name
 
 if TYPE_CHECKING:
     from ..models.chat import Asker, Usage
     from ..models.embedders.embedder import Embedder
 
 
-def _say(message: str) -> None:
+def _warn(message: str) -> None:
     ConsoleLogger().warning(message)
 
 
 @dataclass
 class Models:
-    """The models of one run: each is opened once at each server, however many documents it serves,
-    so that its limit on requests holds for all of them.
+    """The models of one run.
 
-    spec: a name that goes over what documents and configuration say; jobs: requests at
-    the same time, over what the configuration says; warn: is told what goes on without
-    the reply cache, and what goes elsewhere than its source's name says."""
+    Each is opened once at each server, however many documents it serves, so that its limit on
+    requests holds for all of them.
+
+    spec: a model's name, in place of those in documents and configuration; jobs: requests at
+    the same time, in place of the configured number; warn: is called with a message when the
+    reply cache cannot be used, and when texts go elsewhere than their source's name says."""
 
     spec: str = ""
     jobs: int | None = None
-    warn: Callable[[str], None] = _say
+    warn: Callable[[str], None] = _warn
     _askers: dict[tuple[ModelName, ModelSource], Asker] = field(default_factory=dict, init=False)
     _told: set[ModelSource] = field(default_factory=set, init=False)
 
     def name(self, project: Project, role: str) -> ModelName:
-        """The model for a role. Raises ModelError."""
+        """Return the name of the model for a role. Raise ModelError."""
         if self.spec:
             models = dict.fromkeys(project.models, self.spec)
             parse_name(self.spec, known_sources(project.sources))
@@ -46,21 +50,22 @@ class Models:
         return model_name(project, role)
 
     def annotator(self, project: Project) -> Annotator:
-        """What annotates: the minor model. Raises ModelError where none is named."""
+        """Return the annotator, which asks the minor model. Raise ModelError if none is named."""
         name = self.name(project, "minor")
         if name.source == STAND_IN:
             return stand_in()
 
-        def make() -> Annotator:
+        def open_annotator() -> Annotator:
             from ..models.annotators.model_annotator import ModelAnnotator
 
             return ModelAnnotator(self.asker(project, "minor"))
 
-        return Deferred(str(name), make)
+        return Deferred(str(name), open_annotator)
 
     def asker(self, project: Project, role: str) -> Asker:
-        """A chat model with the reply cache before it. Raises ModelError where there is
-        none: the stand-in cannot chat, a key is missing."""
+        """Return a chat model with the reply cache in front of it.
+
+        Raise ModelError if there is none: the stand-in cannot chat, or a key is missing."""
         name = self.name(project, role)
         if name.source == STAND_IN:
             raise ModelError(
@@ -74,8 +79,9 @@ class Models:
         return self._askers[name, source]
 
     def embedder(self, project: Project) -> Embedder | None:
-        """The embedding model, None where none is named and none is there. Raises
-        ModelError where the one that is named cannot be had."""
+        """Return the embedding model, or None if none is named and none is on this machine.
+
+        Raise ModelError if the one that is named cannot be used."""
         name = self.name(project, "embedding")
         if name == NO_MODEL:
             return None
@@ -88,7 +94,7 @@ class Models:
         return OpenAIEmbedder(name, self.source(project, name), project.requests["embedding"])
 
     def source(self, project: Project, name: ModelName) -> ModelSource:
-        """Where a model is. Tells once where a file leads what goes to a source of ours elsewhere."""
+        """Return the source of a model. Warn, once, if a file leads requests to one of our sources elsewhere."""
         source = known_sources(project.sources)[name.source]
         if source.detour and source not in self._told:
             self._told.add(source)
@@ -106,12 +112,12 @@ class Models:
 
     @property
     def stopped(self) -> ModelError | None:
-        """The error after which a model is asked nothing more, if there was one."""
+        """Return the error after which a model is asked nothing more, or None."""
         return next((asker.model.stopped for asker in self._askers.values() if asker.model.stopped), None)
 
     @property
     def usage(self) -> Usage:
-        """What all models together have cost."""
+        """Return what all models together have been asked and have cost."""
         from ..models.chat import Usage
 
         total = Usage()
@@ -123,3 +129,36 @@ class Models:
         """Close all models."""
         for asker in self._askers.values():
             await asker.close()
+
+
+# For the REPL and for own passes
+
+
+def chat_model_from_config(role: Literal["major", "minor", "aux"] = "major", path: str | Path | None = None) -> Asker:
+    """Return the chat model for a role, as the configuration of a file's project names it.
+
+    path: of the file, None for the working folder's project. Ask the model with `ask`, or many
+    times at once with `asyncio.gather`, and `close` it. Raise ConfigError and ModelError."""
+    return Models().asker(_project_at(path), _checked_role(role))
+
+
+def annotator_from_config(path: str | Path | None = None) -> Annotator:
+    """Return the annotator that a file's configuration names. Raise ConfigError and ModelError."""
+    return Models().annotator(_project_at(path))
+
+
+def embedder_from_config(path: str | Path | None = None) -> Embedder | None:
+    """Return the embedding model of a file's project, or of the working folder's.
+
+    None means that there is none, and texts are found only by their words. Raise ConfigError
+    and ModelError."""
+    return Models().embedder(_project_at(path))
+
+
+@validated  # on a function of its own, because the return types above are imported only for type checking
+def _checked_role(role: Literal["major", "minor", "aux"]) -> str:
+    return role
+
+
+def _project_at(path: str | Path | None) -> Project:
+    return load_project(Path(path) if path is not None else None)

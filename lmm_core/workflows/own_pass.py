@@ -1,4 +1,4 @@
-"""Passes of the user's own: a function `blocks -> blocks`, named `module:function`."""
+"""Load and run passes of the user's own: functions from blocks to blocks, named `module:function`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ Pass = Callable[[list[Block]], Any]
 
 
 def load_pass(name: str) -> Pass:
-    """The function that `module:function` names; modules are looked for in the working
-    folder first, as `python -m` does. Raises PassError; errors in the module itself
-    rise as they are."""
+    """Return the function that `module:function` names.
+
+    Modules are looked for in the working folder first, as `python -m` does. Raise PassError;
+    errors in the module itself are raised as they are."""
     module, _, function = name.partition(":")
     if not module or not function:
-        raise PassError(f"{name!r}: a pass is named module:function")
+        raise PassError(f"{name!r}: a pass is named as module:function")
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -31,18 +32,19 @@ def load_pass(name: str) -> Pass:
     except ModuleNotFoundError as error:
         if error.name is None or not (module == error.name or module.startswith(f"{error.name}.")):
             raise
-        raise PassError(f"{name}: no module {error.name!r} in {folder} or among what is installed") from None
+        raise PassError(f"{name}: there is no module {error.name!r} in {folder} or among the installed ones") from None
     except AttributeError:
-        raise PassError(f"{name}: no {function!r} in {module}") from None
+        raise PassError(f"{name}: there is no {function!r} in {module}") from None
     if not callable(found):
-        raise PassError(f"{name}: {function!r} is no function")
+        raise PassError(f"{name}: {function!r} is not a function")
     return found  # type: ignore[no-any-return]
 
 
 def run_pass(function: Pass, blocks: Sequence[Block], logger: LoggerBase) -> list[Block]:
-    """What a pass makes of a document; it may be asynchronous. Where a model fails it, the
-    document stays as it is. Raises PassError where what it makes is no list of blocks;
-    errors in the pass rise as they are."""
+    """Return the document that a pass, which may be asynchronous, makes of another.
+
+    If a model fails, that is reported, and the document stays as it is. Raise PassError if the
+    pass does not return a list of blocks; errors in the pass are raised as they are."""
     try:
         made = function(list(blocks))
         if inspect.iscoroutine(made):
@@ -55,5 +57,5 @@ def run_pass(function: Pass, blocks: Sequence[Block], logger: LoggerBase) -> lis
     kinds = (TextBlock, ErrorBlock, HeadingBlock, MetadataBlock)
     if not isinstance(made, list) or not all(isinstance(block, kinds) for block in made):
         name = getattr(function, "__name__", "the pass")
-        raise PassError(f"{name}: a pass gives back a list of blocks (return the list that it was given, at least)")
+        raise PassError(f"{name}: a pass has to return a list of blocks (at least the list that it was given)")
     return made

@@ -1,8 +1,7 @@
-"""The passes on files, for the command, the REPL and scripts.
+"""Run the passes on files, for the command, the REPL and scripts.
 
-These functions read the file, merge header and configuration into the pass's
-arguments, and write the result back; the passes themselves (`lmm_core.scan`) know
-neither files nor settings.
+These functions read a file, take the arguments of a pass from header and configuration, and write
+the result back. The passes themselves (`lmm_core.scan`) know neither files nor settings.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from ..errors import ConfigError, LmmError, MarkdownError, ModelError
 from ..files.outputs import MARKDOWN, check_output, write_output
 from ..logging import ConsoleLogger, LoggerBase, in_file
-from ..markdown.blocks import Block, HeaderBlock, Problem, Spelling, serialize_blocks
+from ..markdown.blocks import Block, HeaderBlock, Problem, Spelling, header_content, serialize_blocks
 from ..markdown.edits import broken_edits
 from ..markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
 from ..markdown.metadata.lmm_options import report_refused
@@ -41,9 +40,9 @@ Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Bloc
 def markdown_scan(path: str | Path, save_to: SaveTo = True, logger: LoggerBase | None = None) -> list[Block] | None:
     """Complete the header (`~title`, `~docid`) and report errors.
 
-    save_to: True writes the file, False writes nothing, a path writes there. Returns
-    the blocks; None where the file cannot be read or written (it is not UTF-8, has
-    changed meanwhile, …), which is reported."""
+    save_to: True writes the file, False writes nothing, a path writes there. Return the
+    blocks, or None if the file cannot be read or written (it is not UTF-8, has changed
+    meanwhile, …), which is reported."""
     return run_on_file(Path(path), _scan, save_to, logger)
 
 
@@ -56,9 +55,10 @@ def markdown_rag(
     refresh: bool = False,
     logger: LoggerBase | None = None,
 ) -> list[Block] | None:
-    """Complete the header and annotate the sections. Where no `opts` and no `annotator`
-    are given, header and configuration name them. Arguments and result as those of
-    `markdown_scan` and `scan_rag`. Raises ConfigError."""
+    """Complete the header and annotate the sections.
+
+    opts, annotator: by default those that header and configuration name. The other arguments
+    and the result are those of `scan_rag` and `markdown_scan`. Raise ConfigError."""
     work = RagWork(Models(), opts, annotator=annotator, refresh=refresh)
     return run_on_file(Path(path), work.finish_and_close, save_to, logger)
 
@@ -67,18 +67,17 @@ def markdown_rag(
 def markdown_knit(
     path: str | Path, keep: Sequence[str] = (), save_to: SaveTo = False, logger: LoggerBase | None = None
 ) -> list[Block] | None:
-    """The lecture notes of a file; `keep` are types that stay in. Result as that of
-    `markdown_scan`. Raises ConfigError."""
+    """Return the lecture notes of a file; see `markdown_scan`. keep: types that stay in. Raise ConfigError."""
     return run_on_file(Path(path), knit_work(keep), save_to, logger, [Path(path)])
 
 
 @dataclass
 class RagWork:
-    """What `markdown_rag` does with a file's blocks.
+    """The work of `markdown_rag` on the blocks of files.
 
-    models: those of the run; opts: in place of what header and configuration say;
-    changes: options over theirs, by name; annotator: in place of the model that they
-    name."""
+    opts: in place of those in header and configuration; changes: options by name, which
+    replace single ones of these; annotator: in place of the model that header and
+    configuration name; refresh: write again what a model wrote."""
 
     models: Models
     opts: ScanOpts | None = None
@@ -88,7 +87,7 @@ class RagWork:
     progress: Progress | None = None
 
     async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        """The blocks, annotated. Raises ConfigError."""
+        """Return the blocks, annotated. Raise ConfigError."""
         run = await self._start(blocks, file, logger)
         if run is None:
             return blocks
@@ -97,7 +96,7 @@ class RagWork:
         return run.finish()
 
     async def finish_and_close(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        """`finish`, for a single file."""
+        """Do what `finish` does for a single file, and close the models."""
         try:
             return await self.finish(blocks, file, logger)
         finally:
@@ -106,13 +105,14 @@ class RagWork:
                 await self.annotator.close()
 
     async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> tuple[str, list[Planned]]:
-        """The requests that `finish` would make, and the name of who would get them.
-        Raises ConfigError and ModelError."""
+        """Return the name of the annotator, and the requests that `finish` would make of it.
+
+        Raise ConfigError and ModelError."""
         run = await self._start(blocks, file, logger)
         return (run.annotator.name, run.planned()) if run else ("", [])
 
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
-        """A run with nothing asked yet; None where the header names what cannot be."""
+        """Return a run with nothing asked yet, or None if no annotator can be used, which is reported."""
         project = project_of(blocks, load_project(file.path), logger)
         try:
             annotator = self.annotator or (self.models.annotator(project) if project else None)
@@ -129,14 +129,15 @@ class RagWork:
 
 
 def new_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
-    """A run of the RAG pass as a project asks for it; it has not started."""
+    """Return a run of the RAG pass with the options of a project; it has not started."""
     spelling: Any = project.spelling
     return RagRun(project.opts, annotator, docid, spelling, project.rules, True, False, logger)
 
 
 def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:
-    """A document's project with what its header says; None where the header says what
-    cannot be, which is reported."""
+    """Return a document's project with the settings of its header.
+
+    None means that a setting in the header is wrong, which is reported."""
     header = blocks[0] if blocks else None
     if not isinstance(header, HeaderBlock):
         return project
@@ -149,7 +150,7 @@ def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) ->
 
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
-    """What `markdown_knit` does with a file's blocks."""
+    """Return the work of `markdown_knit` on a file."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         rules = rules_of(blocks, load_project(file.path).rules)
@@ -162,7 +163,7 @@ def knit_work(keep: Sequence[str] = ()) -> Work:
 
 
 def convert_work(to: Spelling) -> Work:
-    """Converts a file's metadata blocks to one spelling."""
+    """Return the work that converts a file's metadata blocks to one spelling."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         report_errors(blocks, logger)
@@ -172,9 +173,8 @@ def convert_work(to: Spelling) -> Work:
 
 
 def rules_of(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:
-    """The rules with what a document's header says."""
-    header = blocks[0] if blocks else None
-    return header_rules(header.content, rules) if isinstance(header, HeaderBlock) else rules
+    """Return the knit rules with the settings of a document's header."""
+    return header_rules(header_content(blocks), rules)
 
 
 async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
@@ -182,16 +182,16 @@ async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> 
 
 
 def docid_of(path: Path) -> str:
-    """A file's identity where the writer gives none: its path from the project's
-    root, with `/` on every system."""
+    """Return a file's id if the writer gives none: its path from the project's root, with `/` on every system."""
     return Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
 
 
 def run_on_file(
     path: Path, work: Work, save_to: SaveTo, logger: LoggerBase | None, inputs: Sequence[Path] = ()
 ) -> list[Block] | None:
-    """Work on a file's blocks, and write them, not over an input; None where that fails, which is
-    reported."""
+    """Do some work on a file's blocks, and write them where `save_to` says, but not over an input.
+
+    Return the blocks, or None if that fails, which is reported."""
     from ..models.chat import run
 
     logger = logger or ConsoleLogger()
@@ -206,7 +206,7 @@ def run_on_file(
 
 
 def reporting(path: Path, work: Callable[[], list[Block]], logger: LoggerBase) -> list[Block] | None:
-    """The result of work on a file; None where that fails, which is reported."""
+    """Return the result of work on a file, or None if it fails, which is reported."""
     try:
         return work()
     except OSError as error:
@@ -217,14 +217,15 @@ def reporting(path: Path, work: Callable[[], list[Block]], logger: LoggerBase) -
 
 
 def check_save_to(path: Path, save_to: SaveTo, inputs: Sequence[Path] = ()) -> None:
-    """Look, before any work, whether a file's text may be written where `save_to` says; into the
-    file itself it may, unless that is one of the inputs. Raises OutputError."""
+    """Raise OutputError, before any work, if a file's text may not be written where `save_to` says.
+
+    It may be written into the file itself, unless that is one of the inputs."""
     if not isinstance(save_to, bool):
         check_output(Path(save_to), inputs, MARKDOWN, may_replace=_same(path, Path(save_to)))
 
 
 def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:
-    """Write a file's new text where `save_to` says. Raises OSError and MarkdownError."""
+    """Write a file's new text where `save_to` says. Raise OSError and MarkdownError."""
     if save_to is True and text != file.text:
         save_markdown(file.path, text, file)
     elif not isinstance(save_to, bool):
@@ -235,9 +236,10 @@ def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:
 
 
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
-    """Read a file and do some work on its blocks; nothing is written. What is wrong
-    in the file is reported with its line. Raises OSError, and MarkdownError where the
-    markers of edits do not fit together, too."""
+    """Read a file and do some work on its blocks. Return the file and the new blocks; nothing is written.
+
+    Errors in the file are reported with their lines. Raise OSError and MarkdownError, also if
+    the markers of edits do not fit together."""
     file = load_markdown(path)
     located = in_file(logger, path)
     problems: list[Problem] = []

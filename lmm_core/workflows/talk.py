@@ -1,9 +1,9 @@
-"""Chats and edits in files: the model is asked, and what it says is written into what
-the file holds by then."""
+"""Chats and edits in files: ask the model, and write what it says into the file as it is by then."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -12,24 +12,29 @@ from ..errors import ChangedError, MarkdownError, ModelError
 from ..files.walk import UNMERGED
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, MetadataBlock, serialize_blocks
-from ..markdown.files import MarkdownFile, load_markdown, save_markdown
+from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
 from ..markdown.parse import parse_markdown_text
-from ..scan.chat import ChatRun, Screen, Talk, clear_messages, pending_messages
-from ..scan.edit import Decision, EditRun, accept_edits, reject_edits, requests_in
+from ..scan.chat import ChatRun
+from ..scan.edit import EditRun, requests_in
+from ..scan.exchange.decisions import Decision, accept_edits, reject_edits
+from ..scan.exchange.record import clear_messages, pending_messages
+from ..scan.exchange.requests import Screen, Talk
 from ..scan.header import report_broken
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project
 from .models import Models
-from .passes import SaveTo, check_save_to, project_of, reporting, run_on_file, save_as
+from .passes import SaveTo, Work, check_save_to, project_of, reporting, run_on_file, save_as
 
-_ATTEMPTS = 5
-_GONE = "its block has gone or changed meanwhile; what came of it"
+SECONDS_BETWEEN_LOOKS = 0.3
+_ATTEMPTS = 5  # to write into a file that others write as well
+_GONE = "its block is gone or has changed meanwhile; what came of it"
 
 
 @dataclass
 class DocumentChat:
-    """The chats and edits of one document, in the steps of `ChatRun`. It asks for
-    nothing, and needs no model, where nothing is open."""
+    """The chats and edits of one document, in the steps of `ChatRun`.
+
+    A document that asks nothing needs no model."""
 
     models: Models
     project: Project
@@ -40,8 +45,9 @@ class DocumentChat:
     runs: list[ChatRun | EditRun] = field(default_factory=list)
 
     def start(self, blocks: Sequence[Block]) -> bool:
-        """Find what has to be asked; whether there is something, and somebody to ask.
-        A model that is not there is reported."""
+        """Find what has to be asked. Return True if there is something, and a model to ask.
+
+        A model that cannot be asked is reported."""
         if report_broken(blocks, self.logger) or not any(map(self._asks, blocks)):
             return False
         try:
@@ -60,31 +66,31 @@ class DocumentChat:
         return any(run.open for run in self.runs)
 
     def _asks(self, block: Block) -> bool:
-        """Whether a block asks for something."""
+        """Tell whether a block asks for something."""
         if not isinstance(block, MetadataBlock):
             return False
         _, by_hand, new = pending_messages(block) if self.chats else ([], [], [])
         return bool(by_hand or new or (self.edits and requests_in(block)[1]))
 
     async def ask(self) -> None:
-        """Ask for everything, at the same time."""
+        """Ask everything at the same time."""
         import asyncio
 
         await asyncio.gather(*(run.ask() for run in self.runs))
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """The document with what was said; see `ChatRun.apply`."""
-        made = list(blocks)
+        """Return the document with what was said; see `ChatRun.apply`."""
+        applied = list(blocks)
         for run in self.runs:
-            made = run.apply(made)
-        return made
+            applied = run.apply(applied)
+        return applied
 
     def unmerged(self) -> list[str]:
-        """What found no place in the document, as markdown."""
+        """Return what found no place in the document, as markdown."""
         return [unmerged.markdown for run in self.runs for unmerged in run.unmerged]
 
     def delivered(self) -> None:
-        """What was said is in the file: asked again, the model is to answer anew."""
+        """Note that what was said is in the file: if it is asked again, the model shall answer anew."""
         for run in self.runs:
             for request in run.answered:
                 run.talk.asker.forget(request)
@@ -93,7 +99,7 @@ class DocumentChat:
 
 @dataclass
 class ConversationWork:
-    """What `lmm chat` does with files. screen: where answers are shown as they come."""
+    """The work of `lmm chat` on files. screen: shows answers as they come."""
 
     models: Models
     chats: bool = True
@@ -101,9 +107,10 @@ class ConversationWork:
     screen: Screen | None = None
 
     async def finish(self, path: Path, logger: LoggerBase) -> bool:
-        """Ask what a file asks, and write the answers into it, whatever has become of it
-        meanwhile. What was answered is written where the work is stopped, too. Returns
-        whether something was written. Raises OSError, MarkdownError and ConfigError."""
+        """Ask what a file asks, and write the answers into it as it is by then.
+
+        What was answered is written even if the work is stopped. Return True if the file was
+        written. Raise OSError, MarkdownError and ConfigError."""
         file, talk = self._begin(path, logger)
         if talk is None:
             return False
@@ -114,7 +121,7 @@ class ConversationWork:
         return changed
 
     async def blocks(self, path: Path, logger: LoggerBase) -> list[Block]:
-        """The blocks of a file with the answers; nothing is written."""
+        """Return the blocks of a file with the answers; nothing is written."""
         file, talk = self._begin(path, logger)
         blocks = parse_markdown_text(file.text)
         if talk is None:
@@ -134,8 +141,9 @@ class ConversationWork:
 
 
 def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> bool:
-    """Write what was said into a file: into its blocks as they are now. What finds no
-    place is kept beside it. Returns whether the file was written."""
+    """Write what was said into the blocks of a file as they are now. Return True if it was written.
+
+    What finds no place is kept in a file beside it. Raise OSError and MarkdownError."""
     for _ in range(_ATTEMPTS):
         text = serialize_blocks(talk.apply(parse_markdown_text(file.text)))
         try:
@@ -146,12 +154,16 @@ def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> b
             return text != file.text
         except ChangedError:
             file = _load_again(file, talk, logger)
-    raise ChangedError(f"{file.path}: is being written all the time; the answers are in the reply cache: run again")
+    raise ChangedError(
+        f"{file.path}: other programs keep writing this file; the answers are in the reply cache, so run this again"
+    )
 
 
 def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> MarkdownFile:
-    """A file as it is now. Where it is gone or cannot be read, all that was said is kept
-    beside it, and OSError or MarkdownError raised."""
+    """Return a file as it is now.
+
+    If it is gone or cannot be read, all that was said is kept in a file beside it. Raise
+    OSError and MarkdownError."""
     try:
         return load_markdown(file.path)
     except (OSError, MarkdownError):
@@ -162,7 +174,7 @@ def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> M
 
 
 def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str = _GONE) -> None:
-    """Put texts that found no place in a file beside it, behind those that are there."""
+    """Append texts that found no place in a file to the file beside it, and report why."""
     if not texts:
         return
     beside = _beside(path)
@@ -173,10 +185,39 @@ def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str
 
 
 def _beside(path: Path) -> Path:
-    """The file for what finds no place in another; in somebody else's folder such a name may be
-    that of a link, and lead anywhere."""
+    """Return the file for what finds no place in another.
+
+    Names of links are passed over: in somebody else's folder, they may lead anywhere."""
     names = (path.name + ("" if number == 1 else f".{number}") + UNMERGED for number in count(1))
     return next(beside for name in names if not (beside := path.with_name(name)).is_symlink())
+
+
+def watch_files(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield each document once, and again each time it is saved, without end.
+
+    paths: files and folders; those that do not exist yet are looked for again and again."""
+    seen: dict[Path, tuple[int, int]] = {}
+    while True:
+        for path in present_files(paths):
+            stamp = _stamp(path)
+            if stamp is not None and seen.get(path) != stamp:
+                seen[path] = stamp  # taken before the work, so that what is saved meanwhile is noticed, too
+                yield path
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def present_files(paths: Sequence[Path]) -> list[Path]:
+    """Return the documents that exist just now; an editor may be about to replace one."""
+    return find_markdown([path for path in paths if path.exists()])
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is saved, or None if it is just being replaced."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 # On single files, for the REPL and scripts
@@ -189,9 +230,9 @@ def markdown_messages(
     """Answer the questions and messages of a file.
 
     save_to: True writes the file (merging with what an editor has saved meanwhile), False
-    writes nothing, a path writes there. model: in place of the one that header and
-    configuration name. Returns the blocks; None where the file cannot be read or written,
-    which is reported. Raises ConfigError."""
+    writes nothing, a path writes there; model: asked in place of the one that header and
+    configuration name. Return the blocks, or None if the file cannot be read or written,
+    which is reported. Raise ConfigError."""
     return _talk(Path(path), save_to, ConversationWork(Models(model), edits=False), logger or ConsoleLogger())
 
 
@@ -199,7 +240,7 @@ def markdown_messages(
 def markdown_edits(
     path: str | Path, save_to: SaveTo = True, model: str = "", logger: LoggerBase | None = None
 ) -> list[Block] | None:
-    """Propose the new versions that a file asks for; as `markdown_messages`."""
+    """Propose the new versions that a file asks for; see `markdown_messages`."""
     return _talk(Path(path), save_to, ConversationWork(Models(model), chats=False), logger or ConsoleLogger())
 
 
@@ -207,13 +248,17 @@ def markdown_edits(
 def markdown_clear_messages(
     path: str | Path, edits: bool = False, save_to: SaveTo = True, logger: LoggerBase | None = None
 ) -> list[Block] | None:
-    """Take the chats out of a file, and with `edits` the requests for edits; the rest as
-    `markdown_messages`."""
+    """Take the chats out of a file, and with `edits` the requests for edits; see `markdown_messages`."""
+    return run_on_file(Path(path), clear_work(edits), save_to, logger)
+
+
+def clear_work(edits: bool = False) -> Work:
+    """Return the work that takes chats, and with `edits` the requests for edits, out of a file."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         return clear_messages(blocks, edits, logger)
 
-    return run_on_file(Path(path), work, save_to, logger)
+    return work
 
 
 def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBase) -> list[Block] | None:
@@ -239,13 +284,12 @@ def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBas
 
 
 def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> Decision:
-    """Accept or reject the edits of a file (the one at a line), and write it. Raises
-    OSError and MarkdownError."""
+    """Accept or reject the edits of a file, or the one at a line, and write it. Raise OSError and MarkdownError."""
     file = load_markdown(path)
     located = in_file(logger, path)
     decision = (accept_edits if accept else reject_edits)(parse_markdown_text(file.text), line, located)
     text = serialize_blocks(decision.blocks)
     if text != file.text:
         save_markdown(path, text, file)
-    keep_unmerged(path, decision.homeless, located, "metadata of yours that found no place in the new text")
+    keep_unmerged(path, decision.unplaced, located, "metadata of yours that found no place in the new text")
     return decision

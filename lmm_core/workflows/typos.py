@@ -1,7 +1,8 @@
-"""Typos: what has to be mended in documents before they are published.
+"""Find what has to be corrected in documents before they are published.
 
-A block that cannot be read, and a word that is nearly one of ours, show what was to be left
-out. The types of all documents of a project count, in each.
+After a block that cannot be read, and with a word that is nearly one of ours, material is
+published that should be left out. In each document, the types of all documents of a project
+count.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..scan.check.near_misses import find_near_misses, types_in
 from ..scan.header import find_errors
+from ..scan.left_out import find_pieces
 
 PUBLISHED_CODE = (
     "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
@@ -37,9 +39,10 @@ def with_types(rules: KnitRules, documents: Iterable[Sequence[Block]]) -> KnitRu
 
 
 def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRules) -> list[str]:
-    """Return a line for each thing that has to be mended in some documents before they are published
-    (each with the name that is shown): blocks that cannot be read and words that are nearly ours,
-    and after these how a word is allowed."""
+    """Return a line for each thing that has to be corrected before some documents are published.
+
+    documents: pairs of the name to show and the blocks. The lines name code that is published
+    anyway, blocks that cannot be read, and words that are nearly ours, with how to allow one."""
     errors: list[str] = []
     near: list[str] = []
     for name, blocks in documents:
@@ -50,18 +53,18 @@ def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRule
 
 
 def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
-    """Return the lines of cells that stand in what is left out, and whose code Quarto puts into the
-    page before any filter: those of Observable, which the browser runs."""
+    """Return the lines of code cells in left-out parts that Quarto publishes all the same.
+
+    These are cells of Observable: the browser runs them, and Quarto puts their code into the
+    page before any filter runs."""
     if not any("{ojs" in block.source for block in blocks):
         return []
-    from ..quarto.leaks.sources import find_pieces
-
     pieces = [piece for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)) if piece.is_out]
     return [piece.line + piece.text.count("\n", 0, at.start()) for piece in pieces for at in _OJS.finditer(piece.text)]
 
 
 def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:
-    """Report what has to be mended in some files as errors. What cannot be read is left to others."""
+    """Report what has to be corrected in some files as errors. Files that cannot be read are passed over."""
     documents = [*read_blocks(paths)]
     rules = with_types(rules, [blocks for _, blocks in documents])
     for line in typo_lines([(str(path), blocks) for path, blocks in documents], rules):
@@ -69,7 +72,7 @@ def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) ->
 
 
 def read_blocks(paths: Iterable[Path]) -> Iterator[tuple[Path, list[Block]]]:
-    """Yield the blocks of those files that can be read."""
+    """Yield the files that can be read, each with its blocks."""
     for path in paths:
         try:
             yield path, parse_markdown_text(load_markdown(path).text)

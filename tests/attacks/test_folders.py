@@ -442,7 +442,7 @@ def test_a_site_that_is_a_link_gets_no_box(site):
 
 def test_the_extension_is_not_copied_through_a_link(project):
     (project / "_extensions").symlink_to("..")
-    with Unharmed(project), pytest.raises(QuartoError, match="_extensions: a link out of the project"):
+    with Unharmed(project), pytest.raises(QuartoError, match="_extensions: This link leads out of the project"):
         init_project(project)
 
 

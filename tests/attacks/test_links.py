@@ -12,13 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.cli.commands.talk import _files
 from lmm_core.errors import ChangedError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.files import find_markdown, load_markdown, save_markdown
-from lmm_core.quarto.render import _pages, _site_pages, pre_render
-from lmm_core.quarto.setup import find_inputs, with_included
-from lmm_core.workflows.talk import keep_unmerged
+from lmm_core.quarto.after_render import site_pages
+from lmm_core.quarto.pages import read_pages
+from lmm_core.quarto.render import pre_render
+from lmm_core.settings.quarto_inputs import find_inputs, with_included
+from lmm_core.workflows.talk import keep_unmerged, present_files
 from tests.commands import held, write
 
 ROOT = Path(__file__).parents[2]
@@ -149,7 +150,7 @@ def test_links_that_lead_nowhere(home):
 
 def test_watching_does_not_follow(home):
     link(home, "sub/x.md", "{home}/secret.md")
-    assert _files((Path(),)) == [Path("sub/notes.md")]
+    assert present_files((Path(),)) == [Path("sub/notes.md")]
 
 
 # Between looking and writing
@@ -192,9 +193,9 @@ def test_an_include_out_of_the_project_is_not_in_the_ask_data(home):
     quarto(home, "{{< include ../home/secret.md >}} {{< include sub/x.md >}} {{< include sub/notes.md >}}")
     link(home, "sub/x.md", "{home}/other.qmd")
     assert len(with_included([Path("index.qmd")], Path())) == 4  # native blocks and leaks are looked for in all
-    pages = {str(page.file.path): page.outside for page in _pages([Path("index.qmd")], Path())}
+    pages = {str(page.file.path): page.outside for page in read_pages([Path("index.qmd")], Path())}
     assert pages == {"index.qmd": False, "../home/secret.md": True, "sub/x.md": True, "sub/notes.md": False}
-    assert [str(page.source) for page in _site_pages(Path())] == ["index.qmd", "sub/notes.md"]
+    assert [str(page.source) for page in site_pages(Path())] == ["index.qmd", "sub/notes.md"]
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -262,7 +262,7 @@ def test_nothing_is_asked_before_the_output_is_looked_at(monkeypatch):
         raise AssertionError("work was done")
 
     for place in (
-        "lmm_core.workflows.index.encode_files",
+        "lmm_core.workflows.encode.encode_files",
         "lmm_core.workflows.bench.Bench.run",
         "lmm_core.cli.commands.publish.work_file",
     ):
@@ -296,7 +296,7 @@ def test_the_extension_is_not_copied_out_of_the_project(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", "_extensions")
     done = run("quarto init")
-    assert done.exit_code == 1 and "_extensions: a link out of the project" in done.stderr
+    assert done.exit_code == 1 and "_extensions: This link leads out of the project" in done.stderr
     assert not [*(tmp_path / "elsewhere").iterdir()]
 
 

@@ -62,7 +62,7 @@ def notes():
 
 @pytest.fixture
 def embedded(monkeypatch):
-    """The texts that sparse vectors are made of."""
+    """Return the texts that sparse vectors are made of."""
     texts, encode = [], Bm25Encoder.encode
     monkeypatch.setattr(Bm25Encoder, "encode", lambda self, given: texts.extend(given) or encode(self, given))
     return texts
@@ -83,7 +83,7 @@ def test_annotated_questions_are_asked_and_not_embedded(notes, embedded):
     assert not any(question in given for given in embedded for question in ASKED)
     assert any("Pears" in given for given in embedded)  # titles are
     assert (report["embedded"], report["with_questions"]) == (["titles"], False)
-    # the summary of Pears is the one text with a walrus; nothing says zebra
+    # only the summary of Pears has a walrus; nothing has a zebra
     assert ranks(result) == {
         "Who tames the walrus?": None,
         "Where does the zebra graze?": None,
@@ -190,7 +190,7 @@ def test_exit_status_under_a_least_hit5(least, status, notes):
 
 def test_without_questions_it_says_who_makes_them():
     write("notes.md", f"# A\n\nThe apple {LONG}\n")
-    assert "lmm rag FILES makes them" in lmm("bench notes.md", 1)[1]
+    assert "`lmm rag FILES` makes some" in lmm("bench notes.md", 1)[1]
     write("s.csv", "question,section\nWhat is an apple?,A\n")
     assert "All sections are among the first 5 hits" in lmm("bench notes.md --questions s.csv")[0]
 
@@ -250,11 +250,11 @@ def test_students_questions_are_added(name, content, notes):
         ("s.csv", "", "s.csv:1: the first line"),
         ("s.csv", "question,section\n,Apples\n", "s.csv:2: a question is missing"),
         ("s.csv", "question,section\na\n\n,Apples\n", "s.csv:4: a question is missing"),
-        ("s.jsonl", '{"question": "a"}\n{', "s.jsonl:2: no JSON"),
+        ("s.jsonl", '{"question": "a"}\n{', "s.jsonl:2: is not JSON"),
         ("s.jsonl", "[]", "s.jsonl:1: should be"),
         ("s.jsonl", '{"question": 3}', "s.jsonl:1: a question is missing"),
         ("s.jsonl", '{"question": "a", "section": 3}', "s.jsonl:1: the section should be a text"),
-        ("s.txt", "a", "s.txt: questions come as .csv or .jsonl"),
+        ("s.txt", "a", "s.txt: a file of questions ends in .csv or .jsonl"),
     ],
 )
 def test_a_wrong_file_of_questions_is_wrong_usage(name, content, says, notes):
@@ -266,7 +266,7 @@ def test_a_wrong_file_of_questions_is_wrong_usage(name, content, says, notes):
 
 
 class Page(HTMLParser):
-    """Elements and texts of a page."""
+    """The elements and texts of a page."""
 
     def __init__(self, source):
         super().__init__()

@@ -1,4 +1,4 @@
-"""`lmm md-index`, `lmm md-search`, and the tools of the same for agents."""
+"""`lmm md-index`, `lmm md-search`, and the tools that do the same for agents."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ from tests.test_readme import ROOT, fits, transcript
 
 
 def found(query, options=""):
-    """The results of `lmm md-search --json`."""
+    """Return the results of `lmm md-search --json`."""
     return json.loads(lmm(f"md-search --query '{query}' --json {options}")[0])
 
 
@@ -166,7 +166,7 @@ def test_a_readme_that_is_no_file_or_lies_elsewhere_describes_nothing(tmp_path):
 
 def test_a_folder_whose_name_no_index_can_have_needs_one():
     fill("文档", trees=page("oak"))
-    assert "say one (--name)" in lmm("md-index --root 文档", status=1)[1]
+    assert "give another one with --name" in lmm("md-index --root 文档", status=1)[1]
     lmm("md-index --root 文档 --name docs -q")
     assert found("oak")
 
@@ -196,7 +196,7 @@ def tools_here(**options):
 
 
 def called(*calls):
-    """What some calls of the tools give, one after the other."""
+    """Return the results of some calls of the tools, one after the other."""
 
     async def work():
         tools, indexes = tools_here()

@@ -1,4 +1,4 @@
-"""`lmm llmd`: a project in one document, from the first entry to the undo; only the model is ours."""
+"""`lmm llmd`: a project in one document, from the first entry to the undo, with a model server of the tests."""
 
 import os
 import pty
@@ -15,10 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.cli.shared import diff_lines
+from lmm_core.cli.diffs import diff_lines
 from lmm_core.errors import ModelError
 from lmm_core.llmd import parse_llmd
-from lmm_core.workflows.llmd import make_request, root_of
+from lmm_core.workflows.llmd.chat import make_request
+from lmm_core.workflows.llmd.document import root_of
 from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer
 from tests.talk import lmm
@@ -68,21 +69,21 @@ def project():
 
 
 def change(before, after, path="PROJECT.md"):
-    """What a writer does in an editor."""
+    """Change a text in a file, as a writer does in an editor."""
     content = text(path)
     assert content.count(before) == 1, content
     write(path, content.replace(before, after))
 
 
 def wish(said=WISH):
-    """Write into the entry that waits at the end."""
+    """Write into the entry at the end."""
     content = text("PROJECT.md")
     assert content.endswith("**Human:** \n")
     write("PROJECT.md", content[:-1] + said + "\n")
 
 
 def replied(reply, said=WISH):
-    """A document with a reply, as if a model had given it."""
+    """Make a document with a reply, as if a model had given it."""
     wish(said)
     write("PROJECT.md", text("PROJECT.md") + f"\n**Assistant:**\n\n{reply}")
 
@@ -157,11 +158,11 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
     for reason in (
         "x.key: ignored by git",
         "x.bin: a binary file",
-        "y.py: not in the project",
+        "y.py: is not in the project",
         "gone.py: no such file",
     ):
         assert reason in said
-    assert "no file is like 'no/*.py'" in lmm("lmm llmd new other.md --code 'no/*.py'", 2).stderr
+    assert "no file matches 'no/*.py'" in lmm("lmm llmd new other.md --code 'no/*.py'", 2).stderr
     for folder in (".", "--code ."):
         assert "is a folder" in lmm(f"lmm llmd new other.md {folder}", 2).stderr
 
@@ -261,7 +262,7 @@ def test_a_reply_of_no_use(project, model, reply, why):
     model.reply = reply
     wish()
     before = text("PROJECT.md")
-    assert re.search(rf"PROJECT.md:\d+: entry 1 not answered: .*({why})", lmm("lmm llmd chat PROJECT.md", 1).stderr)
+    assert re.search(rf"PROJECT.md:\d+: entry 1 was not answered: .*({why})", lmm("lmm llmd chat PROJECT.md", 1).stderr)
     assert text("PROJECT.md") == before
 
 
@@ -293,13 +294,13 @@ def test_any_reply_is_stored_and_changes_nothing_else(project, model, reply):
 
 @pytest.mark.parametrize("fault", [401, "drop", "break", "end", ""])
 def test_a_model_that_does_not_answer(project, model, fault):
-    """The document stays as it is, or holds what was said; the files stay in any case."""
+    """The document stays as it is or holds the reply; the files stay as they are in any case."""
     model.fault = lambda body, number: fault or None
     model.reply = REPLY if fault else "  \n"
     wish()
     before = tree()
     done = lmm("lmm llmd chat PROJECT.md", 1)
-    assert "entry 1 not answered: " in done.stderr and "Traceback" not in done.stderr
+    assert "entry 1 was not answered: " in done.stderr and "Traceback" not in done.stderr
     assert tree() == before
 
 
@@ -333,7 +334,7 @@ def test_what_finds_no_place_is_kept_beside(project, model, what):
 
 
 def test_two_entries_with_one_number(project, model):
-    """The reply goes to the one that was asked."""
+    """The reply goes to the entry that was asked."""
     wish("First.")
     write("PROJECT.md", text("PROJECT.md") + f"\n### Entry 1\n\n**Human:** {WISH}\n")
     assert "entry 1 comes after entry 1" in lmm("lmm llmd chat PROJECT.md").stderr
@@ -463,7 +464,7 @@ def test_two_paths_of_one_file(project):
     other = CHANGE.replace("src/", "link/").replace("negative line", "bad line")
     replied(f"{CHANGE}\n{other}\n{LOG}")
     before = tree()
-    assert "one file by two paths" in lmm("lmm llmd apply PROJECT.md -y --allow link", 1).stderr
+    assert "this file is named by two paths" in lmm("lmm llmd apply PROJECT.md -y --allow link", 1).stderr
     assert tree() == before
 
 
@@ -471,7 +472,7 @@ def test_two_paths_of_one_file(project):
     "reply", [LOG, CHANGE.replace("\ndef total(lines):\n    if", "\ndef total(lines):\n    # :\n    if") + LOG]
 )
 def test_a_reply_is_applied_once(project, reply):
-    """Though its text would be found again, and something else was done in between."""
+    """Its text would be found again, and something else was done in between."""
     replied(reply)
     lmm("lmm llmd apply PROJECT.md -y")
     write("src/billing.py", text("src/billing.py") + "\n")
@@ -490,7 +491,7 @@ def test_a_mission_where_there_was_none(project):
 
 
 def test_a_name_in_another_spelling(project):
-    """`ö` as two signs on disk, as one in the reply."""
+    """`ö` is two characters on disk, and one in the reply."""
     write("src/lo\u0308s.py", "a\n")
     change("### src/billing.py", "### src/lo\u0308s.py\n\n```\na\n```\n\n### src/billing.py")
     replied(f"src/l\u00f6s.py\n<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n\n{LOG}")
@@ -500,7 +501,7 @@ def test_a_name_in_another_spelling(project):
 
 
 def test_nobody_reads_the_diff(project):
-    """As with `| head`: what was not seen is not done."""
+    """As with `| head`: changes that were not seen are not made."""
     replied(f"{CHANGE}\n{LOG}")
     before = tree()
     read, written = os.pipe()
@@ -508,12 +509,12 @@ def test_nobody_reads_the_diff(project):
     command = [BIN / "lmm", "llmd", "apply", "PROJECT.md", "-y"]
     done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, text=True)
     os.close(written)
-    assert (done.returncode, done.stderr) == (1, "stopped: what is shown was not read to its end\n")
+    assert (done.returncode, done.stderr) == (1, "stopped, because the output was not read to its end\n")
     assert tree() == before
 
 
 def test_the_document_by_another_name(project):
-    """As on a disk where case makes no difference."""
+    """As on a disk that ignores case."""
     os.link("PROJECT.md", "other.md")
     replied("other.md\n<<<<<< SEARCH\nInvoices.\n=======\nx\n>>>>>> REPLACE\n")
     assert "the document itself" in lmm("lmm llmd apply PROJECT.md -y --allow '*'", 1).stderr
@@ -552,7 +553,10 @@ def test_undo_shows_what_has_changed_since(project):
     write("src/billing.py", text("src/billing.py") + "mine\n")
     before = tree()
     done = lmm("lmm llmd undo PROJECT.md", 1)
-    assert "+mine\n" in done.stdout and "nothing was undone: changed since, as shown: src/billing.py" in done.stderr
+    assert (
+        "+mine\n" in done.stdout
+        and "nothing was undone, because these files have changed since, as shown: src/billing.py" in done.stderr
+    )
     assert tree() == before
 
 
@@ -572,7 +576,7 @@ def test_another_run_has_the_journal(project):
 
 @pytest.mark.slow
 def test_killed_while_it_applies(project):
-    """By the command itself; the next one, whichever, brings all or none."""
+    """The command kills itself; the next one, whichever it is, makes all changes or none."""
     for number in range(60):
         write(f"many/{number}.txt", "old\n")
     blocks = [f"many/{number}.txt\n<<<<<< SEARCH\nold\n=======\nnew\n>>>>>> REPLACE\n" for number in range(60)]
@@ -611,7 +615,7 @@ def test_check_says_what_is_not_as_it_should_be(project):
     said = lmm("lmm llmd check OTHER.md", 1).stderr
     lines = text("OTHER.md").split("\n")
     assert (
-        f"OTHER.md:{lines.index('### src/billing.py') + 1}: src/billing.py: the code context is not what the file holds"
+        f"OTHER.md:{lines.index('### src/billing.py') + 1}: src/billing.py: the code context differs from the file"
         in said
     )
     assert f"OTHER.md:{lines.index('### src/gone.py') + 1}: src/gone.py: there is no such file" in said
@@ -633,7 +637,7 @@ def test_sync(project):
     write("src/billing.py", "b")
     before = text("PROJECT.md")
     done = lmm("lmm llmd sync PROJECT.md")
-    assert "src/gone.py: there is no such file: taken out" in done.stderr
+    assert "src/gone.py: there is no such file; it was taken out" in done.stderr
     assert {path: file.content for path, file in document().files.items()} == {
         "src/new.py": "new\n```\n",
         "src/billing.py": "b\n",
@@ -656,7 +660,7 @@ def test_no_document(command):
 
 
 def on_terminal(command, typed=b""):
-    """What a command shows on a terminal."""
+    """Return what a command shows on a terminal."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(shlex.split(command), stdin=follower, stdout=follower, stderr=follower,
                                env=os.environ | {"TERM": "xterm"})  # fmt: skip
@@ -677,7 +681,7 @@ def on_terminal(command, typed=b""):
 
 
 def test_on_a_terminal(project, model, monkeypatch):
-    """The reply streams; diffs are coloured; what would hide something is shown."""
+    """The reply streams, diffs are coloured, and invisible characters are shown."""
     hidden = CHANGE.replace("ValueError", "Value\u202eError\x1b[2J")
     model.reply = f"On it.\n\n{hidden}\n{LOG}"
     wish()

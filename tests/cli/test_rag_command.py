@@ -48,7 +48,7 @@ NO_PATIENCE = "[minor]\nmax_retries = 0\n"
 
 @pytest.fixture
 def model(monkeypatch, tmp_path):
-    """A model behind a key, as the environment names it. The key gets into no file."""
+    """Name a model behind a key in the environment. The key gets into no file."""
     with ModelServer() as server:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -57,7 +57,7 @@ def model(monkeypatch, tmp_path):
 
 
 def lmm(command, status=0):
-    """A command line of `lmm`, in this process: importing openai each time takes longer
+    """Run a command line of `lmm` in this process: importing openai each time takes longer
     than all the rest."""
     done = CliRunner().invoke(cli, shlex.split(command)[1:])
     if done.exception and not isinstance(done.exception, SystemExit):
@@ -68,26 +68,26 @@ def lmm(command, status=0):
 
 
 def section_of(body):
-    """The title of the section that a request is about."""
+    """Return the title of the section that a request is about."""
     return body["messages"][-1]["content"].split("\n")[0].split(" > ")[-1].removeprefix("Section: ")
 
 
 def asked(server):
-    """The titles of the sections that were asked for since the last call, in order."""
+    """Return the titles of the sections that were asked for since the last call, in order."""
     titles = [section_of(body) for body in server.requests]
     server.requests.clear()
     return titles
 
 
 def change(before, after, path="notes.md"):
-    """What a writer does in an editor."""
+    """Change a text in a file, as a writer does in an editor."""
     content = text(path)
     assert content.count(before) == 1
     write(path, content.replace(before, after))
 
 
 def blocks_of(title, path="notes.md"):
-    """The keys of each metadata block before a heading, the nearest last."""
+    """Return the keys of each metadata block before a heading, the nearest last."""
     found = []
     for block in parse_markdown_text(text(path)):
         if block.source.strip("# \n") == title:
@@ -97,7 +97,7 @@ def blocks_of(title, path="notes.md"):
 
 
 def value(title, key, path="notes.md"):
-    """A key of a section, in the nearest block."""
+    """Return the value of a key of a section, in the nearest block."""
     return blocks_of(title, path)[-1].get(key)
 
 
@@ -109,7 +109,7 @@ def set_summary(title, line):
 
 
 def line_of(heading):
-    """The line of a heading in the notes as they were."""
+    """Return the line of a heading in the notes as they were."""
     return NOTES.split("\n").index(heading) + 1
 
 
@@ -118,12 +118,12 @@ def header(path="notes.md"):
 
 
 def failing(*titles, status=500):
-    """A fault for the requests about some sections."""
+    """Return a fault for the requests about some sections."""
     return lambda body, number: status if section_of(body) in titles else None
 
 
 def closed_port():
-    """An address at which nobody is."""
+    """Return an address at which nothing listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -286,7 +286,10 @@ def test_without_the_key_nothing_of_the_model_is_lost(model, monkeypatch):
     before = {title: blocks_of(title) for title in ("One", "Two", "Three")}
     monkeypatch.delenv("OPENAI_API_KEY")
     done = lmm("lmm rag notes.md")
-    assert "2 sections changed since a model annotated them; kept until a model is there" in done.stderr
+    assert (
+        "2 sections changed since a model annotated them; their annotations are kept until a model is there"
+        in done.stderr
+    )
     assert {title: blocks_of(title) for title in before} == before
     assert header()["~~annotator"] == "openai/gpt-4o-mini"
     assert value("Five", "~~annotator") == "extractive/default"
@@ -307,7 +310,7 @@ def test_without_a_header_each_section_says_who_annotated_it(model, monkeypatch)
     before = blocks_of("One")
     change("\nOne. The mean", "\nOne. A mean")
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert "kept until a model is there" in lmm("lmm rag notes.md").stderr
+    assert "are kept until a model is there" in lmm("lmm rag notes.md").stderr
     assert blocks_of("One") == before
 
 
@@ -353,7 +356,7 @@ def test_a_section_that_fails_does_not_stop_the_others(status, model):
     done = lmm("lmm rag notes.md", status=1)
     said = "cannot reach" if status == "drop" else f"error {status}"
     assert f"notes.md:{line_of('## Three')}: section not annotated: openai/gpt-4o-mini: {said}" in done.stderr
-    assert "2 sections above wait for what failed; run again" in done.stderr
+    assert "2 sections above wait for those that failed; run again" in done.stderr
     assert "1 of 1 files annotated" in done.stderr
     assert sorted(asked(model)) == ["Four", "Three", "Two"]
     assert value("Two", "~questions")

@@ -62,7 +62,7 @@ def test_a_plan_by_a_model(indexed_book, monkeypatch):
 
 
 def test_wrong_usage(indexed_book):
-    assert "without --level" in lmm('toc --plan "one day" --level 2', status=2)[1]
+    assert "excludes --level" in lmm('toc --plan "one day" --level 2', status=2)[1]
     assert "say how much time" in lmm('toc --plan " "', status=2)[1]
 
 
@@ -94,7 +94,7 @@ def test_cards_of_one_file(sample_book):
 
 def test_nothing_to_make_cards_of():
     write("notes.md", "# T\n\nText alone.\n")
-    assert "no card: cards are made of annotated questions" in lmm("cards notes.md", status=1)[1]
+    assert "no cards: they are made of annotated questions" in lmm("cards notes.md", status=1)[1]
     assert "no such file or folder" in lmm("cards nowhere", status=2)[1]
 
 

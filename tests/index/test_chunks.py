@@ -186,7 +186,7 @@ def test_a_text_without_annotations_is_reported_where_nothing_else_is_encoded():
     logger = ListLogger()
     found = chunks("Text.\n", EncodingModel.SPARSE, AnnotationModel((), ("questions",)), logger)
     assert len(found) == 1
-    assert "without annotations" in str(logger.reports[0])
+    assert "has no annotations" in str(logger.reports[0])
 
 
 # Identity

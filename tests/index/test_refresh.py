@@ -1,4 +1,4 @@
-"""Refreshing: what is written, in which order, and what stands after a failure."""
+"""Refreshing: what is written, in which order, and what remains after a failure."""
 
 import os
 from contextlib import suppress
@@ -122,13 +122,13 @@ WRITES = ("upsert", "set_payload", "delete", "create", "drop")
 
 
 def everything(store):
-    """All points of all collections."""
+    """Return all points of all collections."""
     return {name: {one.id: one.payload for one in store.scroll(name)} for name in store.collections()}
 
 
 def ended_runs(make, work, most=20):
-    """Stores that `make` has filled, each after a run whose n-th write failed, and all that
-    came after it. The last one is of a run that came to its end."""
+    """Yield stores filled by `make`, each after a run whose n-th write and all later ones failed.
+    The last one is that of a complete run."""
     for after in range(most):
         store = make()
         try:
@@ -144,7 +144,7 @@ def ended_runs(make, work, most=20):
 
 
 def filled(**files):
-    """A store that holds these files, which are written."""
+    """Write these files and return a store that holds them."""
     store = open_store(":memory:")
     for name, content in files.items():
         write(f"{name}.md", content)

@@ -1,4 +1,4 @@
-"""The split pass: texts pooled, put together to documents, cut into chunks."""
+"""The split pass: texts merged, gathered to documents, and cut into chunks."""
 
 import re
 from itertools import pairwise
@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.index.merge import div_type, is_equation, pool_blocks
+from lmm_core.index.merge import div_type, is_equation, merge_blocks
 from lmm_core.index.split import (
     DEFAULT_STRATEGY,
     NULL_SPLITTER,
     ChunkBlock,
-    find_document,
     fit_window,
     scan_split,
     split_documents,
@@ -41,35 +40,41 @@ small = st.builds(
 
 
 def split_text(text, opts=None, strategy=DEFAULT_STRATEGY, count=None):
-    """The blocks that come out."""
+    """Return the blocks of a split text."""
     return scan_split(parse_markdown_text(text), opts, strategy, count, ListLogger())
 
 
 def chunks(text, *args, **options):
-    """The chunks alone; `options` are those of SplitOpts."""
+    """Return the chunks alone; `options` are those of SplitOpts."""
     opts = args[0] if args else SplitOpts(**options)
     return [block for block in split_text(text, opts) if isinstance(block, ChunkBlock)]
 
 
 def contents(text, **options):
-    """The texts of the chunks."""
+    """Return the texts of the chunks."""
     return [chunk.content for chunk in chunks(text, **options)]
 
 
-def pooled(text, short=120):
-    """The texts after the first step."""
-    blocks = pool_blocks(parse_markdown_text(text), SplitOpts(short=short))
+def document_of(documents, chunk):
+    """Return the document that a chunk is from: the last one to start of those around it."""
+    around = [one for one in documents if one.line <= chunk.line <= one.line_end]
+    return max(reversed(around), key=lambda one: one.line)
+
+
+def merged(text, short=120):
+    """Return the texts after the first step."""
+    blocks = merge_blocks(parse_markdown_text(text), SplitOpts(short=short))
     return [block.content for block in blocks if isinstance(block, TextBlock)]
 
 
 def documents(text, size=0):
-    """Text, first and last line of each document."""
+    """Return text, first and last line of each document."""
     opts = SplitOpts(documents=size)
-    return [(d.text, d.line, d.line_end) for d in split_documents(pool_blocks(parse_markdown_text(text), opts), opts)]
+    return [(d.text, d.line, d.line_end) for d in split_documents(merge_blocks(parse_markdown_text(text), opts), opts)]
 
 
 def squeeze(text):
-    """What is neither blank, nor a line end, nor a byte-order mark."""
+    """Return a text without white space and byte-order marks."""
     return re.sub(r"[ \t\r\n\ufeff]", "", text)
 
 
@@ -90,7 +95,7 @@ def test_options_of_another_type_are_made_right():
     assert SplitOpts(size="500").size == 500
 
 
-# Pooling
+# Merging
 
 
 @pytest.mark.parametrize(
@@ -106,7 +111,7 @@ def test_options_of_another_type_are_made_right():
 )
 def test_equations_go_with_the_text_before(equation):
     text = f"{LONG}\n\n{equation}\n\n{LONG}\n"
-    assert pooled(text, short=0) == [f"{LONG}\n\n{equation}", LONG]
+    assert merged(text, short=0) == [f"{LONG}\n\n{equation}", LONG]
 
 
 @pytest.mark.parametrize(
@@ -123,33 +128,33 @@ def test_an_equation_that_may_take_long_to_read():
 
 
 def test_an_equation_at_the_start_of_a_section_goes_with_the_text_after():
-    assert pooled(f"# A\n\n$$ x $$\n\n$$ y $$\n\n{LONG}\n\n{LONG}\n", 0) == [f"$$ x $$\n\n$$ y $$\n\n{LONG}", LONG]
+    assert merged(f"# A\n\n$$ x $$\n\n$$ y $$\n\n{LONG}\n\n{LONG}\n", 0) == [f"$$ x $$\n\n$$ y $$\n\n{LONG}", LONG]
 
 
 def test_equations_with_a_short_text_between_are_pooled():
     text = f"{LONG}\n\n$$ x $$\n\nand so\n\n$$ y $$\n\n{LONG}\n"
-    assert pooled(text) == [f"{LONG}\n\n$$ x $$\n\nand so\n\n$$ y $$", LONG]
+    assert merged(text) == [f"{LONG}\n\n$$ x $$\n\nand so\n\n$$ y $$", LONG]
 
 
 def test_short_texts_go_with_the_next_and_the_last_with_the_one_before():
-    assert pooled(f"One.\n\nTwo.\n\n{LONG}\n\n{LONG}\n\nEnd.\n") == [f"One.\n\nTwo.\n\n{LONG}", f"{LONG}\n\nEnd."]
+    assert merged(f"One.\n\nTwo.\n\n{LONG}\n\n{LONG}\n\nEnd.\n") == [f"One.\n\nTwo.\n\n{LONG}", f"{LONG}\n\nEnd."]
 
 
 def test_nothing_is_pooled_over_a_heading():
-    assert pooled("One.\n\n# A\n\nTwo.\n") == ["One.", "Two."]
+    assert merged("One.\n\n# A\n\nTwo.\n") == ["One.", "Two."]
 
 
 def test_a_text_with_metadata_is_not_pooled():
     text = "One.\n\n---\na: 1\n---\n\nTwo.\n\nThree.\n"
-    assert pooled(text) == ["One.", "Two.", "Three."]
+    assert merged(text) == ["One.", "Two.", "Three."]
 
 
 def test_the_header_is_no_metadata_of_a_text():
-    assert pooled("---\ntitle: T\n---\n\nOne.\n\nTwo.\n") == ["One.\n\nTwo."]
+    assert merged("---\ntitle: T\n---\n\nOne.\n\nTwo.\n") == ["One.\n\nTwo."]
 
 
 def test_a_rag_only_div_is_not_pooled():
-    assert pooled("One.\n\n::: exercise\nTwo.\n:::\n\nThree.\n") == ["One.", "::: exercise\nTwo.\n:::", "Three."]
+    assert merged("One.\n\n::: exercise\nTwo.\n:::\n\nThree.\n") == ["One.", "::: exercise\nTwo.\n:::", "Three."]
 
 
 @pytest.mark.parametrize(
@@ -422,7 +427,7 @@ def test_a_text_of_another_kind_is_a_document_of_its_own(line):
     assert documents(text) == [("One.\n\nThree.", 3, 11), ("Two.", 9, 9)]
     result = transform(parse_markdown_text(text))
     found = [b for b in result.blocks if isinstance(b, ChunkBlock)]
-    assert [find_document(result.documents, chunk).text for chunk in found] == [
+    assert [document_of(result.documents, chunk).text for chunk in found] == [
         "One.\n\nThree.",
         "Two.",
         "One.\n\nThree.",
@@ -435,7 +440,7 @@ def test_long_sections_are_several_documents():
     assert all(len(document.text) <= 1000 for document in result.documents)
     assert len(result.documents) == 4
     for chunk in (block for block in result.blocks if isinstance(block, ChunkBlock)):
-        assert chunk.content in find_document(result.documents, chunk).text
+        assert chunk.content in document_of(result.documents, chunk).text
 
 
 def test_no_documents_and_no_chunking():
@@ -455,21 +460,21 @@ def test_titles_of_documents():
 
 
 def own_texts(text):
-    """What has to be in chunks."""
-    return [b.content for b in unfolded(text) if isinstance(b, TextBlock) and not isinstance(b, ErrorBlock)]
+    """Return the texts that have to be in chunks."""
+    return [b.content for b in set_apart(text) if isinstance(b, TextBlock) and not isinstance(b, ErrorBlock)]
 
 
-def unfolded(text):
-    """The blocks of a text, RAG-only parts of texts set apart."""
+def set_apart(text):
+    """Return the blocks of a text, with RAG-only parts of texts set apart."""
     return unfold_parts(unfold_edits(parse_markdown_text(text)).blocks, KnitRules())
 
 
 def check(text, opts):
-    """What holds for every text."""
+    """Check what holds for every text."""
     found = chunks(text, opts)
     assert squeeze("".join(chunk.own for chunk in found)) == squeeze("".join(own_texts(text)))
     lines = text.split("\n")
-    is_set_apart = any(isinstance(block, Excerpt) for block in unfolded(text))
+    is_set_apart = any(isinstance(block, Excerpt) for block in set_apart(text))
     for chunk in found:
         count = len if opts.unit == "characters" else estimate_tokens
         assert count(chunk.content) <= opts.max_size
@@ -500,7 +505,7 @@ def test_each_chunk_has_its_document(text, size):
     assert all(not size or len(document.text) <= size for document in result.documents)
     for chunk in result.blocks:
         if isinstance(chunk, ChunkBlock):
-            document = find_document(result.documents, chunk)
+            document = document_of(result.documents, chunk)
             assert document is not None
             assert squeeze(chunk.own) in squeeze(document.text) or size
 

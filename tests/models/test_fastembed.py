@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lmm_core.cli.commands.models import models as models_command
+from lmm_core.cli.commands.machine import models as models_command
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
@@ -27,8 +27,7 @@ from lmm_core.models.roles import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.project import for_document, load_project
 from lmm_core.workflows.doctor import examine
-from lmm_core.workflows.from_config import embedder_from_config
-from lmm_core.workflows.models import Models
+from lmm_core.workflows.models import Models, embedder_from_config
 
 ROOT = Path(__file__).parents[2]
 MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
@@ -406,7 +405,7 @@ def test_the_doctor_says_what_embeds(monkeypatch):
 
 def test_naming_a_folder_imports_nothing_heavy():
     code = (
-        "import sys, lmm_core.cli.commands.models, lmm_core.models.embedders.embedding_cache\n"
+        "import sys, lmm_core.cli.commands.machine, lmm_core.models.embedders.embedding_cache\n"
         "from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, newest_model\n"
         "newest_model()\n"
         "print([n for n in ('fastembed', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"

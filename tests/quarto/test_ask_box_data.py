@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.ask_box_data import PART, element_ids, plain_text
+from lmm_core.quarto.ask_box.data import PART
+from lmm_core.quarto.ask_box.page_html import element_ids
+from lmm_core.quarto.ask_box.plain_text import plain_text
 from lmm_core.quarto.render import post_render
 from tests.commands import pandocs, run, text, write
 

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 import yaml
 
-from lmm_core.quarto.setup import OPTIONS
+from lmm_core.quarto.options import OPTIONS
 from tests.commands import text, write
 from tests.quarto.test_recorded import EVERY_OPTION
 

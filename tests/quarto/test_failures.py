@@ -122,7 +122,7 @@ def test_a_preview(tmp_path):
         knit.unlink()
         write(knit, PROGRAMS["status 1"][0]).chmod(0o755)
         write(folder / "index.qmd", text(folder / "index.qmd").replace("Stays.", "Edited."))
-        _wait_for(lambda: "the page is not made" in (tmp_path / "log").read_text("utf-8", "replace"))
+        _wait_for(lambda: "The page was not made" in (tmp_path / "log").read_text("utf-8", "replace"))
         shown = _fetched("http://localhost:47341/index.html", lambda page: True)
         assert "4242" not in shown + words_in(folder)
         assert "GONE" not in shown + words_in(folder)

@@ -169,9 +169,10 @@ def tools(folder, *names):
     [
         (
             ["lmm"],
-            "LM markdown: the page is not made: lmm-knit, which leaves RAG-only material out, is not found. pip install",
+            "LM markdown: The page was not made. The command lmm-knit, which leaves RAG-only material out, was not found. "
+            "Run `pip install",
         ),
-        ([], "LM markdown: the command lmm is not found: pip install lmm-markdown"),
+        ([], "LM markdown: The command lmm was not found. Run `pip install lmm-markdown`"),
     ],
     ids=["lmm-knit", "lmm"],
 )
@@ -192,7 +193,7 @@ def test_a_leak_fails_the_render(book):
     done = do("quarto", "render", "07-computing.qmd", folder=book)
     assert done.returncode != 0
     assert "07-computing.qmd:" in done.stdout
-    assert "is left out of the notes, and stands in _book/" in done.stdout
+    assert "This part is left out of the notes, but stands in _book/" in done.stdout
 
 
 def test_a_partial_render_indexes_its_page_alone(book):

@@ -12,7 +12,10 @@ import pytest
 import yaml
 
 from lmm_core import __version__
-from lmm_core.quarto import setup as q
+from lmm_core.quarto.extension import packaged_extension
+from lmm_core.quarto.options import OPTIONS
+from lmm_core.settings.quarto_inputs import find_inputs
+from lmm_core.settings.quarto_project import read_project
 from tests.commands import BIN, run, text, write
 from tests.test_readme import fits, transcript
 
@@ -77,7 +80,7 @@ def test_init_overwrites_nothing():
     assert text("_extensions/lmm/_extension.yml") == "version: 0.0.1\n"
     assert done.stdout.decode().count("left alone") == 3
     assert "        /.lmm/\n" in done.stdout.decode()
-    assert f"version 0.0.1, but lmm is {__version__}" in done.stdout.decode()
+    assert f"It has version 0.0.1, but lmm has {__version__}." in done.stdout.decode()
 
 
 def test_init_twice_changes_nothing(project):
@@ -95,7 +98,7 @@ def test_check_writes_nothing():
 
 def test_no_project():
     assert problems(run("lmm quarto check")) == [
-        f"_quarto.yml none in {Path.cwd()}: lmm quarto init writes one"
+        f"_quarto.yml There is none in {Path.cwd()}. To write one, run: lmm quarto init"
     ]  # fmt: skip
 
 
@@ -111,7 +114,9 @@ def test_tags_and_a_bom_are_read(project):
 
 def test_no_extension(project):
     shutil.rmtree("_extensions")
-    assert problems(run("lmm quarto check")) == ["extension   not in _extensions/: lmm quarto init copies it there"]
+    assert problems(run("lmm quarto check")) == [
+        "extension   It is not in _extensions/. To copy it there, run: lmm quarto init"
+    ]
 
 
 def test_an_extension_that_quarto_added_from_github(project):
@@ -123,9 +128,9 @@ def test_an_extension_that_quarto_added_from_github(project):
 @pytest.mark.parametrize(
     ("filters", "said"),
     [
-        ("", "filters has no lmm"),
-        ("filters: [citeproc]", "filters has no lmm"),
-        ("format: {html: {filters: [lmm]}}", "filters has lmm for some formats only"),
+        ("", "`filters` does not name lmm"),
+        ("filters: [citeproc]", "`filters` does not name lmm"),
+        ("format: {html: {filters: [lmm]}}", "`filters` names lmm for some formats only"),
     ],
 )
 def test_filters_that_are_missing(project, filters, said):
@@ -229,7 +234,7 @@ def test_a_folder_that_cannot_be_set_up():
 def test_a_gitignore_above_counts(project):
     Path("sub").mkdir()
     Path(".gitignore").unlink()
-    assert "has no .lmm" in problems(run("lmm quarto check"))[0]
+    assert "has no line for .lmm" in problems(run("lmm quarto check"))[0]
     write("sub/_quarto.yml", "filters: [lmm]\n")
     shutil.copytree("_extensions", "sub/_extensions")
     write(".gitignore", ".lmm\n")
@@ -249,7 +254,7 @@ def test_inputs_of_a_book_with_parts():
           "  - part: A title\n    chapters: [c.qmd]\n  appendices: [d.md]\n")  # fmt: skip
     for name in ("index.md", "p.qmd", "a.qmd", "b.md", "c.qmd", "d.md", "stray.md"):
         write(name, "x\n")
-    found = [path.name for path in q.find_inputs(Path())]
+    found = [path.name for path in find_inputs(Path())]
     assert found == ["index.md", "p.qmd", "a.qmd", "b.md", "c.qmd", "d.md"]
 
 
@@ -257,7 +262,7 @@ def test_inputs_that_are_named():
     write("_quarto.yml", "project: {render: ['*.qmd', 'part/*.md', '!b.qmd']}\n")
     for name in ("a.qmd", "part/c.md", "d.md"):
         write(name, "x\n")
-    assert sorted(str(path) for path in q.find_inputs(Path())) == ["a.qmd", "part/c.md"]
+    assert sorted(str(path) for path in find_inputs(Path())) == ["a.qmd", "part/c.md"]
 
 
 def test_inputs_are_what_quarto_renders():
@@ -268,14 +273,14 @@ def test_inputs_are_what_quarto_renders():
     made = ["b.html.md", "c.ipynb", "d.rmarkdown"]
     for name in [*rendered, *made, "README.qmd", "CLAUDE.local.md", "x.llms.md", "y.mdown", "_z.qmd"]:
         write(name, '{"cells": []}' if name.endswith("ipynb") else "# A\n")
-    assert sorted(path.name for path in q.find_inputs(Path())) == sorted(rendered)
+    assert sorted(path.name for path in find_inputs(Path())) == sorted(rendered)
 
 
 @pytest.mark.parametrize("name", ["a.rmd", "A.QMD", "nb.ipynb", "b.rmarkdown"])
 def test_chapters_are_what_quarto_renders(name):
     write("_quarto.yml", f"book: {{chapters: [{name}]}}\n")
     write(name, '{"cells": []}')
-    assert [path.name for path in q.find_inputs(Path())] == [name]
+    assert [path.name for path in find_inputs(Path())] == [name]
 
 
 def test_broken_yaml_is_shown():
@@ -305,20 +310,20 @@ def test_patterns_of_inputs(render, found):
     write("_quarto.yml", f"project: {{render: {render}}}\n")
     for name in ("a.md", "part/a.md", "part/deep/b.qmd", "part/README.md", "part/_c.md"):
         write(name, "x\n")
-    assert [str(path) for path in q.find_inputs(Path())] == found
+    assert [str(path) for path in find_inputs(Path())] == found
 
 
 def test_inputs_of_a_website():
     for name in ("a.qmd", "_b.qmd", "_drafts/c.qmd", "README.md", "_site/d.md"):
         write(name, "x\n")
-    assert [str(path) for path in q.find_inputs(Path())] == ["a.qmd"]
+    assert [str(path) for path in find_inputs(Path())] == ["a.qmd"]
 
 
 def test_profiles_go_over_the_project(monkeypatch):
     write("_quarto.yml", "lmm: {keep: [topic], index: true}\n")
     write("_quarto-instructor.yml", "lmm: {keep: [exercise], index: false}\n")
     monkeypatch.setenv("QUARTO_PROFILE", "instructor,other")
-    assert q.read_project(Path())["lmm"] == {"keep": ["topic", "exercise"], "index": False}
+    assert read_project(Path())["lmm"] == {"keep": ["topic", "exercise"], "index": False}
 
 
 # The sample book, and what is installed
@@ -332,7 +337,7 @@ def test_the_sample_book_is_set_up(sample_book, monkeypatch):
     assert run("lmm quarto check").returncode == 0, run("lmm quarto check").stdout
     assert text("_quarto.yml") == before
     chapters = yaml.safe_load(before)["book"]["chapters"]
-    assert [path.name for path in q.find_inputs(Path())] == chapters
+    assert [path.name for path in find_inputs(Path())] == chapters
     assert set(chapters) == {path.name for path in Path().glob("*md")} - {"README.md"}
 
 
@@ -366,7 +371,7 @@ def test_the_wheel_has_the_extension(tmp_path):
 
 
 def test_versions_are_one():
-    assert yaml.safe_load(text(q.packaged_extension() / "_extension.yml"))["version"] == __version__
+    assert yaml.safe_load(text(packaged_extension() / "_extension.yml"))["version"] == __version__
 
 
 def test_the_page_for_teachers():
@@ -380,7 +385,7 @@ def test_the_page_for_teachers():
         assert done.returncode == 0, printed
         assert fits(shown, printed), f"{command} printed:\n{printed}"
     shown = yaml.safe_load(re.search(r"```yaml\n(filters:.*?)```", text(page), re.S)[1])
-    assert set(shown["lmm"]) == set(q.OPTIONS)
+    assert set(shown["lmm"]) == set(OPTIONS)
     write("_quarto.yml", yaml.safe_dump(shown))
     assert run("lmm quarto check").returncode == 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lmm_core.quarto.setup import OPTIONS
+from lmm_core.quarto.options import OPTIONS
 from tests.commands import run, text, write
 
 RECORDED = Path(__file__).parent / "recorded"

@@ -63,14 +63,17 @@ def test_divs_pass_and_nothing_is_written(project):
 
 @pytest.mark.parametrize(
     ("said", "problem"),
-    [("", "filters has no lmm"), ("format: {html: {filters: [lmm]}}\n", "filters has lmm for some formats only")],
+    [
+        ("", "`filters` does not name lmm"),
+        ("format: {html: {filters: [lmm]}}\n", "`filters` names lmm for some formats only"),
+    ],
 )
 def test_pages_that_would_not_be_filtered_stop_the_render(project, said, problem):
     path = project / "_quarto.yml"
     write(path, text(path).replace("filters: [lmm]\n", said))
     done = script("pre", project)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"_quarto.yml: {problem}, so that pages would show what is left out")
+    assert done.stderr.startswith(f"_quarto.yml: {problem}, so pages would show what is left out")
 
 
 def test_a_page_may_name_the_filter_itself(project):
@@ -109,7 +112,7 @@ def test_native_blocks_in_a_notebook_are_mended_by_hand(project):
     write(project / "nb.ipynb", notebook(cell(NATIVE)))
     done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="nb.ipynb")
     assert done.returncode == 1
-    assert "nb.ipynb:11: a metadata block between `---` lines" in done.stderr
+    assert "nb.ipynb:11: Quarto would forget the place of this metadata block" in done.stderr
     assert "lmm convert" not in done.stderr
 
 
@@ -129,7 +132,7 @@ def test_programs_that_are_rendered_are_said(project):
     write(project / "lesson.py", "# %% [markdown]\n# Text.\n")
     done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="index.qmd\nlesson.py")
     assert done.returncode == 0
-    assert "lesson.py: warning: is rendered, but neither checked nor indexed" in done.stderr
+    assert "lesson.py: warning: This file is rendered, but neither checked nor indexed." in done.stderr
 
 
 def test_the_one_command_mends_all(project):
@@ -138,7 +141,7 @@ def test_the_one_command_mends_all(project):
     files = {"QUARTO_PROJECT_INPUT_FILES": "part/chapter.qmd\ntwo words.qmd"}
     done = script("pre", project, **files)
     assert done.stderr.count("qmd:") == 3
-    command = done.stderr.splitlines()[-1].partition("divs: ")[2]
+    command = done.stderr.splitlines()[-1].partition("run: ")[2]
     assert command == "lmm convert --to div part/chapter.qmd 'two words.qmd'"
     assert subprocess.run(command, shell=True, cwd=project, capture_output=True).returncode == 0
     assert script("pre", project, **files).returncode == 0
@@ -220,7 +223,7 @@ def test_what_quarto_takes_for_a_block(project, between):
     done = script("pre", project)
     assert done.returncode == 1
     assert "part/chapter.qmd:7: " in done.stderr
-    assert "leave a line empty" in done.stderr and "lmm convert" not in done.stderr
+    assert "Leave a line empty" in done.stderr and "lmm convert" not in done.stderr
     write(chapter, source.replace("---\n\nText", "\n---\n\nText").replace(f"---\n{between}", f"---\n\n{between}"))
     assert script("pre", project).returncode == 0
 
@@ -353,8 +356,8 @@ def test_a_leak_fails_the_render(project):
     assert "part/chapter.qmd:13: " in done.stderr
     assert "_book/part/chapter.html" in done.stderr
     assert done.stderr.splitlines()[-1] == (
-        "LM markdown: 1 part that is left out of the notes stands in 1 file of the site: the render has failed, "
-        "and _book/ still holds what it has made: do not publish it"
+        "LM markdown: 1 part that is left out of the notes stands in 1 file of the site. The render has failed, "
+        "and _book/ still holds what it has made. Do not publish it."
     )
 
 

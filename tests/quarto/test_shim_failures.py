@@ -43,14 +43,14 @@ def test_no_page_is_made(matter, pandoc, tmp_path):
     assert reason in said
     assert "GONE" not in said
     assert "\x1b" not in said
-    assert said.count("LM markdown: the page is not made: ") == 1
+    assert said.count("LM markdown: The page was not made. ") == 1
 
 
 def test_an_unknown_quarto_makes_no_page(pandoc, tmp_path):
     done, page = render(pandoc, tmp_path, {"TEST_OTHER_QUARTO": "1"})
     assert (done.returncode, page) == (83, None)
     assert (
-        b"LM markdown: the page is not made: this version of Quarto runs filters in a way that the extension does not know"
+        b"LM markdown: The page was not made. This version of Quarto runs filters in a way that the extension does not know"
         in done.stderr
     )
 
@@ -65,7 +65,7 @@ def test_a_block_whose_place_is_lost(pandoc, tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ("---\nnote: GONE\n---\n\nText.\n", "notes.md:27: a metadata block between `---` lines"),
+        ("---\nnote: GONE\n---\n\nText.\n", "notes.md:27: Quarto would forget the place of this metadata block"),
         ("::: excercise\nGONE\n:::\n", "notes.md:27: unknown class 'excercise': did you mean 'exercise'?"),
         (BLOCK.replace("type", "typ") + "\nGONE\n", "notes.md:29: unknown key 'typ': did you mean 'type'?"),
         (BLOCK.replace("type: exercise", "- type: exercise") + "\nGONE\n", "notes.md:29: "),

@@ -1,4 +1,4 @@
-"""Boxes of which nothing stays go with what was in them, in texts as in Pandoc's elements."""
+"""Boxes left empty by knitting go as well, in texts and among Pandoc's elements."""
 
 import json
 
@@ -58,7 +58,7 @@ def test_in_a_text(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_among_elements(case, pandoc):
-    """What pandoc's filter leaves is what pandoc makes of the knitted text."""
+    """Pandoc makes the same of the filtered document as of the knitted text."""
     before, after = CASES[case]
     write("notes.md", f"Before.\n\n{before}\nAfter.\n")
     write("after.md", f"Before.\n\n{after}\nAfter.\n")

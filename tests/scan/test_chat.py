@@ -1,4 +1,4 @@
-"""The chat pass: what is asked, what is recorded, and that nothing else changes."""
+"""The chat pass: questions are asked, answers recorded, and nothing else changes."""
 
 import asyncio
 
@@ -13,7 +13,9 @@ from lmm_core.markdown.blocks import trim_blank_lines
 from lmm_core.markdown.metadata.body import DELETED
 from lmm_core.markdown.spelling import edit_block, keeps_structure
 from lmm_core.models.chat import Asker
-from lmm_core.scan.chat import CHAT_KEY, ChatRun, Talk, clear_messages, pending_messages, read_chat, scan_messages
+from lmm_core.scan.chat import ChatRun, scan_messages
+from lmm_core.scan.exchange.record import CHAT_KEY, clear_messages, pending_messages, read_chat
+from lmm_core.scan.exchange.requests import Talk
 from tests.strategies import annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 
@@ -58,14 +60,14 @@ QUESTIONS = [
 
 
 def pending(body):
-    """What is recorded, and what has to be said."""
+    """Return the recorded entries of a block, and the texts still to be said."""
     (one,) = metadata(block(body))
     recorded, by_hand, new = pending_messages(one)
     return recorded, by_hand + new
 
 
 def document(body, spelling="native"):
-    """A document with one block in it, before a paragraph."""
+    """Return a document with one block, before a paragraph."""
     return f"---\ntitle: T\n---\n\n# A\n\n{block(body, spelling)}\n\nThe text.\n\nThe rest.\n"
 
 
@@ -157,7 +159,7 @@ def test_replies_that_look_like_markup_stay_replies(reply, spelling):
 
 
 def assert_alike_but_for_chats(before, after):
-    """The same blocks, and the same bytes in all of them but for the added chats."""
+    """Check that both have the same blocks, with the same bytes but for the added chats."""
     old, new = parse_markdown_text(before), parse_markdown_text(after)
     assert [type(one) for one in old] == [type(one) for one in new]
     for one, other in zip(old, new, strict=True):
@@ -168,7 +170,7 @@ def assert_alike_but_for_chats(before, after):
 
 
 def body_without_chat(one):
-    """A body as it is when the chat is taken out (its fence may be longer)."""
+    """Return a block's body without its chat (its fence may be longer)."""
     try:
         cleared = edit_block(one, {CHAT_KEY: DELETED})
     except MarkdownError:

@@ -1,11 +1,11 @@
-"""What a model is shown: the text that a block is about, within its budget."""
+"""The context of a question: the text that a block annotates, within a budget."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.markdown import TextBlock, blocks_to_tree, parse_markdown_text
 from lmm_core.markdown.tree import traverse
-from lmm_core.scan.context import show_text
+from lmm_core.scan.exchange.context import fit_text
 from tests.strategies import markdown
 
 NOTES = """---
@@ -40,12 +40,12 @@ def count(text):
     return len(text.split())
 
 
-def shown(text, budget=1000):
-    return show_text(blocks_to_tree(parse_markdown_text(text)), budget, count)
+def excerpt(text, budget=1000):
+    return fit_text(blocks_to_tree(parse_markdown_text(text)), budget, count)
 
 
 def test_the_whole_text_without_metadata():
-    all_of_it = shown(NOTES)
+    all_of_it = excerpt(NOTES)
     assert all_of_it.left_out == ()
     assert all_of_it.text.startswith(
         "Intro one.\n\n# One\n\nOne a.\n\nOne b.\n\n## Sub\n\nSub text is here.\n\n# Two\n\nTwo a"
@@ -53,29 +53,29 @@ def test_the_whole_text_without_metadata():
 
 
 def test_the_last_sections_go_first_and_a_summary_stands_for_them():
-    short = shown(NOTES, 18)
+    short = excerpt(NOTES, 18)
     assert short.left_out == ("Two",)
     assert short.text.endswith("# Two\n\nTwo in short.")
 
 
 def test_a_section_is_cut_between_blocks():
-    short = shown(NOTES, 26)
+    short = excerpt(NOTES, 26)
     assert short.left_out == ("Two",)
     assert short.text.endswith("# Two\n\nTwo a is long. It goes on and on.")
 
 
 def test_a_section_without_text_is_not_said_to_be_left_out():
-    assert shown("# A\n\nOne two three four five.\n\n# Empty\n\n## Empty too\n", 4).left_out == ("A",)
+    assert excerpt("# A\n\nOne two three four five.\n\n# Empty\n\n## Empty too\n", 4).left_out == ("A",)
 
 
 def test_what_stands_before_the_first_heading_has_a_name():
-    assert shown("One two three.\n\nFour five six.\n", 4).left_out == ("(the beginning)",)
+    assert excerpt("One two three.\n\nFour five six.\n", 4).left_out == ("(the beginning)",)
 
 
 def test_a_paragraph_by_itself():
     tree = blocks_to_tree(parse_markdown_text(NOTES))
     text = next(node for node in traverse(tree) if getattr(node, "content", "") == "One b.")
-    assert show_text(text, 100, count).text == "One b."
+    assert fit_text(text, 100, count).text == "One b."
 
 
 @given(markdown(), st.integers(0, 60))
@@ -84,8 +84,8 @@ def test_no_block_is_ever_cut(text, budget):
     tree = blocks_to_tree(blocks)
     if tree is None:
         return
-    found = show_text(tree, budget, count)
-    whole = show_text(tree, 10**6, count)
+    found = fit_text(tree, budget, count)
+    whole = fit_text(tree, 10**6, count)
     if found.left_out:
         assert count(found.text) <= max(budget, count(found.text))
     else:

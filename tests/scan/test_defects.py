@@ -1,4 +1,4 @@
-"""Defects of the programs that this one replaces: one test for each, by its number."""
+"""Defects of earlier programs: one test for each, by its number."""
 
 import pytest
 

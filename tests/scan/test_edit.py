@@ -1,4 +1,4 @@
-"""The edit pass: new versions beside the old, until they are accepted or rejected."""
+"""The edit pass: new versions beside the old ones, until they are accepted or rejected."""
 
 import re
 
@@ -15,8 +15,9 @@ from lmm_core.markdown.spelling import convert
 from lmm_core.models.chat import Asker
 from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.overview import overview
-from lmm_core.scan.chat import clear_messages
-from lmm_core.scan.edit import accept_edits, reject_edits, scan_edits
+from lmm_core.scan.edit import scan_edits
+from lmm_core.scan.exchange.decisions import accept_edits, reject_edits
+from lmm_core.scan.exchange.record import clear_messages
 from lmm_core.scan.knit import find_dangling
 from tests.strategies import DIV, LONG, NATIVE, PROSE, CountingAnnotator, annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, accepted, block, chats, edited, metadata, rejected
@@ -43,17 +44,17 @@ def document(text="The text.\n", spelling="native", body="=: Shorter."):
 
 
 def edits(text):
-    """All edits that wait."""
+    """Return all edits that wait."""
     return [edit for one in parse_markdown_text(text) if (edit := read_edit(one))]
 
 
 def known(text):
-    """All values of `~~edit`."""
+    """Return all values of `~~edit`."""
     return [one.content["~~edit"] for one in metadata(text) if "~~edit" in one.content]
 
 
 def undone(text):
-    """A text without what says that an edit was made."""
+    """Return a text without the record of edits made."""
     return re.sub(r"~~edit: [^\n]*\n", "", text)
 
 
@@ -135,7 +136,7 @@ def test_a_section_with_its_subsections_is_one_edit():
 
 
 def outside(text):
-    """A text without the block that asks, and the blank lines after that."""
+    """Return a text without the block of the request and the blank lines after it."""
     return "".join("" if one.messages else one.source for one in with_messages(text))
 
 
@@ -151,7 +152,7 @@ def with_messages(text):
 def test_metadata_without_a_place_in_the_new_text_is_handed_back():
     after = edited(document(SECTION), "## Two\n\nAll new.")
     decision = accept_edits(parse_markdown_text(after), logger=ListLogger())
-    assert decision.homeless == ["---\n~summary: Kept.\ntype: exercise\n---"]
+    assert decision.unplaced == ["---\n~summary: Kept.\ntype: exercise\n---"]
     assert "Kept." not in serialize_blocks(decision.blocks)
 
 
@@ -341,21 +342,21 @@ def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply
     if after == text:
         return
     assert not broken_edits(parse_markdown_text(after))
-    assert serialize_blocks(unfolded(after)).rstrip() == serialize_blocks(unfolded(rejected(after))).rstrip()
+    assert serialize_blocks(originals(after)).rstrip() == serialize_blocks(originals(rejected(after))).rstrip()
     assert without_asking(rejected(after)) == without_asking(text)
     whole = accepted(after)
     for part in around(after):
         assert part in whole
 
 
-def unfolded(text):
+def originals(text):
     from lmm_core.markdown.originals import unfold_edits
 
     return [one for one in unfold_edits(parse_markdown_text(text)).blocks if not getattr(one, "messages", None)]
 
 
 def without_asking(text):
-    """A text without the blocks that ask, and the white space after them."""
+    """Return a text without the blocks of requests and the white space after them."""
     parts = [""]
     for one in parse_markdown_text(text):
         if isinstance(one, MetadataBlock) and one.messages:
@@ -366,7 +367,7 @@ def without_asking(text):
 
 
 def around(text):
-    """What stands around the edits and the blocks that ask for them."""
+    """Return the text around the edits and the blocks of their requests."""
     parts = [""]
     for one in parse_markdown_text(text):
         if read_edit(one) or (isinstance(one, MetadataBlock) and one.messages):

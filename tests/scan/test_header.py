@@ -1,4 +1,4 @@
-"""The header pass: every document gets a title and an identity."""
+"""The header pass: every document gets a title and an id."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from lmm_core.scan import scan
 
 
 def header(text, name="notes", docid="notes.md"):
-    """What is in the header after the pass."""
+    """Return the content of the header after the pass."""
     first = scan(parse_markdown_text(text), name, docid, ListLogger())[0]
     return first.content if isinstance(first, HeaderBlock) else None
 

@@ -13,14 +13,14 @@ often = settings(max_examples=150, deadline=None)
 
 
 def warnings(text, rules=None):
-    """Line and message of each warning."""
+    """Return line and message of each warning."""
     logger = ListLogger()
     knitted(text, rules, logger)
     return [(report.line, report.message) for report in logger.reports if report.level == "warning"]
 
 
 def dangling(text):
-    """Line and label of each reference to what is left out."""
+    """Return line and label of each reference to a part left out."""
     return [(line, message.split("`")[1]) for line, message in warnings(text) if "reference" in message]
 
 
@@ -264,7 +264,7 @@ def test_what_is_not_closed_swallows_nothing(text):
     ],
 )
 def test_an_exercise_that_is_not_closed_goes_with_the_rest_and_is_an_error(text, stays):
-    """As Pandoc closes it: with what it stands in, which may be the document."""
+    """Pandoc closes it at the end of its container, which may be the document."""
     logger = ListLogger()
     assert squeezed(knitted(text, None, logger)) == squeezed(stays)
     line = 1 + text[: min(at for word in ("::: ex", "<div") if (at := text.find(word)) >= 0)].count("\n")
@@ -370,7 +370,7 @@ def test_nothing_is_glued_together():
 
 
 def has_no_empty_header(text):
-    """Annotating fills an empty header, and knitting then takes it away."""
+    """Annotating fills an empty header, which knitting then takes away."""
     return not any(isinstance(block, HeaderBlock) and not block.content for block in parse_markdown_text(text))
 
 

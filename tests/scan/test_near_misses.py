@@ -1,4 +1,4 @@
-"""Words that are nearly ours are found, others are left alone."""
+"""Words that are nearly keys, classes or attributes of ours are found, and others left alone."""
 
 import pytest
 

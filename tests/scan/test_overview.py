@@ -1,4 +1,4 @@
-"""What `lmm scan` shows."""
+"""The overview that `lmm scan` shows."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The RAG pass: questions and summaries, and whose they are."""
+"""The RAG pass: questions and summaries, and who may change them."""
 
 from base64 import b64encode
 from hashlib import md5
@@ -29,7 +29,7 @@ TWO = f"{HEADER}# A\n\n{LONG}\n\n## B\n\n{PROSE} {LONG}\n"
 
 
 def section(text, title):
-    """The node of a section."""
+    """Return the node of a section."""
     nodes = traverse(blocks_to_tree(parse_markdown_text(text)))
     return next(node for node in nodes if isinstance(node, HeadingNode) and node.title == title)
 
@@ -190,7 +190,7 @@ def test_a_change_goes_up_to_the_document_and_not_sideways():
 
 
 def corrected(text):
-    """The text after the writer has corrected the summary of A."""
+    """Return the text after the writer has corrected the summary of A."""
     return text.replace(f"~summary: {section(text, 'A').get('summary')}\n", "~summary: By hand.\n")
 
 
@@ -507,38 +507,40 @@ def test_messages_stay_where_not_asked():
 
 # Documents annotated by LM markdown
 
-FOREIGN = f"{HEADER}---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: %s\n---\n\n# A\n\n{LONG}\n"
+BY_LM_MARKDOWN = (
+    f"{HEADER}---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: %s\n---\n\n# A\n\n{LONG}\n"
+)
 
 
 def txthash(text):
-    """MD5 in base64 without padding, as LM markdown writes it."""
+    """Return the MD5 in base64 without padding, as LM markdown writes it."""
     return b64encode(md5(text.encode()).digest()).decode().rstrip("=")
 
 
 FRESH = txthash(LONG)
 
 
-def foreign(logger):
+def txthash_reports(logger):
     return [report for report in logger.reports if "txthash" in report.message]
 
 
 @pytest.mark.parametrize("digest", [FRESH, "older"])
 def test_annotations_of_lm_markdown_are_not_overwritten(digest):
-    made = annotate(FOREIGN % digest)
+    made = annotate(BY_LM_MARKDOWN % digest)
     assert f"---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: {digest}\n---\n" in made
     assert keys(made, "A") == ["titles", "questions", "summary", "~txthash"]
 
 
 def test_fresh_annotations_of_lm_markdown_are_not_reported():
     logger = ListLogger()
-    annotate(FOREIGN % FRESH, logger=logger)
-    assert foreign(logger) == []
+    annotate(BY_LM_MARKDOWN % FRESH, logger=logger)
+    assert txthash_reports(logger) == []
 
 
 def test_old_annotations_of_lm_markdown_are_reported():
     logger = ListLogger()
-    annotate(FOREIGN % "older", logger=logger)
-    assert [report.level for report in foreign(logger)] == ["info"]
+    annotate(BY_LM_MARKDOWN % "older", logger=logger)
+    assert [report.level for report in txthash_reports(logger)] == ["info"]
 
 
 def test_lm_markdown_hashes_paragraphs_one_by_one():
@@ -547,7 +549,7 @@ def test_lm_markdown_hashes_paragraphs_one_by_one():
     digest = txthash("- one- two```\nxy\n```")
     logger = ListLogger()
     annotate(f"{HEADER}---\nsummary: Theirs.\n~txthash: {digest}\n---\n\n# A\n\n{text}", logger=logger)
-    assert foreign(logger) == []
+    assert txthash_reports(logger) == []
 
 
 def test_everything_written_is_yaml():

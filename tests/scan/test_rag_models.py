@@ -1,4 +1,4 @@
-"""The RAG pass with models in the same process: order, failures, and any reply at all."""
+"""The RAG pass with models in the same process: order, failures, and arbitrary replies."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ B. {LONG}
 
 
 class Timed(CountingAnnotator):
-    """Takes its time for each section, and fails for some."""
+    """An annotator that takes time for each section, and fails for some."""
 
     name = "test/timed"
 
@@ -68,7 +68,7 @@ def said(logger):
 
 
 def summary_of(text, title):
-    """The summary of a section, None where it has none."""
+    """Return the summary of a section, or None."""
     found = sections(blocks_to_tree(parse_markdown_text(text)))
     return next(node.get("summary") for node in found if node.title == title)
 
@@ -100,7 +100,7 @@ def test_what_stands_over_a_failure_waits_and_the_rest_is_written():
     line = TREE.split("\n").index("### A11") + 1
     assert said(logger) == [
         ("error", line, "section not annotated: too tired"),
-        ("info", 0, "3 sections above wait for what failed; run again"),
+        ("info", 0, "3 sections above wait for those that failed; run again"),
     ]
 
 
@@ -155,7 +155,7 @@ def test_a_model_that_says_the_same_again_costs_nothing_above():
 
 
 def test_b26_a_text_of_a_class_of_its_own_is_written():
-    """Output parsers give back such strings; YAML dumpers refuse them."""
+    """Output parsers return such strings, which YAML dumpers refuse."""
 
     class Parsed(str):
         pass
@@ -175,7 +175,7 @@ def test_b26_a_text_of_a_class_of_its_own_is_written():
 
 
 class Saying:
-    """A chat model that always says the same."""
+    """A chat model with one reply to everything."""
 
     name, stopped = "test/saying", None
 

@@ -1,4 +1,4 @@
-"""References to what is left out: words in their place, in texts as among Pandoc's elements."""
+"""References to parts left out become readable, in texts and among Pandoc's elements."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""One rule for all routes: what the notes leave out by `lmm knit`, by the filter, in the index and in the
-ask box's data, over one set of cases (`tests/golden/parts`; `tests/routes.py` says how to read them)."""
+"""One rule for all routes: `lmm knit`, the filter, the index and the ask box's data leave out the
+same parts in one set of cases (`tests/golden/parts`; `tests/routes.py` says how to read them)."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ RULE = "======== "
 
 
 def load():
-    """All cases by name."""
+    """Return all cases by name."""
     cases = {}
     for path in sorted((Path(__file__).parents[1] / "golden" / "parts").glob("*.txt")):
         for part in ("\n" + path.read_text("utf-8")).split("\n" + RULE)[1:]:
@@ -27,7 +27,7 @@ CASES = load()
 
 @pytest.fixture(scope="module")
 def asts(tmp_path_factory):
-    """Pandoc's JSON of all cases, by pandoc."""
+    """Return Pandoc's JSON of all cases, by pandoc."""
     known = {}
 
     def read(pandoc):

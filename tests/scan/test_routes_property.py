@@ -1,5 +1,5 @@
-"""Any nesting of containers and marks: all routes leave out the same, with pandoc as the judge of what the
-structure of a text is. Many texts go through pandoc in one run."""
+"""All routes leave out the same parts of any nesting of containers and marks; Pandoc decides on the
+structure of a text. Many texts go through pandoc in one run."""
 
 import random
 import shutil
@@ -13,7 +13,7 @@ TYPES = ["exercise", "topic", "definition"]
 
 
 class Writer:
-    """Writes a text at random, with words that say what they are."""
+    """Writes random texts whose words say what should become of them."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -24,7 +24,7 @@ class Writer:
         return f"{kind}{self.count}"
 
     def blocks(self, depth, kind="stays", width=7):
-        """Blocks that stand in a part of a kind; `width`: colons that a div in them may have."""
+        """Return blocks for a part of a kind; `width` is the number of colons that a div in them may have."""
         made = []
         for _ in range(self.random.randint(1, 3)):
             block = self.random.choice(
@@ -62,7 +62,7 @@ class Writer:
         return f"<details>\n\n{text}\n\n</details>"
 
     def marked(self, depth, kind, width):
-        """A part with a type, by a div or by metadata before it."""
+        """Return a part with a type, given by a div or by metadata before it."""
         own = self.random.choice(TYPES)
         if self.random.random() < 0.6 or depth <= 0:
             inside = self.blocks(depth - 1, own, width - 1) if depth > 0 else self.word(own)

@@ -1,4 +1,4 @@
-"""What looks like a mark of ours and is none is told, since it would show an exercise."""
+"""Text that looks like a mark of ours but has no effect is reported, since it would show an exercise."""
 
 import pytest
 
@@ -10,7 +10,7 @@ BLOCK = "::: {.lmm .content-hidden}\n``` yaml\ntype: exercise\n```\n:::\n"
 
 
 def told(text, **rules):
-    """Lines and first words of what is told."""
+    """Return the lines and first words of the reports."""
     problems = find_near_misses(parse_markdown_text(text), KnitRules(**rules))
     return [(problem.line, problem.message.split(",")[0].split(":")[0]) for problem in problems]
 
@@ -50,7 +50,7 @@ def test_colons_that_are_no_div(case):
 )
 def test_a_block_that_is_about_nothing(between):
     assert told(f"# A\n\n{BLOCK}\n{between}\n\n## Q\n\nText.\n") == [
-        (3, "this metadata is about what follows it alone")
+        (3, "this metadata is about the line after it alone")
     ]
 
 

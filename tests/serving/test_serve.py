@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lmm_core.quarto.setup import packaged_extension
+from lmm_core.quarto.extension import packaged_extension
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
 from lmm_core.serving.page import own_page

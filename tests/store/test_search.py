@@ -23,13 +23,8 @@ from lmm_core.vector_store_qdrant import (
     query_grouped,
     upload,
 )
-from lmm_core.workflows.index import (
-    blocklist_encode,
-    client_from_config,
-    global_client_from_config,
-    markdown_upload,
-    project_from,
-)
+from lmm_core.workflows.encode import blocklist_encode, project_from
+from lmm_core.workflows.index import client_from_config, global_client_from_config, markdown_upload
 from tests.commands import text, write
 from tests.indexing import LONG, MINILM, counts, document, found, lmm, section, send
 
@@ -163,7 +158,7 @@ def test_groups_are_whole_sections_and_each_comes_once(notes):
 
 
 def test_what_cannot_be_searched_is_told_in_a_sentence(notes):
-    assert lmm("search variance", status=1)[1] == "there is no collection 'chunks': lmm index FILES makes it\n"
+    assert lmm("search variance", status=1)[1] == "There is no collection 'chunks'. Run `lmm index FILES` to make it.\n"
     lmm("index notes.md")
     assert "an empty query" in lmm("search ' '", status=2)[1]
     assert found("'the of and'") == []

@@ -16,11 +16,11 @@ from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.test_readme import ROOT, fits, transcript
-from tests.workflows.test_conversation import Terminal, wait_for
+from tests.workflows.test_document_chat import Terminal, wait_for
 
 
 def answering(body):
-    """A model that makes queries of a question, and an answer of notes."""
+    """Answer as a model that makes queries of a question, and an answer of notes."""
     if "`queries`" in body["messages"][0]["content"]:
         return json.dumps({"queries": ["mean median outlier", "robust summary"]})
     question = body["messages"][-1]["content"].rpartition("</notes>")[2]
@@ -30,7 +30,7 @@ def answering(body):
 
 
 def ask(command, server=None, stdin="", status=0, **env):
-    """Standard output and standard error of `lmm ask …`."""
+    """Return standard output and standard error of `lmm ask …`."""
     keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url} if server else {}
     done = CliRunner().invoke(cli, ["ask", *shlex.split(command)], input=stdin, env=keys | env)
     if done.exception is not None and not isinstance(done.exception, SystemExit):

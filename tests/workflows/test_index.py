@@ -22,7 +22,7 @@ from tests.model_server import ModelServer
 def test_a_book_is_indexed_and_found_with_nothing_else_said(sample_book):
     _, told = lmm("index sample-book")
     assert re.search(r"\n\d+ documents, \d+ chunks written, 0 removed, 0 unchanged, \d+\.\d s\n$", told)
-    assert "words alone are compared (BM25)" in told
+    assert "Only words are compared (BM25)" in told
     printed, _ = lmm("search 'when is a mean misleading?' -k 1")
     assert re.match(r"\d+\.\d+  Describing distributions > .*\n +sample-book/02-describing\.md:\d+-\d+\n", printed)
 
@@ -45,7 +45,7 @@ def test_one_changed_paragraph_is_one_chunk(sample_book, monkeypatch):
     write(path, text(path).replace(paragraph, paragraph + " Indeed.", 1))
     written, moved, removed, unchanged, documents = counts(".")
     assert (written, removed, moved + unchanged, documents) == (1, 1, total - 1, 1)
-    assert moved < 5  # those of the same section: they name the text around them
+    assert moved < 5  # only chunks of the same section, which name the text around them
     after = stored()
     assert len(before.keys() & after.keys()) == total - 1
 
@@ -375,7 +375,7 @@ def test_the_header_says_how_a_document_is_split():
         ("{size: many}", "`split`: size: "),
         ("{size: 5000}", "`split`: max_size should be at least 5000, not 2000"),
         ("{unit: words}", "`split`: unit: "),
-        ("small", "`split`: a mapping, not 'small'"),
+        ("small", "`split`: should be a mapping, not 'small'"),
     ],
 )
 @pytest.mark.parametrize("command", ["index", "chunks", "split"])
@@ -511,7 +511,7 @@ def test_a_text_without_annotations_is_told_of_where_nothing_else_is_encoded():
     write("config.toml", '[embeddings]\nencoding = "sparse"\nannotations = ["questions"]\n')
     write("notes.md", document("alpha"))
     _, told = lmm("index notes.md")
-    assert "notes.md:7: warning: a text without annotations" in told
+    assert "notes.md:7: warning: this text has no annotations" in told
     assert "1 chunk written" in told
 
 

@@ -84,19 +84,19 @@ def test_check_and_diff_write_nothing(passes):
 def test_what_is_no_document_is_not_written(name, passes):
     done = run(f"lmm pass passes:{name} notes.md")
     assert done.returncode == 2
-    assert f"{name}: a pass gives back a list of blocks" in said(done)
+    assert f"{name}: a pass has to return a list of blocks" in said(done)
     assert text("notes.md") == NOTES.replace("# A", "# Aa")
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("passes", "'passes': a pass is named module:function"),
-        (":louder", "':louder': a pass is named module:function"),
-        ("pases:louder", "pases:louder: no module 'pases' in "),
+        ("passes", "'passes': a pass is named as module:function"),
+        (":louder", "':louder': a pass is named as module:function"),
+        ("pases:louder", "pases:louder: there is no module 'pases' in "),
         ("passes.inner:louder", "no module 'passes.inner'"),
-        ("passes:luoder", "passes:luoder: no 'luoder' in passes"),
-        ("passes:number", "passes:number: 'number' is no function"),
+        ("passes:luoder", "passes:luoder: there is no 'luoder' in passes"),
+        ("passes:number", "passes:number: 'number' is not a function"),
     ],
 )
 def test_a_name_that_names_no_pass(name, message, passes, monkeypatch):
@@ -109,7 +109,7 @@ def test_a_name_that_names_no_pass(name, message, passes, monkeypatch):
 def test_a_name_that_names_no_pass_is_wrong_usage(passes):
     done = run("lmm pass passes:luoder notes.md")
     assert done.returncode == 2
-    assert "passes:luoder: no 'luoder' in passes" in said(done)
+    assert "passes:luoder: there is no 'luoder' in passes" in said(done)
 
 
 def test_a_mistake_in_the_pass_is_shown_where_it_is(passes):

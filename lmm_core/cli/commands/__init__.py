@@ -1,1 +1,4 @@
-"""The commands of `lmm`, of which only the module of the one that is called is imported."""
+"""The commands of `lmm`, a few in each module.
+
+May import everything but the filters, at the top only what is light.
+"""

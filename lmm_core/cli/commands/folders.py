@@ -1,4 +1,4 @@
-"""Commands for folders of markdown that nobody prepared: index them, search in them."""
+"""The commands for folders of markdown that nobody prepared: index them, and search in them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from ...logging import Report, counted, one_line, say
 from ...workflows.models import Models
-from ..shared import Bar, Told, json_option, leave, print_json, project_at, told, warn
+from ..arguments import json_option, project_at, quiet_option
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
+from ..running import run_or_report
 
 if TYPE_CHECKING:
     from ...crawl.indexer import Indexed
     from ...crawl.search import Match
 
-SHOWN = 200  # characters of a snippet in a list for people
+Result = TypeVar("Result")
+SNIPPET = 200  # characters
 db_root_option = click.option(
     "--db-root", type=click.Path(file_okay=False, path_type=Path), default=Path(".md_index"), show_default=True,
     metavar="DIR", help="Where the indexes are.",
@@ -28,30 +31,31 @@ db_root_option = click.option(
 
 @click.command("md-index")
 @click.option("--root", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder to index.")
-@click.option("--name", default="", help="Of the index; else the folder's name.")
-@click.option("--description", default="", metavar="TEXT", help="What it is about; else its README's first heading.")
+@click.option("--name", default="", help="The index's name (default: the folder's).")
+@click.option("--description", default="", metavar="TEXT",
+              help="What it is about (default: the first heading of its README).")  # fmt: skip
 @click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave files out, as a line of .gitignore would.")
 @click.option("--max-fibers", type=click.IntRange(1), default=25, show_default=True, help="Files read at once.")
 @db_root_option
-@click.option("-q", "--quiet", is_flag=True, help="Print errors alone.")
+@quiet_option
 @json_option
 def md_index(
     root: Path, name: str, description: str, ignore: tuple[str, ...], max_fibers: int, db_root: Path, quiet: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Index any folder of markdown; only what has changed is read."""
+    """Index any folder of markdown. Only what has changed is read."""
     from ...workflows.folders import database_from, index_markdown
 
-    began, logger, models, project = time.monotonic(), Told(quiet), Models(warn=warn), project_at(None)
+    began, logger, models, project = time.monotonic(), ReportPrinter(quiet), Models(warn=warn), project_at(None)
 
     async def work() -> Indexed:
-        with Bar(quiet) as bar:
+        with ProgressBar(quiet) as bar:
             return await index_markdown(
                 project, models, database_from(project, db_root), root, name, description, ignore, max_fibers,
                 bar.expect, bar.add,
             )  # fmt: skip
 
-    done: Indexed | None = _done(work, models, logger)
+    done = _run_and_close(work, models, logger)
     if done is None:
         sys.exit(1)
     for one in done.skipped:
@@ -62,16 +66,17 @@ def md_index(
     if as_json:
         print_json({**asdict(done), "seconds": round(seconds, 2)})
     elif not quiet:
-        say(f"{_summary(done)}, {seconds:.1f} s", err=True)
-    leave(logger)
+        say(f"{_describe(done)}, {seconds:.1f} s", err=True)
+    exit_with_status(logger)
 
 
-def _summary(done: Indexed) -> str:
+def _describe(done: Indexed) -> str:
+    """Return in words what a run has read and written."""
     skipped = f", {len(done.skipped)} skipped" if done.skipped else ""
     removed = f", {done.removed} gone" if done.removed else ""
     return (
         f"{done.name}: {counted(done.files, 'file')} ({done.read} read, {done.unchanged} unchanged"
-        f"{removed}{skipped}), {done.snippets} snippets ({done.written} written, {done.dropped} removed)"
+        f"{removed}{skipped}), {counted(done.snippets, 'snippet')} ({done.written} written, {done.dropped} removed)"
     )
 
 
@@ -86,8 +91,8 @@ def md_search(query: str, index: str, k: int, db_root: Path, as_json: bool) -> N
     from ...workflows.folders import database_from, open_indexes
 
     if not query.strip():
-        raise click.UsageError("an empty query: say what is looked for")
-    logger, models, project = Told(), Models(warn=warn), project_at(None)
+        raise click.UsageError("an empty query: say what to look for")
+    logger, models, project = ReportPrinter(), Models(warn=warn), project_at(None)
 
     async def work() -> list[Match]:
         indexes = open_indexes(project, models, database_from(project, db_root))
@@ -96,7 +101,7 @@ def md_search(query: str, index: str, k: int, db_root: Path, as_json: bool) -> N
         finally:
             await indexes.close()
 
-    found: list[Match] | None = _done(work, models, logger)
+    found = _run_and_close(work, models, logger)
     if found is None:
         sys.exit(1)
     if as_json:
@@ -113,17 +118,17 @@ def _print_match(match: Match) -> None:
     say(f"{match.score:.3f}  ", nl=False)
     say(one_line(match.index), nl=False, style="bold")
     say(one_line(f"  {match.source}"))
-    say(f"       {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}\n")
+    say(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
 
 
-def _done(work: Callable[[], Awaitable[Any]], models: Models, logger: Told) -> Any:
-    """What comes of work on the indexes; None where it cannot be done, which is told."""
+def _run_and_close(work: Callable[[], Awaitable[Result]], models: Models, logger: ReportPrinter) -> Result | None:
+    """Return the result of work on the indexes, or None if it failed, which is reported. The models are closed."""
     from ...errors import CrawlError
 
-    async def closing() -> Any:
+    async def closing() -> Result:
         try:
             return await work()
         finally:
             await models.close()
 
-    return told(closing(), logger, CrawlError)
+    return run_or_report(closing(), logger, CrawlError)

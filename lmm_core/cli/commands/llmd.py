@@ -16,11 +16,13 @@ from ...errors import MarkdownError
 from ...files.outputs import MARKDOWN
 from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
 from ...workflows.models import Models
-from ..shared import Told, asking_options, check_written, cost, leave, print_diff, run, tell, warn
-from .talk import TerminalScreen
+from ..arguments import asking_options, check_written
+from ..diffs import print_diff
+from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, report_failure, warn
+from ..running import run
 
 if TYPE_CHECKING:
-    from ...workflows.llmd import Proposal
+    from ...workflows.llmd.apply import Proposal
 
 _document = click.argument("document", type=click.Path(dir_okay=False, path_type=Path))
 _allow = click.option(
@@ -29,13 +31,15 @@ _allow = click.option(
 _yes = click.option("-y", "--yes", is_flag=True, help="Apply without asking.")
 
 
-class _Told(Told):
-    """Shows signs that are not seen as escapes: documents and replies are quoted in messages, and
-    could steer the terminal."""
+class _EscapingPrinter(ReportPrinter):
+    """A printer that shows invisible characters as escapes.
+
+    Messages quote documents and replies, which could steer the terminal."""
 
     def report(self, report: Report) -> None:
-        shown = "\n".join(visible(line) for line in report.message.split("\n"))
-        super().report(replace(report, message=shown))
+        """Print a report with its message escaped."""
+        message = "\n".join(visible(line) for line in report.message.split("\n"))
+        super().report(replace(report, message=message))
 
 
 @click.group()
@@ -43,20 +47,20 @@ def llmd() -> None:
     """Work on a project in one document, together with a model.
 
     The document holds the mission, the files, what has changed, and the conversation.
-    Changes that the model proposes are made when you apply them; nothing is run."""
+    Changes that the model proposes are made when you apply them. Nothing is ever run."""
 
 
 @llmd.command()
 @_document
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES…]")
-@click.option("--name", default="", help="The project's name (else the document's).")
+@click.option("--name", default="", help="The project's name (default: the document's).")
 @click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context ('src/**/*.py').")
 def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
     """Make a document about some files."""
-    from ...workflows.llmd import new_document
+    from ...workflows.llmd.document import new_document
 
-    logger = _Told()
-    found = _matching(code, files)
+    logger = _EscapingPrinter()
+    found = _find_files(code, files)
     if document.exists() or document.is_symlink():
         raise click.UsageError(f"{document}: is there already; nothing was written")
     check_written(document, found, MARKDOWN)
@@ -68,15 +72,17 @@ def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...
     _reporting(document, logger, work)
 
 
-def _matching(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path]:
-    """The files named and those that patterns match, each once; the shell may have expanded
-    a pattern already."""
+def _find_files(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path]:
+    """Return the named files and those that match the patterns, sorted and each once.
+
+    The shell may have expanded a pattern already. Raise UsageError for a folder, and for a
+    pattern without a match."""
     found = list(files)
     for pattern in patterns:
         names = glob.glob(pattern, recursive=True)  # noqa: PTH207 (as the shell does: without hidden files)
         matches = [path for path in map(Path, sorted(names)) if not path.is_dir()]
         if not matches and not Path(pattern).is_dir():
-            raise click.UsageError(f"--code: no file is like {pattern!r}")
+            raise click.UsageError(f"--code: no file matches {pattern!r}")
         found += matches or [Path(pattern)]
     if folders := [str(path) for path in found if path.is_dir()]:
         raise click.UsageError(f"{folders[0]} is a folder: name its files ({Path(folders[0]) / '**' / '*.py'})")
@@ -90,11 +96,13 @@ def _matching(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path]:
 def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, quiet: bool) -> None:
     """Answer the last entry.
 
-    What the answer proposes to change is shown as a diff; nothing is changed but the
-    document, in which the answer stands."""
-    from ...workflows.llmd import chat, open_document, propose
+    The changes that the answer proposes are shown as a diff. Only the document is written:
+    the answer is added to it."""
+    from ...workflows.llmd.apply import propose
+    from ...workflows.llmd.chat import chat
+    from ...workflows.llmd.document import open_document
 
-    logger, models, began = _Told(quiet), Models(model, jobs, warn), time.monotonic()
+    logger, models, began = _EscapingPrinter(quiet), Models(model, jobs, warn), time.monotonic()
 
     async def ask() -> bool:
         try:
@@ -110,7 +118,7 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
         proposal, located = propose(open_document(document, logger), allow), _located(logger, document)
         if proposal and _show(proposal, located, located.warning) and not quiet:
             allowed = [word for pattern in allow for word in ("--allow", pattern)]
-            say(f"{_command('apply', document, *allowed)} makes these changes", err=True)
+            say(f"{_command_line('apply', document, *allowed)} makes these changes", err=True)
 
     _reporting(document, logger, work)
 
@@ -122,15 +130,16 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
 def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
     """Make the changes that the last answer proposes.
 
-    In files and document, all or none; they are shown as a diff before."""
-    from ...workflows.llmd import is_applied, open_document, propose
+    They are shown as a diff first. Either all are made, in files and document, or none."""
+    from ...workflows.llmd.apply import is_applied, propose
+    from ...workflows.llmd.document import open_document
 
-    logger = _Told()
+    logger = _EscapingPrinter()
 
     def work() -> None:
         proposal = propose(open_document(document, logger), allow)
         if proposal is None:
-            logger.error(f"{document}: no reply to apply ({_command('chat', document)} asks for one)")
+            logger.error(f"{document}: there is no reply to apply ({_command_line('chat', document)} asks for one)")
         elif is_applied(proposal):
             say(f"entry {proposal.entry.number} has been applied already", err=True)
         else:
@@ -147,13 +156,15 @@ def _apply(proposal: Proposal, yes: bool) -> None:
         say("nothing was changed", err=True)
         return
     proposal.apply()
-    undo = _command("undo", proposal.opened.file.path)
+    undo = _command_line("undo", proposal.opened.file.path)
     say(f"applied: {count} and the document ({undo} takes it back)", err=True)
 
 
 def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, int], None]) -> bool:
-    """Show what a reply proposes as a diff, of files, mission and changelog, or tell why nothing
-    of it can be applied. Returns whether there is something to apply."""
+    """Show the proposed changes of files, mission and changelog as a diff. Return True if there are any.
+
+    If they cannot be applied, print why instead; `tell_problem` is called with a message and
+    its line."""
     for problem in proposal.problems:
         tell_problem(problem.message, problem.line)
     if proposal.problems or proposal.empty:
@@ -177,12 +188,13 @@ def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, i
 @llmd.command()
 @_document
 def check(document: Path) -> None:
-    """Look for what is wrong in the document.
+    """Look for errors in the document.
 
-    Exit status 1: it is not well-formed, or its code context is not what the files hold."""
-    from ...workflows.llmd import check, open_document
+    The exit status is 1 if it is not well-formed, or if its code context differs from the files."""
+    from ...workflows.llmd.apply import check
+    from ...workflows.llmd.document import open_document
 
-    logger = _Told()
+    logger = _EscapingPrinter()
 
     def work() -> None:
         opened = open_document(document, logger)
@@ -199,9 +211,10 @@ def check(document: Path) -> None:
 @_document
 def sync(document: Path) -> None:
     """Refresh the code context from disk."""
-    from ...workflows.llmd import open_document, save_synced, sync
+    from ...workflows.llmd.apply import save_synced, sync
+    from ...workflows.llmd.document import open_document
 
-    logger = _Told()
+    logger = _EscapingPrinter()
 
     def work() -> None:
         opened = open_document(document, logger)
@@ -211,7 +224,7 @@ def sync(document: Path) -> None:
             return
         save_synced(opened, made)
         print_diff(str(document), opened.llmd.text, made.text)
-        say(f"refreshed: {document} ({_command('undo', document)} takes it back)", err=True)
+        say(f"refreshed: {document} ({_command_line('undo', document)} takes it back)", err=True)
 
     _reporting(document, logger, work)
 
@@ -219,25 +232,26 @@ def sync(document: Path) -> None:
 @llmd.command()
 @_document
 def undo(document: Path) -> None:
-    """Take back what was applied last.
+    """Undo what was applied last.
 
-    Files and document are as before, byte for byte, but for what was written at the document's
-    end since, which stays. Where something else has changed since, that is shown and nothing is
-    done."""
+    Files and document become what they were, byte for byte; only what was written at the end
+    of the document since then stays. If anything else has changed since then, that is shown
+    and nothing is undone."""
     from ...llmd.journal import Journal
-    from ...workflows.llmd import applied_last, undo
+    from ...workflows.llmd.apply import applied_last, undo
 
-    logger = _Told()
+    logger = _EscapingPrinter()
 
     def work() -> None:
         root, applied = applied_last(document, logger)
         if applied is None:
-            logger.error(f"{document}: nothing has been applied that could be taken back")
+            logger.error(f"{document}: nothing has been applied that could be undone")
             return
         if changed := Journal(root).changed_since(applied):
             for path, then, now in changed:
                 print_diff(path, _text(then), _text(now))
-            logger.error(f"nothing was undone: changed since, as shown: {', '.join(path for path, _, _ in changed)}")
+            names = ", ".join(path for path, _, _ in changed)
+            logger.error(f"nothing was undone, because these files have changed since, as shown: {names}")
             return
         undo(root, applied)
         names = ", ".join(one.path for one in applied.changes)
@@ -249,23 +263,24 @@ def undo(document: Path) -> None:
 # Shared
 
 
-def _reporting(document: Path, logger: Told, work: Callable[[], None]) -> None:
-    """Do some work; what cannot be done is told, and exits with 1."""
+def _reporting(document: Path, logger: ReportPrinter, work: Callable[[], None]) -> None:
+    """Do some work and exit. A failure is reported, and the exit status is 1 then."""
     try:
         work()
     except BrokenPipeError:  # `| head`
-        logger.error("stopped: what is shown was not read to its end")
+        logger.error("stopped, because the output was not read to its end")
     except (OSError, MarkdownError) as error:
-        tell(error, Path(error.filename) if isinstance(error, OSError) and error.filename else document, logger)
-    leave(logger)
+        path = Path(error.filename) if isinstance(error, OSError) and error.filename else document
+        report_failure(error, path, logger)
+    exit_with_status(logger)
 
 
-def _command(name: str, document: Path, *words: str) -> str:
-    """A command to type."""
+def _command_line(name: str, document: Path, *words: str) -> str:
+    """Return a command that a person can type."""
     return shlex.join(["lmm", "llmd", name, str(document), *words])
 
 
-def _located(logger: Told, document: Path) -> LoggerBase:
+def _located(logger: LoggerBase, document: Path) -> LoggerBase:
     return LocatedLogger(logger, lambda line: (str(document), line))
 
 

@@ -1,4 +1,4 @@
-"""Commands for what is published, and how it is spelled."""
+"""The commands for what is published: lecture notes, and the spelling of metadata."""
 
 from __future__ import annotations
 
@@ -13,37 +13,34 @@ from ...markdown.blocks import Spelling
 from ...scan.check.near_misses import kept_by_none, types_in
 from ...workflows.passes import convert_work, knit_work, rules_of
 from ...workflows.typos import read_blocks
-from ..shared import (
-    Told,
+from ..arguments import (
     check_text,
     check_written,
-    find,
-    leave,
+    find_documents,
     output_option,
     paths_argument,
     project_at,
-    rewrite,
-    run,
-    tell,
-    work_file,
     writing_options,
-)  # fmt: skip
+)
+from ..files import rewrite, work_file
+from ..reports import ReportPrinter, exit_with_status, report_failure
+from ..running import run
 
 
 @click.command()
 @paths_argument
-@output_option("-o", "--output", shown="File, or folder for several files.", folder=True)
-@click.option("--keep", multiple=True, metavar="TYPE", help="A type that stays in (exercise, …).")
+@output_option("-o", "--output", help="The file to write, or the folder for several files.", folder=True)
+@click.option("--keep", multiple=True, metavar="TYPE", help="A type of material to leave in (exercise, …).")
 def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) -> None:
-    """Write the lecture notes: no metadata, no RAG-only material."""
-    logger = Told()
-    files = [path for path in find(paths, logger) if not _is_made_before(path, paths, output)]
+    """Write the lecture notes, without metadata and RAG-only material."""
+    logger = ReportPrinter()
+    files = [path for path in find_documents(paths, logger) if not _is_made_before(path, paths, output)]
     of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
     if (len(files) > 1 and output is None) or (of_folders and output is not None and output.is_file()):
         raise click.UsageError("several files, or those of a folder, need a folder to be written to: -o FOLDER")
     targets = {path: _target(path, paths, output) for path in files}
     if len(set(targets.values())) < len(files):
-        raise click.UsageError("several of the files would be written to one place; knit them one by one")
+        raise click.UsageError("several of the files would be written to the same place; knit them one by one")
     for notes in filter(None, targets.values()):
         check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
     _report_kept_by_none(keep, files, logger)
@@ -54,7 +51,7 @@ def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) ->
             check_text(target, text)
     for target, text in texts:
         _write_notes(text, target, logger)
-    leave(logger)
+    exit_with_status(logger)
 
 
 @click.command()
@@ -65,8 +62,8 @@ def convert(paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool, to:
     rewrite(paths, convert_work(to), check, diff, as_json, "converted")
 
 
-def _report_kept_by_none(keep: tuple[str, ...], files: list[Path], logger: Told) -> None:
-    """Warn of words that are to stay in and that no part of the files has for a type."""
+def _report_kept_by_none(keep: tuple[str, ...], files: list[Path], logger: ReportPrinter) -> None:
+    """Warn of words that shall stay in but are the type of no part of the files."""
     if not keep:
         return
     types: set[str] = set()
@@ -77,7 +74,7 @@ def _report_kept_by_none(keep: tuple[str, ...], files: list[Path], logger: Told)
 
 
 def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | None:
-    """Where a file's notes go: the file named, or the same place in the folder named."""
+    """Return where the notes of a file go: the named file, or the same place in the named folder."""
     folders = [folder for folder in paths if folder.is_dir() and path.is_relative_to(folder)]
     if output is None or not (output.is_dir() or folders or len(paths) > 1):
         return output
@@ -85,15 +82,16 @@ def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | 
 
 
 def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) -> bool:
-    """Tell whether a file was found in the folder of the output, which lies in a folder that is named:
-    notes are made of documents, not of notes."""
+    """Tell whether a file was found in the output's folder, which lies in a named folder.
+
+    Such a file holds notes of an earlier run; notes are made of documents, not of notes."""
     if output is None or not output.is_dir() or path in paths:
         return False
     lies_in = any(is_inside(output, one) and not is_inside(one, output) for one in paths)
     return lies_in and is_inside(path, output)
 
 
-def _write_notes(text: str, target: Path | None, logger: Told) -> None:
+def _write_notes(text: str, target: Path | None, logger: ReportPrinter) -> None:
     if target is None:
         put(text)
         return
@@ -101,4 +99,4 @@ def _write_notes(text: str, target: Path | None, logger: Told) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_output(target, text.encode("utf-8"))
     except OSError as error:
-        tell(error, target, logger)
+        report_failure(error, target, logger)

@@ -1,10 +1,10 @@
-"""Commands for course sites: Quarto projects, and the proof that nothing leaks."""
+"""The commands for course sites: set up a Quarto project, and look for leaks in what it renders."""
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import asdict
-from importlib import import_module
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,11 +15,13 @@ from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
 from ...markdown.files import project_root
 from ...settings.project import Project, load_project
-from ..shared import Told, checked, find, json_option, leave, print_json
+from ..arguments import config_checked, find_documents, json_option
+from ..reports import ReportPrinter, exit_with_status, print_json, shorten
 
 if TYPE_CHECKING:
+    from ...quarto.check import ProjectFinding
     from ...quarto.leaks import Findings
-    from ...quarto.setup import AskBoxSettings, ProjectFinding
+    from ...quarto.options import AskBoxSettings
 
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 
@@ -27,37 +29,40 @@ _folder = click.argument("folder", default=".", type=click.Path(file_okay=False,
 @click.command("leak-check")
 @click.argument("output", type=click.Path(exists=True, path_type=Path))
 @click.argument("sources", nargs=-1, type=click.Path(path_type=Path), metavar="[SOURCES…]")
-@click.option("--keep", multiple=True, metavar="TYPE", help="A type that may stand in the output (exercise, …).")
+@click.option(
+    "--keep", multiple=True, metavar="TYPE", help="A type of material that may be in the output (exercise, …)."
+)
 @json_option
 def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], as_json: bool) -> None:
-    """Look for what is left out of the notes in every file of a rendered site.
+    """Search every file of a rendered site for text that is left out of the notes.
 
-    SOURCES are the documents; without them, those of the project that OUTPUT is in.
-    Exit status 1: something was found."""
+    SOURCES are the documents (default: those of the project that OUTPUT is in). The exit
+    status is 1 if something was found."""
     from ...quarto.leaks import look_for_leaks
     from ...workflows.typos import report_typos
 
-    logger = Told()
+    logger = ReportPrinter()
     project = _project(sources[0] if sources else output, keep)
-    files = find(sources, logger, RENDERED) if sources else _inputs(project, output)
+    files = find_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
     if not files:
         raise click.UsageError(
-            f"{output}: no documents outside of it: name the folder of the rendered site, or the documents after it"
+            f"{output}: there are no documents outside of it: name the folder of the rendered site, or the documents "
+            "after it"
         )
     report_typos(files, project.rules, logger)
     found = look_for_leaks(output, files, project, logger, ask=_ask(project))
     if as_json:
         print_json({**asdict(found), "leaks": [_as_text(asdict(leak)) for leak in found.leaks]})
     else:
-        _show(found)
+        _print_leaks(found)
     if not found.files:
-        logger.error(f"{output}: no file in it could be looked into")
+        logger.error(f"{output}: none of its files could be searched")
     if found.leaks:
         sys.exit(1)
-    leave(logger)
+    exit_with_status(logger)
 
 
-def _show(found: Findings) -> None:
+def _print_leaks(found: Findings) -> None:
     for leak in found.leaks:
         say(one_line(f'{leak.place}: {leak.source}:{leak.line}: "{leak.text}…"'))
     files, parts = counted(found.files, "file"), counted(found.parts, "part")
@@ -72,14 +77,14 @@ def _as_text(leak: dict[str, object]) -> dict[str, object]:
 
 
 def _project(path: Path, keep: tuple[str, ...]) -> Project:
-    """The project of a path, with the rules of its `_quarto.yml`."""
-    from dataclasses import replace
-
+    """Return the project of a path, with the rules of its `_quarto.yml`. Raise UsageError."""
     from ...errors import QuartoError
-    from ...quarto.setup import with_quarto_rules
+    from ...settings.quarto_project import with_quarto_rules
 
     try:
-        project: Project = with_quarto_rules(checked(lambda: load_project(path / "-" if path.is_dir() else path)))
+        project: Project = with_quarto_rules(
+            config_checked(lambda: load_project(path / "-" if path.is_dir() else path))
+        )
     except QuartoError as error:
         raise click.UsageError(str(error)) from None
     return replace(project, rules=replace(project.rules, keep=project.rules.keep | set(keep)))
@@ -87,7 +92,7 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
 
 def _ask(project: Project) -> AskBoxSettings | None:
     from ...errors import QuartoError
-    from ...quarto.setup import read_ask
+    from ...quarto.options import read_ask
 
     try:
         return read_ask(project.root)
@@ -96,24 +101,17 @@ def _ask(project: Project) -> AskBoxSettings | None:
 
 
 def _inputs(project: Project, output: Path) -> list[Path]:
-    """The documents of a project, and what they include. What lies in the output is
-    rendered, and no source."""
-    from ...quarto.setup import find_inputs, with_included
+    """Return the documents of a project and the files they include, except those in the output."""
+    from ...settings.quarto_inputs import find_inputs, with_included
 
     inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
     found = with_included(inputs, project.root)
-    return [Path(_near(path)) for path in found]
-
-
-def _near(path: Path) -> str:
-    """A path as it is typed from the working folder."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    return [shorten(path) for path in found]
 
 
 @click.group()
 def quarto() -> None:
-    """Set up a Quarto project, and look whether it is."""
+    """Set up a Quarto project, and check whether it is set up."""
 
 
 @quarto.command()
@@ -121,7 +119,7 @@ def quarto() -> None:
 @json_option
 def check(folder: Path, as_json: bool) -> None:
     """Show what is set up in a Quarto project, and what is missing, as lines to paste."""
-    from ...quarto.setup import check_project
+    from ...quarto.check import check_project
 
     folder = project_root(folder / "-") if folder.is_dir() else folder
     try:
@@ -138,9 +136,9 @@ def check(folder: Path, as_json: bool) -> None:
 @quarto.command()
 @_folder
 def init(folder: Path) -> None:
-    """Set up a Quarto project: the extension, and a _quarto.yml where there is none.
+    """Set up a Quarto project: the extension, and a _quarto.yml if there is none.
 
-    Asks nothing and overwrites nothing; what is left to do is told."""
+    This asks nothing and overwrites nothing. It prints what is left to do."""
     from ...errors import QuartoError
     from ...quarto.setup import init_project
 
@@ -168,16 +166,28 @@ def _print(findings: list[ProjectFinding]) -> None:
             say(f"        {line}")
 
 
-def _add_hooks() -> None:
-    """Add what the extension's scripts call, where it is there."""
-    try:
-        hooks = import_module(".quarto_hooks", __package__)
-    except ModuleNotFoundError as error:
-        if error.name != f"{__package__}.quarto_hooks":
-            raise
-        return
-    quarto.add_command(hooks.pre_render_command)
-    quarto.add_command(hooks.post_render_command)
+# What the scripts of the Quarto extension call
 
 
-_add_hooks()
+@quarto.command("pre-render")
+def pre_render_command() -> None:
+    """Before a render: refuse or convert native blocks, and annotate. Quarto calls it."""
+    from ...quarto.render import pre_render
+
+    sys.exit(pre_render(os.environ, _project_dir(), _script_logger()))
+
+
+@quarto.command("post-render")
+def post_render_command() -> None:
+    """After a render: look for leaks, and refresh the index. Quarto calls it."""
+    from ...quarto.render import post_render
+
+    sys.exit(post_render(os.environ, _project_dir(), _script_logger()))
+
+
+def _project_dir() -> Path:
+    return Path(os.environ.get("QUARTO_PROJECT_DIR") or ".")
+
+
+def _script_logger() -> ReportPrinter:
+    return ReportPrinter(quiet=os.environ.get("QUARTO_PROJECT_SCRIPT_QUIET") == "1")

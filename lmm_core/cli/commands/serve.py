@@ -1,9 +1,10 @@
-"""The command that answers the pages of a course."""
+"""The commands that serve: answers to the pages of a course, and tools to agents."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,9 @@ from ...files.outputs import LINES_OF_JSON
 from ...logging import one_line, say
 from ...settings.names import TOKEN_VARIABLE
 from ...settings.project import Project
-from ..shared import LOOPBACK, check_written, needing, warn
-from .find import searched_project
+from ...workflows.models import Models
+from ..arguments import LOOPBACK, check_written, config_checked, needs_extra, searched_project
+from ..reports import warn
 
 if TYPE_CHECKING:
     from ...serving.connections import ConnectionLimits
@@ -24,24 +26,26 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="0: any free port.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="The port (0: any free one)."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--model", default="", metavar="NAME", help="source/model, over what is configured.")
+@click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
 @click.option("--log-questions", "questions", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Keep what is asked (.jsonl), for lmm bench --questions; tell your students.")  # fmt: skip
+              help="Log the questions (.jsonl), for lmm bench --questions; tell your students.")  # fmt: skip
 def serve(port: int, host: str, model: str, questions: Path | None) -> None:
     """Answer students' questions from a web page: the course site's, or its own.
 
-    Settings stand in the section [serve]; an access token, if there is to be one, in LMM_SERVE_TOKEN."""
+    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN."""
     if questions is not None and questions.suffix.lower() != ".jsonl":
         raise click.UsageError(f"--log-questions {questions}: the file should end in .jsonl, for lmm bench to read it")
     if questions is not None:
         check_written(questions, (), LINES_OF_JSON, may_replace=True)
-    with needing("serve", "lmm serve needs"):
+    with needs_extra("serve", "lmm serve needs"):
         from ...serving import server  # noqa: F401
     project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
     if host not in LOOPBACK and not token:
-        warn(f"who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
+        warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
     try:
         asyncio.run(_serve(project, host, port, model, token, questions))
     except OSError as error:
@@ -53,7 +57,7 @@ def serve(port: int, host: str, model: str, questions: Path | None) -> None:
 
 
 async def _serve(project: Project, host: str, port: int, model: str, token: str, questions: Path | None) -> None:
-    from ...quarto.setup import packaged_extension
+    from ...quarto.extension import packaged_extension
     from ...serving.answers import Answers, ServedModels
     from ...serving.app import make_app
     from ...serving.guard import Names
@@ -63,15 +67,15 @@ async def _serve(project: Project, host: str, port: int, model: str, token: str,
     from ...serving.server import address_of, listen, make_server
     from ...workflows.ask import SharedLibrary
 
-    said = Log(_say)
-    models = ServedModels(model, project.serve.concurrency, said)
+    log = Log(_say)
+    models = ServedModels(model, project.serve.concurrency, log)
     by = models.check(project)
     try:
-        log = QuestionLog(questions) if questions else None
+        question_log = QuestionLog(questions) if questions else None
     except OSError as error:
         raise OSError(f"cannot write {questions}: {error.strerror}") from None
     library = SharedLibrary(project, models, project.serve.patience)
-    answers = Answers(project, models, library, said, log)
+    answers = Answers(project, models, library, log, question_log)
     names = Names.of(host, project.serve.hosts, project.serve.origins)
     app = make_app(answers, names, token, own_page(packaged_extension() / "ask"))
     try:
@@ -80,34 +84,79 @@ async def _serve(project: Project, host: str, port: int, model: str, token: str,
         why = (error.strerror or str(error)).partition(" (while ")[0]
         raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
-        await _say_what_is_there(answers.library)
+        await _print_size(answers.library)
         _say(f"{by}; at {address_of(listening)}")
-        await make_server(app, project.serve.proxies, said, _limits(project)).serve(sockets=[listening])
+        await make_server(app, project.serve.proxies, log, _limits(project)).serve(sockets=[listening])
 
 
 def _limits(project: Project) -> ConnectionLimits:
-    """The limits for connections, which the system may have made lower than they should be."""
+    """Return the limits for connections; the system may allow fewer than configured, which is a warning."""
     from ...serving.connections import ConnectionLimits
     from ...serving.server import room_for
 
     wanted = project.serve.connections
     most = room_for(wanted, project.serve.concurrency)
     if most < wanted:
-        _say(f"warning: {most:,} connections at the same time, not {wanted:,}: more open files are needed (ulimit -n)")
+        _say(
+            f"warning: only {most:,} connections are possible at the same time, not {wanted:,}; allow more open files "
+            "(ulimit -n)"
+        )
     return ConnectionLimits(most)
 
 
-async def _say_what_is_there(library: SharedLibrary) -> None:
-    """The size of the index; why it cannot be read is a warning, since that may change."""
-
+async def _print_size(library: SharedLibrary) -> None:
+    """Print the size of the index. If it cannot be read, that is only a warning, because it may change."""
     try:
         async with library.use() as opened:
-            there = await opened.material()
+            material = await opened.material()
     except LmmError as error:
         _say(f"warning: {error}")
     else:
-        _say(there.size)
+        _say(material.size)
 
 
 def _say(message: str) -> None:
     say(one_line(message), err=True)
+
+
+# Agents
+
+
+@click.command()
+@click.option("--http", "port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve by HTTP (0: any free port).")
+@click.option("--host", default="127.0.0.1", show_default=True, help="For --http: where to listen.")
+def mcp(port: int | None, host: str) -> None:
+    """Give agents tools to search and read the notes, by the Model Context Protocol.
+
+    The server talks on standard input and output with the agent that starts it. The tools change
+    none of your files; one of them makes search indexes of folders, in .md_index."""
+    from ...retrieve.tools import Tools
+    from ...workflows.ask import SharedLibrary
+    from ...workflows.folders import add_tools
+
+    with needs_extra("mcp", "lmm mcp needs"):
+        from ...serving import mcp_server as server
+    project, models = searched_project(), Models(warn=warn)
+    library = SharedLibrary(project, models)
+    if port is not None and host not in LOOPBACK:
+        warn(f"everyone who can reach {host} can read the notes and have folders indexed: there is no password")
+
+    async def serve() -> None:
+        tools = Tools(library)
+        indexes = add_tools(tools, project, models, Path.cwd())
+        try:
+            if port is None:
+                signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise reading the input cannot be interrupted
+                await server.serve_stdio(tools)
+            else:
+                await server.serve_http(tools, host, port, lambda message: say(message, err=True))
+        finally:
+            await indexes.close()
+            await library.close()
+
+    try:
+        config_checked(lambda: asyncio.run(serve()))
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,34 +1,18 @@
-"""Commands for talking to the model inside the documents."""
+"""The commands for talking to the model inside the documents."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from ...logging import LoggerBase, say
-from ...markdown.blocks import Block
-from ...markdown.files import MarkdownFile, find_markdown
-from ...scan.chat import clear_messages
+from ...logging import say
 from ...workflows.models import Models
-from ...workflows.talk import ConversationWork, decide
-from ..shared import (
-    Told,
-    asking_options,
-    find,
-    for_each,
-    json_option,
-    leave,
-    paths_argument,
-    rewrite,
-    warn,
-    writing_options,
-)
-
-SECONDS_BETWEEN_LOOKS = 0.3
+from ...workflows.talk import ConversationWork, clear_work, decide, watch_files
+from ..arguments import asking_options, find_documents, json_option, paths_argument, writing_options
+from ..files import exit_with_outcomes, for_each, rewrite
+from ..reports import ReportPrinter, TerminalScreen, warn
 
 
 @click.command()
@@ -36,7 +20,7 @@ SECONDS_BETWEEN_LOOKS = 0.3
 @json_option
 @asking_options
 def chat(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool) -> None:
-    """Answer questions (?:) and messages (+:), and propose the edits (=:) asked for."""
+    """Answer questions (?:) and messages (+:), and propose the requested edits (=:)."""
     _talk(paths, as_json, model, jobs, quiet, chats=True)
 
 
@@ -45,58 +29,37 @@ def chat(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, q
 @json_option
 @asking_options
 def edit(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool) -> None:
-    """Propose the edits (=:) asked for; questions wait."""
+    """Propose the requested edits (=:); questions wait."""
     _talk(paths, as_json, model, jobs, quiet, chats=False)
 
 
 def _talk(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool, chats: bool) -> None:
     models = Models(model, jobs, warn)
     work = ConversationWork(models, chats=chats, screen=TerminalScreen(quiet))
-    leave(for_each(paths, work.finish, "answered", as_json, quiet, models))
+    exit_with_outcomes(for_each(paths, work.finish, "answered", as_json, quiet, models))
 
 
 @click.command()
 @paths_argument
 @asking_options
 def watch(paths: tuple[Path, ...], model: str, jobs: int | None, quiet: bool) -> None:
-    """Do what `chat` does, each time that one of the files is saved; Ctrl-C ends it."""
-    find(paths, Told(quiet))
+    """Do what `chat` does each time one of the files is saved. Ctrl-C ends it."""
+    find_documents(paths, ReportPrinter(quiet))
     say("waiting for a file to be saved; Ctrl-C ends this", err=True)
-    seen: dict[Path, tuple[int, int]] = {}
     try:
-        while True:
-            for path in _files(paths):
-                stamp = _stamp(path)
-                if stamp is not None and seen.get(path) != stamp:
-                    # by its state before: what was saved during the request is looked at, too
-                    seen[path] = stamp
-                    _answer(path, model, jobs, quiet)
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+        for path in watch_files(paths):
+            _answer(path, model, jobs, quiet)
     except KeyboardInterrupt:
         say("", err=True)
 
 
-def _files(paths: tuple[Path, ...]) -> list[Path]:
-    """The files that are there just now: an editor may be about to replace one."""
-    return find_markdown([path for path in paths if path.exists()])
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    """By what a saved file is noticed; None for one that is just being replaced."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_mtime_ns, status.st_size
-
-
 def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
-    """What `chat` does with one file, which says nothing where nothing is asked."""
+    """Do what `chat` does with one file, and print nothing if nothing is asked in it."""
     models = Models(model, jobs, warn)
     work = ConversationWork(models, screen=TerminalScreen(quiet))
     try:
         outcomes = for_each((path,), work.finish, "answered", quiet=True, models=models)
-    except click.UsageError as error:  # a half-typed configuration, or a file just being replaced
+    except click.UsageError as error:  # a half-typed configuration, or a file that is just being replaced
         say(error.format_message(), err=True)
         return
     except SystemExit:  # stopped by Ctrl-C, which has been said
@@ -105,41 +68,17 @@ def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
         say(f"{time.strftime('%H:%M:%S')} answered: {path}", err=True)
 
 
-class TerminalScreen:
-    """Shows one answer at a time on a terminal, as it comes."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.free = not quiet and sys.stderr.isatty()
-
-    def begin(self, question: str) -> Callable[[str], None] | None:
-        """Take the screen for the answer to a question; None where it is taken."""
-        if not self.free:
-            return None
-        self.free = False
-        say(" ".join(question.split())[:100], err=True, style="dim")
-        return lambda part: say(part, err=True, nl=False)
-
-    def end(self) -> None:
-        """Leave the screen to another answer."""
-        say("", err=True)
-        self.free = True
-
-
 @click.command()
 @writing_options
-@click.option("--edits", is_flag=True, help="The requests for edits, too.")
+@click.option("--edits", is_flag=True, help="Also take out the requests for edits.")
 def clear(paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool, edits: bool) -> None:
     """Take questions, messages and answers out of the documents."""
-
-    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        return clear_messages(blocks, edits, logger)
-
-    rewrite(paths, work, check, diff, as_json, "cleared")
+    rewrite(paths, clear_work(edits), check, diff, as_json, "cleared")
 
 
 @click.command()
 @paths_argument
-@click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="The edit at this line alone.")
+@click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
 def accept(paths: tuple[Path, ...], line: int | None) -> None:
     """Put the new versions in place of the old texts."""
     _decide(paths, True, line, "accepted")
@@ -147,14 +86,14 @@ def accept(paths: tuple[Path, ...], line: int | None) -> None:
 
 @click.command()
 @paths_argument
-@click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="The edit at this line alone.")
+@click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
 def reject(paths: tuple[Path, ...], line: int | None) -> None:
     """Put the old texts back, byte for byte."""
     _decide(paths, False, line, "rejected")
 
 
 def _decide(paths: tuple[Path, ...], accepting: bool, line: int | None, verb: str) -> None:
-    async def one(path: Path, logger: Told) -> bool:
+    async def one(path: Path, logger: ReportPrinter) -> bool:
         return decide(path, accepting, line, logger).count > 0
 
-    leave(for_each(paths, one, verb))
+    exit_with_outcomes(for_each(paths, one, verb))

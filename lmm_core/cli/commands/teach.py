@@ -1,4 +1,4 @@
-"""Commands for those who learn: a table of contents, a study plan, cards."""
+"""The commands for people who study: a table of contents, a study plan, cards."""
 
 from __future__ import annotations
 
@@ -16,20 +16,17 @@ from ...logging import counted, put, say
 from ...models.sources import STAND_IN
 from ...settings.project import Project
 from ...workflows.models import Models
-from ..shared import (
-    Told,
+from ..arguments import (
     check_written,
-    find,
+    find_documents,
     json_option,
-    leave,
-    needing,
+    needs_extra,
     output_option,
-    print_json,
     project_at,
-    warn,
-    with_library,
-)  # fmt: skip
-from .find import searched_project
+    searched_project,
+)
+from ..reports import ReportPrinter, exit_with_status, print_json, warn
+from ..running import with_library
 
 if TYPE_CHECKING:
     from ...retrieve.library import Library
@@ -43,27 +40,29 @@ FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in
 
 @click.command()
 @click.option("--plan", "wish", metavar="WISH", help="Plan the reading: “I have three evenings before the exam”.")
-@click.option("--level", type=click.IntRange(1), metavar="N", help="So many levels (1: documents alone).")
-@click.option("--summaries", is_flag=True, help="With the summaries of the sections.")
-@click.option("--model", default="", metavar="SPEC", help="For --plan: the model to ask, source/model.")
+@click.option("--level", type=click.IntRange(1), metavar="N", help="How many levels to list (1: only documents).")
+@click.option("--summaries", is_flag=True, help="Add the summaries of the sections.")
+@click.option("--model", default="", metavar="SPEC", help="For --plan: the model to ask, as source/model.")
 @json_option
 def toc(wish: str | None, level: int | None, summaries: bool, model: str, as_json: bool) -> None:
-    """List what is in the notes, with reading times; or plan how to study them."""
+    """List what is in the notes, with reading times, or plan how to study them."""
     if wish is not None and (level or summaries):
-        raise click.UsageError("--plan has sections and sessions of its own: without --level and --summaries")
-    logger, project, models = Told(), searched_project(), Models(model, warn=warn)
+        raise click.UsageError(
+            "--plan excludes --level and --summaries, because a plan has sections and sessions of its own"
+        )
+    logger, project, models = ReportPrinter(), searched_project(), Models(model, warn=warn)
 
     async def work(library: Library) -> None:
         if wish is not None:
-            await _plan(library, project, models, wish, as_json)
+            await _print_plan(library, project, models, wish, as_json)
         else:
-            _outline(await library.material(), level or 0, summaries, as_json)
+            _print_outline(await library.material(), level or 0, summaries, as_json)
 
     with_library(project, models, work, logger)
-    leave(logger)
+    exit_with_status(logger)
 
 
-def _outline(material: Material, level: int, summaries: bool, as_json: bool) -> None:
+def _print_outline(material: Material, level: int, summaries: bool, as_json: bool) -> None:
     from ...study.outline import make_outline, show_outline
 
     entries = make_outline(material, level)
@@ -73,7 +72,7 @@ def _outline(material: Material, level: int, summaries: bool, as_json: bool) -> 
         say(show_outline(entries, summaries, _width()), nl=False)
 
 
-async def _plan(library: Library, project: Project, models: Models, wish: str, as_json: bool) -> None:
+async def _print_plan(library: Library, project: Project, models: Models, wish: str, as_json: bool) -> None:
     from ...study.plan import Planner, show_plan
 
     if not wish.strip():
@@ -92,7 +91,7 @@ def _plan_as_json(plan: StudyPlan) -> dict[str, Any]:
 
 
 def _width() -> int:
-    """Of the screen, in characters; a file is written as for a screen of a common width."""
+    """Return the width of the terminal in characters; a file is written for one of a common width."""
     return min(shutil.get_terminal_size((88, 24)).columns, WIDEST) if sys.stdout.isatty() else 88
 
 
@@ -102,69 +101,80 @@ def _width() -> int:
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES…]")
 @click.option("--format", "form", type=click.Choice([*FORMS]),
-              help="A package for Anki, a table, or markdown; else what FILE's ending says.")  # fmt: skip
-@output_option("-o", "--output", shown="The file to write: .apkg, .csv, .md (anki: NAME.apkg; else standard output).")
+              help="A package for Anki, a table, or markdown (default: by FILE's ending).")  # fmt: skip
+@output_option(
+    "-o", "--output", help="The file to write: .apkg, .csv, .md (default: NAME.apkg for anki, else standard output)."
+)
 def cards(paths: tuple[Path, ...], form: str | None, output: Path | None) -> None:
-    """Make study cards of questions, definitions and exercises; without FILES, of the index.
+    """Make study cards of questions, definitions and exercises, in FILES or else in the index.
 
-    Cards that are imported into Anki again update those that are there."""
+    Cards that are imported into Anki again update the earlier ones."""
     from ...study.cards import make_cards
 
-    logger, form = Told(), form or _form_of(output)
-    files = [path for path in find(paths, logger) if path in paths or output is None or not is_made_again(output, path)]
+    logger, form = ReportPrinter(), form or _form_of(output)
+    files = [
+        path
+        for path in find_documents(paths, logger)
+        if path in paths or output is None or not is_made_again(output, path)
+    ]
     project = project_at(files[0] if files else paths[0] / "-") if paths else searched_project()
     name = _name(paths, project)
     output = output or (Path(f"{name}.apkg") if form == "anki" else None)
     if output is not None:
         check_written(output, files, FORMS[form])
-    material = _read(files, project, logger) if paths else _indexed(project, logger)
+    material = _read(files, project, logger) if paths else _read_index(project, logger)
     if material is None:
         sys.exit(1)
     if made := make_cards(material):
         _write(made, form, name, output, project.root, logger)
     else:
-        logger.error("no card: cards are made of annotated questions (lmm rag makes them), definitions and exercises")
-    leave(logger)
+        logger.error(
+            "no cards: they are made of annotated questions (`lmm rag` writes them), definitions and exercises"
+        )
+    exit_with_status(logger)
 
 
 def _form_of(output: Path | None) -> str:
-    """Return what is written into a file, by its ending; markdown on standard output."""
+    """Return the format for a file by its ending; for standard output, markdown. Raise UsageError."""
     if output is None or is_stream(output):
         return "md"
     form = next((form for form, endings in FORMS.items() if output.suffix.lower() in endings), None)
     if form is None:
-        raise click.UsageError(f"{output}: cards go to a file that ends in .apkg, .csv or .md")
+        raise click.UsageError(f"{output}: cards need a file that ends in .apkg, .csv or .md")
     return form
 
 
 def _name(paths: tuple[Path, ...], project: Project) -> str:
-    """A file's or folder's own name; the project's, where several or none are given."""
+    """Return the name of a file or folder, or that of the project if several or none are given."""
     if len(paths) != 1:
         return project.root.name or "cards"
     path = paths[0].resolve()
     return (path.stem if path.is_file() else path.name) or "cards"
 
 
-def _read(files: list[Path], project: Project, logger: Told) -> Material:
-    """The material of files, as it would be indexed, in the order of the project; what cannot
-    be read is told."""
+def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Material:
+    """Return the material of files as it would be indexed, in the order of the project.
+
+    Files that cannot be read are reported."""
     from ...retrieve.passages import build_material
     from ...store.vector_store import ScoredPoint
     from ...workflows.ask import reading_order
-    from ...workflows.index import encode_files
+    from ...workflows.encode import encode_files
 
     points = [ScoredPoint(chunk.uuid, chunk.payload) for chunk in encode_files(files, project_at, logger)]
     return build_material(points, reading_order(project))
 
 
-def _indexed(project: Project, logger: Told) -> Material | None:
+def _read_index(project: Project, logger: ReportPrinter) -> Material | None:
+    """Return the material of the index, or None if it cannot be read, which is reported."""
+
     async def work(library: Library) -> Material:
         return await library.material()
 
     return with_library(project, Models(warn=warn), work, logger)
 
 
-def _write(made: list[Card], form: str, name: str, output: Path | None, root: Path, logger: Told) -> None:
+def _write(made: list[Card], form: str, name: str, output: Path | None, root: Path, logger: ReportPrinter) -> None:
     from ...study.cards import cards_to_csv, cards_to_markdown
 
     try:
@@ -189,7 +199,7 @@ def _save(text: str, output: Path | None) -> None:
 
 
 def _write_package(made: list[Card], name: str, output: Path, root: Path) -> None:
-    with needing("cards", "a package for Anki needs (csv and md need nothing)"):
+    with needs_extra("cards", "a package for Anki needs (csv and md need nothing)"):
         from ...study.anki import write_package
     write_package(made, name, output, root)
 

@@ -1,4 +1,4 @@
-"""Commands that write into the documents."""
+"""The commands that write into documents: look for what is missing, annotate, run an own pass, recover a file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from ...errors import ModelError
+from ...files.recovery import Record, find_record, forget
 from ...logging import LoggerBase, Report, counted, in_file, one_line, say
 from ...markdown.blocks import Block, Problem
-from ...markdown.files import MarkdownFile
+from ...markdown.files import MarkdownFile, save_bytes
 from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules
@@ -20,52 +21,46 @@ from ...settings.project import load_project
 from ...workflows.models import Models
 from ...workflows.passes import RagWork
 from ...workflows.typos import with_types
-from ..shared import (
-    Bar,
-    Told,
+from ..arguments import (
     asking_options,
-    checked,
-    find,
+    config_checked,
+    find_documents,
     json_option,
-    leave,
-    load,
     paths_argument,
-    print_json,
-    rewrite,
-    run,
-    warn,
-    work_file,
     writing_options,
 )
+from ..files import load, rewrite, work_file
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, warn
+from ..running import run
 
-TOKENS_OF_A_REPLY = 120  # five questions and a summary, as small models answer
+REPLY_TOKENS = 120  # of five questions and a summary, as small models write them
 
 
 @click.command()
 @paths_argument
 @json_option
 def scan(paths: tuple[Path, ...], as_json: bool) -> None:
-    """Show title, sections, words, errors, and what is missing. Writes nothing."""
-    logger, found = Told(), {}
-    files = {str(path): file for path in find(paths, logger) if (file := load(path, logger)) is not None}
+    """Show title, sections, words, errors, and what is missing. Nothing is written."""
+    logger, found = ReportPrinter(), {}
+    files = {str(path): file for path in find_documents(paths, logger) if (file := load(path, logger)) is not None}
     types = with_types(KnitRules(), (parse_markdown_text(file.text) for file in files.values())).types
     for name, file in files.items():
-        found[name] = _look(file, types, logger)
+        found[name] = _look_over(file, types, logger)
     if as_json:
         print_json([{"path": path, **asdict(seen)} for path, seen in found.items()])
     else:
         for name, seen in found.items():
             _print_overview(name, seen)
-    leave(logger)
+    exit_with_status(logger)
 
 
 @click.command()
 @writing_options
-@click.option("--questions/--no-questions", default=None, help="Questions that each section answers.")
-@click.option("--summaries/--no-summaries", default=None, help="A summary of each section and of the whole.")
-@click.option("--titles/--no-titles", default=None, help="The path of titles of each section, too.")
-@click.option("--refresh", is_flag=True, help="Make again what a model wrote, also where the text is the same.")
-@click.option("--dry-run", is_flag=True, help="Ask nothing, write nothing; list requests and tokens.")
+@click.option("--questions/--no-questions", default=None, help="Write questions that each section answers.")
+@click.option("--summaries/--no-summaries", default=None, help="Write a summary of each section and of the whole.")
+@click.option("--titles/--no-titles", default=None, help="Write the path of titles of each section.")
+@click.option("--refresh", is_flag=True, help="Write again what a model wrote, even if the text is the same.")
+@click.option("--dry-run", is_flag=True, help="Ask and write nothing; list requests and tokens.")
 @asking_options
 def rag(
     paths: tuple[Path, ...],
@@ -88,7 +83,7 @@ def rag(
     if dry_run:
         _print_plan(paths, work, as_json)
         return
-    with Bar(quiet) as work.progress:
+    with ProgressBar(quiet) as work.progress:
         rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models)
 
 
@@ -110,9 +105,9 @@ def own_pass(name: str, paths: tuple[Path, ...], check: bool, diff: bool, as_jso
         raise click.UsageError(str(error)) from None
 
 
-def _look(file: MarkdownFile, types: frozenset[str], logger: Told) -> Overview:
-    """Look a file over; `types`: of the parts of all files that are looked at."""
-    rules = replace(checked(lambda: load_project(file.path)).rules, types=types)
+def _look_over(file: MarkdownFile, types: frozenset[str], logger: ReportPrinter) -> Overview:
+    """Return the overview of a file, and report its errors. types: of the parts of all files."""
+    rules = replace(config_checked(lambda: load_project(file.path)).rules, types=types)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
     seen = overview(blocks, rules=rules)
@@ -139,8 +134,8 @@ def _print_overview(path: str, seen: Overview) -> None:
 
 
 def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
-    """The requests that a run would make."""
-    logger, plans = Told(), {}
+    """Print the requests that a run would make."""
+    logger, plans = ReportPrinter(), {}
 
     async def look_at(path: Path) -> None:
         async def plan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
@@ -150,7 +145,7 @@ def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
         await work_file(path, plan, logger)
 
     async def look_at_all() -> None:
-        for path in find(paths, logger):
+        for path in find_documents(paths, logger):
             await look_at(path)
 
     try:
@@ -165,7 +160,7 @@ def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
         for path, (name, requests) in plans.items():
             _print_requests(path, name, sorted(requests, key=lambda request: request.line))
         _print_sum([request for _, found in plans.values() for request in found])
-    leave(logger)
+    exit_with_status(logger)
 
 
 def _print_requests(path: str, name: str, requests: list[Planned]) -> None:
@@ -181,7 +176,46 @@ def _print_sum(requests: list[Planned]) -> None:
     tokens = sum(request.tokens for request in requests)
     maybe = sum(not request.certain for request in requests)
     say(
-        f"{len(requests)} requests{f' ({maybe} of them only if a summary below changes)' if maybe else ''}, "
-        f"about {tokens:,} tokens to send and {len(requests) * TOKENS_OF_A_REPLY:,} to receive; replies that are "
+        f"{counted(len(requests), 'request')}{f' ({maybe} of them only if a summary below changes)' if maybe else ''}, "
+        f"about {tokens:,} tokens to send and {len(requests) * REPLY_TOKENS:,} to receive; replies that are "
         "in the cache cost nothing"
-    )  # fmt: skip
+    )
+
+
+# Recovery
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--before", is_flag=True, help="Write the earlier text instead of the one that pandoc was writing.")
+@click.option("--keep", is_flag=True, help="Leave the file as it is, and forget the other texts.")
+def recover(file: Path, before: bool, keep: bool) -> None:
+    """Restore a file, byte for byte, that pandoc was stopped from writing."""
+    if before and keep:
+        raise click.UsageError("--before and --keep exclude each other")
+    logger = ReportPrinter()
+    try:
+        record = find_record(file)
+        if record is None:
+            say(f"{file}: nothing is known of a text that pandoc was writing", err=True)
+        elif keep:
+            forget(record)
+            say(f"{file}: left as it is", err=True)
+        else:
+            _write_back(file, record, before, logger)
+    except OSError as error:
+        report_failure(error, file, logger)
+    exit_with_status(logger)
+
+
+def _write_back(file: Path, record: Record, before: bool, logger: ReportPrinter) -> None:
+    """Write the text that was being written, or the one before; but never over an edit."""
+    data, wanted = file.read_bytes(), record.before if before else record.wanted
+    is_torn = record.explains(data, file.stat().st_mtime_ns) or record.wanted.startswith(data)
+    if data == wanted or not (is_torn or before):
+        say(f"{file}: is whole; nothing was written", err=True)
+    elif not is_torn and data != record.after:
+        logger.error(f"{file}: was edited after pandoc wrote it; the earlier text is at the end of {record.place}")
+    else:
+        save_bytes(file, wanted)
+        say(f"{file}: recovered, {len(wanted):,} bytes", err=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ModelError
+from ...logging import counted
 from ..chat import Asker, Request
 from ..prompts import annotate_prompt, language_of
 from ..replies import find_object, one_line
@@ -71,7 +72,7 @@ def _read_questions(value: Any) -> list[str]:
         raise ModelError("the reply's `questions` are empty")
     longest = max(map(len, questions))
     if len(questions) > MOST_QUESTIONS or longest > MOST_CHARACTERS:
-        count = f"{len(questions)} question{'' if len(questions) == 1 else 's'}"
+        count = counted(len(questions), "question")
         raise ModelError(f"the reply has {count}, the longest of {longest:,} characters: not kept")
     return questions
 

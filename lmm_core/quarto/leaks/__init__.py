@@ -1,6 +1,6 @@
-"""Proof that what is left out of the notes is nowhere in what was rendered."""
+"""Look for what is left out of the notes in everything that was rendered."""
 
 from .check import look_for_leaks
-from .found import Findings, Leak
+from .findings import Findings, Leak
 
 __all__ = ["Findings", "Leak", "look_for_leaks"]

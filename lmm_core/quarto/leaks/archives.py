@@ -1,7 +1,7 @@
-"""Archives: the files in what is packed (zip, tar, gzip, bzip2, xz), packed ones in these, too.
+"""Read the files in archives (zip, tar, gzip, bzip2, xz), and in archives inside these.
 
-What kind a file is, its first bytes tell. Limits keep an archive that was made to fill the memory
-from doing so.
+The first bytes of a file tell its kind. Limits keep an archive that was made to fill the memory from
+doing so.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from pathlib import PurePosixPath
 from ...errors import LmmError
 
 LIMIT = 256 * 1024 * 1024  # bytes that one file may hold, unpacked
-MEMBERS = 20_000
-DEPTH = 4  # a tgz in a zip: tar, gzip, zip
+MEMBERS = 20_000  # files that it may hold
+DEPTH = 4  # archives inside each other; a tgz in a zip takes three: zip, gzip, tar
 _ZIP, _GZIP, _BZIP2, _XZ = b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"
 _NOT_READ = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!\x1a\x07": "rar", b"\x28\xb5\x2f\xfd": "zstd"}
 _SHORT = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar", ".svgz": ".svg", ".emlz": ".eml"}
 
 
 class ArchiveError(LmmError):
-    """An archive, or the rest of one, that cannot be looked into."""
+    """An archive, or the rest of one, cannot be read."""
 
 
 @dataclass
 class Budget:
-    """What may still be unpacked of one file."""
+    """The bytes and files that may still be unpacked of one file."""
 
     size: int = LIMIT
     members: int = MEMBERS
 
     def take(self, data: bytes) -> bytes:
-        """Return what was unpacked, as long as there is room. Raises ArchiveError."""
+        """Return what was unpacked. Raise ArchiveError if it exceeds the limits."""
         self.size -= len(data)
         self.members -= 1
         if self.size < 0 or self.members < 0:
-            raise ArchiveError(f"holds more than {LIMIT >> 20} MiB or {MEMBERS} files: the rest is not looked into")
+            raise ArchiveError(f"it holds more than {LIMIT >> 20} MiB or {MEMBERS} files, and the rest was not read")
         return data
 
 
 def unpack(name: str, data: bytes, budget: Budget, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-    """Yield the files in an archive, each with its path in it ("" for a file that is none, or that
-    is packed alone).
+    """Yield the files in an archive, each with its path in it: "" for a file that is packed alone, and
+    for `data` itself if it is no archive.
 
-    Raises ArchiveError where something in it cannot be looked into, after what can."""
+    Raise ArchiveError if some of them cannot be read, after yielding those that can."""
     try:
         found = _members(name, data, budget)
         if found is None or depth >= DEPTH:
@@ -75,16 +75,17 @@ def unpack(name: str, data: bytes, budget: Budget, depth: int = 0) -> Iterator[t
 
 
 def inner_name(name: str) -> str:
-    """The name of what is packed alone in a file: of `a.json.gz`, `a.json`."""
+    """Return the name of the file that is packed alone in another: `a.json` for `a.json.gz`."""
     path = PurePosixPath(name)
     return path.with_suffix(_SHORT.get(path.suffix.lower(), "")).name if path.suffix else name
 
 
 def _members(name: str, data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]] | None:
-    """What is packed in a file; None where nothing is."""
+    """Return the files that are packed in a file, or None if it is no archive. Raise ArchiveError if
+    it is of a kind that is not read."""
     for sign, kind in _NOT_READ.items():
         if data.startswith(sign):
-            raise ArchiveError(f"{kind} is not read")
+            raise ArchiveError(f"{kind} archives cannot be read")
     if data.startswith(_ZIP):
         return _zipped(data, budget)
     if data[257:262] == b"ustar" or (name.lower().endswith(".tar") and data):

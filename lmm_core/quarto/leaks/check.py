@@ -1,8 +1,7 @@
-"""Proof that what is left out of the notes is nowhere in what was rendered.
+"""Look for what is left out of the notes in everything that was rendered.
 
-Text and metadata that knitting leaves out are cut into runs of words, and these
-are looked for in every file of the output. What also stands in what stays in is
-no leak.
+Text and metadata that knitting leaves out are cut into runs of words, and these are looked for in
+every file of the output. Words that the notes say as well are no leak.
 """
 
 from __future__ import annotations
@@ -20,31 +19,32 @@ from ...markdown.originals import unfold_edits
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, verdicts
 from ...markdown.tree import blocks_to_tree
+from ...scan.left_out import texts_in
 from ...settings.project import Project
 from ...settings.quarto_project import page_rules
-from ..setup import ASK_FOLDER, AskBoxSettings
-from .figures import shown_figures, unshown_figures
-from .found import Findings, Leak
+from ..options import ASK_FOLDER, AskBoxSettings
+from .figures import named_figures, unused_figures
+from .findings import Findings, Leak
 from .short_parts import ShortParts, beside_others, find_short_parts
-from .site_text import Text, find_files, read_texts, strings
+from .site_text import Text, find_files, read_texts
 from .sources import Secret, Sources, read_sources, stays_in
-from .words import Index, Needle, Stream, find_needles, strip_markup, words_of, words_of_markdown
+from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"data\.js|part-\d+\.js")
 
 
 @dataclass(slots=True)
 class _Wanted:
-    """What is looked for in the files of a site."""
+    """The secrets that are looked for in a site, and the indexes by which they are found."""
 
     secrets: list[Secret]
     index: Index
-    data: Index  # in the data of an ask box
+    data: Index  # for the data of an ask box, which may hold more
     short: ShortParts
 
     def find(self, text: Text, is_data: bool) -> dict[int, list[str]]:
-        """Which of the secrets a text has: their numbers, each with the words that it has first."""
-        stream = Stream(words_of(text.words))
+        """Return the numbers of the secrets that a text has, each with the first words of it found."""
+        stream = Stream(text_words(text.words))
         found = dict((self.data if is_data else self.index).find(stream))
         for at, words in () if is_data else self.short.find(text):
             found.setdefault(at, words)
@@ -56,17 +56,17 @@ def look_for_leaks(
     sources: Sequence[Path],
     project: Project,
     logger: LoggerBase | None = None,
-    also_shown: Sequence[Path] = (),
+    published: Sequence[Path] = (),
     ask: AskBoxSettings | None = None,
 ) -> Findings:
-    """The leaks of some sources in an output (a folder, a file, or several), with what was
-    looked for. What the notes of `also_shown` say is no leak either: in a partial render, those
-    of the other pages. ask: of the site's ask box, whose data may hold the types that it
-    includes, and the questions and summaries of what is shown. Files that cannot
-    be read are reported as errors, those that cannot be looked into as warnings."""
+    """Return the leaks of some sources in an output (a folder, a file, or several), and counts of what
+    was looked for. published: other documents of the site, in a partial render those of the other
+    pages; words in their notes are no leak. ask: the site's ask box, whose data may hold the types
+    that it includes, and the questions and summaries of what stays in. Files that cannot be read are
+    reported as errors, those of a kind that cannot be looked into as warnings."""
     logger = logger or ConsoleLogger()
-    read = read_sources(sources, also_shown, project, logger)
-    wanted = _wanted(read, [*sources, *also_shown], project, ask)
+    read = read_sources(sources, published, project, logger)
+    wanted = _wanted(read, [*sources, *published], project, ask)
     parts = len(wanted.index.looked_for() | wanted.short.looked_for())
     found = Findings(parts=parts, passed_over=len(read.secrets) - parts)
     outputs = [output] if isinstance(output, Path) else output
@@ -77,19 +77,19 @@ def look_for_leaks(
             found.files += 1
             found.leaks += leaks
     for folder in outputs:
-        found.leaks += unshown_figures(folder, read.secrets, figures, project)
+        found.leaks += unused_figures(folder, read.secrets, figures, project)
     return found
 
 
 def _in_file(file: Path, wanted: _Wanted, figures: set[str], logger: LoggerBase) -> list[Leak] | None:
-    """The leaks of a file, each once, and to `figures` those that it names. None where it could
-    not be looked into."""
+    """Return the leaks of a file, each once, or None if the file could not be looked into. Add the
+    figures that it names to `figures`."""
     leaks: dict[int, Leak] = {}
     looked = False
     try:
         for text in read_texts(file, logger):
             looked = True
-            figures.update(shown_figures(text.source))
+            figures.update(named_figures(text.source))
             for at, words in sorted(wanted.find(text, _is_data(file)).items()):
                 leaks.setdefault(at, _leak(file, text.member, wanted.secrets[at], words))
     except OSError as error:
@@ -100,7 +100,7 @@ def _in_file(file: Path, wanted: _Wanted, figures: set[str], logger: LoggerBase)
 
 def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:
     words = strip_markup(secret.text).replace("#", " ").split()[:8]
-    whole = "".join(words_of_markdown(secret.text))
+    whole = "".join(markdown_words(secret.text))
     if len(whole) >= len("".join(found)) and not whole.startswith("".join(found)):
         words = found
     return Leak(file, secret.source, secret.piece.line, " ".join(words), member)
@@ -110,8 +110,8 @@ def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:
 
 
 def _wanted(read: Sources, sources: Sequence[Path], project: Project, ask: AskBoxSettings | None) -> _Wanted:
-    """All that the documents do not say as well. Their texts are one stream, as on the page, where
-    what was left out between two is gone."""
+    """Return what is looked for: the secrets that the notes do not say as well. The texts of a document's
+    notes are read as one stream, as they stand on the page when the parts between them are gone."""
     needles = [[*find_needles(at, secret.text)] for at, secret in enumerate(read.secrets)]
     too_short = [at for at, found in enumerate(needles) if not found]
     for at in too_short:
@@ -120,15 +120,15 @@ def _wanted(read: Sources, sources: Sequence[Path], project: Project, ask: AskBo
     index = _index(every, read.kept)
     data = index
     if ask:
-        data = _index(every, [*read.kept, *_of_data(dict.fromkeys(sources), project, ask.include)])
+        data = _index(every, [*read.kept, *_texts_for_data(dict.fromkeys(sources), project, ask.include)])
     return _Wanted(read.secrets, index, data, find_short_parts(read, too_short))
 
 
 def _index(needles: Sequence[Needle], kept: Iterable[list[str]]) -> Index:
     index = Index(needles)
     for texts in kept:
-        index.forget(Stream([word for text in texts for word in words_of_markdown(text)]))
-        index.forget(Stream([word for text in texts for word in words_of(text)]))
+        index.forget(Stream([word for text in texts for word in markdown_words(text)]))
+        index.forget(Stream([word for text in texts for word in text_words(text)]))
     return index
 
 
@@ -139,9 +139,9 @@ def _is_data(file: Path) -> bool:
     return file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
 
 
-def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str]) -> Iterator[list[str]]:
-    """The texts that only the data may hold, by document. What cannot be read was reported
-    before."""
+def _texts_for_data(sources: Iterable[Path], project: Project, include: frozenset[str]) -> Iterator[list[str]]:
+    """Yield the texts that only the data may hold, by document. Documents that cannot be read are
+    skipped; they were reported before."""
     for path in sources:
         try:
             blocks = parse_markdown_text(load_markdown(path).text)
@@ -155,11 +155,11 @@ def _of_data(sources: Iterable[Path], project: Project, include: frozenset[str])
 
 
 def _annotations(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
-    """The questions and summaries of what stays in."""
+    """Yield the questions and summaries of what stays in."""
     tree = blocks_to_tree(unfold_edits(blocks).blocks)
     if tree is None:
         return
     document = [] if tree.get("knit") is False else [tree]
     for node in [*document, *(node for node, is_out in verdicts(tree, rules) if not is_out)]:
         for key in ("questions", "summary"):
-            yield from strings(node.get(key))
+            yield from texts_in(node.get(key))

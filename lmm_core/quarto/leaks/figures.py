@@ -1,6 +1,6 @@
-"""Figures: files that Quarto has put into a site and that only cells left out have made.
+"""Find the figures in a site that only cells left out of the notes have made.
 
-A cell is run before anything is left out, and its figure is copied to the site, where no page
+Quarto runs a cell before anything is left out, and copies its figure into the site, although no page
 shows it.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ...settings.project import Project
-from .found import Leak
+from .findings import Leak
 from .sources import Secret
 
 _CELL = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{[ \t]*\w", re.M)
@@ -21,8 +21,9 @@ _FOLDER = "_files/figure-"
 _END = re.compile(r"[\"'()<>\s\\]")
 
 
-def shown_figures(source: str) -> Iterator[str]:
-    """The figures that a text names: their paths from the folder of their document's name on."""
+def named_figures(source: str) -> Iterator[str]:
+    """Yield the figures that a text names, as paths that begin with the folder named after their
+    document."""
     at = source.find(_FOLDER)
     while at >= 0:
         end = _END.search(source, at)
@@ -32,9 +33,10 @@ def shown_figures(source: str) -> Iterator[str]:
         at = source.find(_FOLDER, stop)
 
 
-def unshown_figures(output: Path, secrets: Iterable[Secret], shown: set[str], project: Project) -> Iterator[Leak]:
-    """The figures of documents in which cells are left out, that nothing in a site names. A page in
-    which a notebook's cells are embedded has the figures of all of them, too."""
+def unused_figures(output: Path, secrets: Iterable[Secret], named: set[str], project: Project) -> Iterator[Leak]:
+    """Yield the figures that nothing in a site names, of documents in which cells are left out. A page
+    in which a notebook's cells are embedded has the figures of all of them, too. named: the figures
+    that the files of the site name."""
     cells: dict[Path, int] = {}
     for secret in secrets:
         if _CELL.search(secret.text):
@@ -45,14 +47,15 @@ def unshown_figures(output: Path, secrets: Iterable[Secret], shown: set[str], pr
         for file in figures:
             folder = file.relative_to(output).parts[:-2]
             page = output.joinpath(*folder).parent
-            if file.relative_to(page).as_posix() in shown:
+            if file.relative_to(page).as_posix() in named:
                 continue
             if output.joinpath(*folder) == own or file.name.startswith(f"{source.stem}-"):
                 yield Leak(file, source, line, "a figure that only cells left out have made", is_figure=True)
 
 
 def _own_folder(output: Path, source: Path, project: Project) -> Path | None:
-    """Where the figures of a document are in a site."""
+    """Return the folder of a site that holds a document's figures, or None if the document lies
+    outside the project."""
     path, root = source.resolve(), project.root.resolve()
     return (
         (output / path.relative_to(root)).with_suffix("").with_name(f"{path.stem}_files")
@@ -62,5 +65,5 @@ def _own_folder(output: Path, source: Path, project: Project) -> Path | None:
 
 
 def _figures(output: Path) -> list[Path]:
-    """The figures in a site that cells have made."""
+    """Return the figures in a site that cells have made."""
     return sorted(file for file in output.rglob("*_files/figure-*/*") if file.is_file())

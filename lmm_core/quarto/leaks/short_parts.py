@@ -1,7 +1,7 @@
-"""Short parts: those of one or two words ("Answer: 42."), which stand in the notes by themselves.
+"""Find parts of one or two words ("Answer: 42."), which may stand anywhere in the notes.
 
-They are looked for together with the words right before and after them in the source; as the
-whole text of an element (a paragraph, an item, a heading); and a heading by its name in links.
+They are looked for together with the words right before and after them in the source, and as the
+whole text of an element (a paragraph, an item, a heading); headings also by their names in links.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .site_text import Text, characters, strings
-from .sources import Secret, SourcePiece, Sources
-from .words import LONG, SHORT, Needle, joined_runs, words_of, words_of_markdown
+from ...scan.left_out import SourcePiece, texts_in
+from .site_text import Text, unescape_html
+from .sources import Secret, Sources
+from .words import LONG, SHORT, Needle, joined_runs, markdown_words, text_words
 
-NEAR = 4  # words beside a part
-REACH = 2000  # letters beside it in which they are
+NEAR = 4  # words beside a part that are looked for with it
+REACH = 2000  # characters beside it in which these words stand
 _ELEMENTS = "p|li|dd|dt|blockquote|figcaption|caption|h[1-6]|td|th"
 _BLOCKS = re.compile(
     rf"<(?P<open>{_ELEMENTS})\b[^<>]*>|</?(?:{_ELEMENTS}|div|section|ul|ol|dl|table|tr|thead|tbody|pre|aside|main|nav|"
     r"figure|header|footer|article|body)\b[^<>]*>",
     re.I,
 )
-# What Quarto puts in itself: the numbers of headings, headings of its own.
+# Text that Quarto adds: the numbers of headings, and headings of its own.
 _NUMBER = re.compile(r"<span class=\"header-section-number\">[^<>]*</span>")
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _OWN = ("quarto-appendix-heading", "toc-title")
@@ -34,14 +35,14 @@ _LINES = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+:#|]|\d+[.)]))|(?<!\\)\||\n:
 
 @dataclass
 class ShortParts:
-    """What is looked for by place: whole elements, and names of headings; each with the number of
-    its secret."""
+    """The texts of whole elements, and the names of headings, that are looked for; each with the number
+    of its secret."""
 
     elements: dict[str, int] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
 
     def find(self, text: Text) -> Iterator[tuple[int, list[str]]]:
-        """Which of them a file has."""
+        """Yield the secrets that a text has: their numbers, each with the words found."""
         if self.elements and text.source:
             for words in _elements_of(text):
                 at = self.elements.get("".join(words))
@@ -52,17 +53,17 @@ class ShortParts:
                 yield self.names[name], [f"#{name}"]
 
     def looked_for(self) -> set[int]:
-        """The secrets that are looked for."""
+        """Return the numbers of the secrets that are looked for."""
         return {*self.elements.values(), *self.names.values()}
 
 
 def find_short_parts(found: Sources, too_short: Iterable[int]) -> ShortParts:
-    """What is looked for by place of the secrets of these numbers, and of headings: all that the
-    notes do not have themselves."""
+    """Return what is looked for as a whole element, of the secrets with these numbers, and by the name
+    of a heading. What the notes have themselves is left out of it."""
     parts = ShortParts()
     for at in too_short:
         piece = found.secrets[at].piece
-        words = words_of_markdown(piece.text)
+        words = markdown_words(piece.text)
         if not piece.is_metadata and any(len(word) > 1 and not word.isdigit() for word in words):
             parts.elements.setdefault("".join(words), at)
     for at, secret in enumerate(found.secrets):
@@ -73,8 +74,8 @@ def find_short_parts(found: Sources, too_short: Iterable[int]) -> ShortParts:
         for texts in found.kept:
             for text in texts:
                 for line in _LINES.split(text):
-                    parts.elements.pop("".join(words_of_markdown(line)), None)
-                    parts.elements.pop("".join(words_of_markdown(line.partition(":")[2])), None)
+                    parts.elements.pop("".join(markdown_words(line)), None)
+                    parts.elements.pop("".join(markdown_words(line.partition(":")[2])), None)
     return parts
 
 
@@ -82,8 +83,8 @@ def find_short_parts(found: Sources, too_short: Iterable[int]) -> ShortParts:
 
 
 def beside_others(at: int, secret: Secret) -> Iterator[Needle]:
-    """A short part together with the words beside it: on both sides, or, of two words and more, on
-    one of them."""
+    """Yield a short part together with the words beside it: on both sides, or, if it has two words or
+    more, on one side."""
     if secret.piece.is_metadata:
         return
     runs = joined_runs(secret.text)
@@ -99,14 +100,15 @@ def beside_others(at: int, secret: Secret) -> Iterator[Needle]:
 
 
 def _beside(secret: Secret, words: list[str], step: int) -> list[list[str]]:
-    """The words on one side of a part: those of whatever stands there, and those of what stays
-    in."""
+    """Return the words on one side of a part: those of the nearest text, and those of the nearest text
+    that stays in. step: -1 for the side before, 1 for the side after."""
     found = [_nearest(secret, step, only_kept, words) for only_kept in (False, True)]
     return [one for one in found if one]
 
 
 def _nearest(secret: Secret, step: int, only_kept: bool, words: list[str]) -> list[str]:
-    bare = all(len(word) < 3 or word.isdigit() for word in words)  # may be a number that a renderer puts there
+    # such words may be a number that a renderer puts there
+    bare = all(len(word) < 3 or word.isdigit() for word in words)
     near: list[str] = []
     place = secret.place + step
     while 0 <= place < len(secret.pieces) and len(near) < NEAR:
@@ -133,29 +135,31 @@ def _is_paragraph(piece: SourcePiece) -> bool:
 
 
 def _elements_of(text: Text) -> Iterator[list[str]]:
-    """The words of the elements in a page; of Quarto's search index, of its values."""
+    """Yield the words of each element in a page, or of each value in Quarto's search index."""
     if text.suffix == ".json":
-        yield from (words_of(value) for value in _values_of(text))
+        yield from (text_words(value) for value in _values_of(text))
     elif text.suffix in (".html", ".htm", ".xhtml"):
-        end = text.source.rfind("-->") + 3  # no search for an end goes to that of the text
+        # comments are looked for up to the last end of one only: a search for an end that is missing would
+        # run to the end of the text for each opening, which takes quadratic time
+        end = text.source.rfind("-->") + 3
         source = _NUMBER.sub("", _COMMENT.sub("", text.source[:end]) + text.source[end:])
-        shown = "cell-output" in source  # tables that code makes hold whatever the data hold
+        has_output = "cell-output" in source  # tables that code makes hold whatever the data hold
         for kind, content in _whole(source):
-            if not (shown and kind in ("td", "th")):
-                yield words_of(characters(_TAG.sub("", content)))
+            if not (has_output and kind in ("td", "th")):
+                yield text_words(unescape_html(_TAG.sub("", content)))
 
 
 def _values_of(text: Text) -> Iterator[str]:
-    """The values of Quarto's search index."""
+    """Yield the texts in Quarto's search index; nothing from another file."""
     try:
         found = json.loads(text.source) if '"objectID"' in text.source else []
     except (ValueError, RecursionError):
         return
-    yield from strings(found)
+    yield from texts_in(found)
 
 
 def _whole(source: str) -> Iterator[tuple[str, str]]:
-    """The elements that hold nothing but text and marks in it: their names, and what they hold."""
+    """Yield the elements that hold nothing but text and inline markup: their names, and what they hold."""
     opened, at = "", 0
     for tag in _BLOCKS.finditer(source):
         if opened and tag.start() - at < 400:

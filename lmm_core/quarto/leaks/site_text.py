@@ -1,5 +1,9 @@
-"""The text of what was rendered: HTML, search indexes, markdown, PDF, office documents, and what
-is packed in archives."""
+"""Read the text of rendered files: HTML, search indexes, markdown, PDF, office documents, and those
+in archives.
+
+HTML is read by patterns and not parsed: a secret may stand anywhere in a file (tags, comments, what
+a browser drops or never shows), and a parser would pass over some of these places.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ...logging import LoggerBase
+from ...scan.left_out import texts_in
 from .archives import ArchiveError, Budget, inner_name, unpack
 
 NO_TEXT = frozenset(
@@ -32,7 +37,7 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xf
 _TAG = re.compile(r"<[!/?a-zA-Z][^<>]*>")
 _VALUE = re.compile(r"=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _SCRIPT = re.compile(r"<(?P<end>/)?script\b[^<>]*>", re.I)
-_LONG_CODE = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")  # of no character
+_LONG_CODE = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")  # too large for any character
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{2})|(.))", re.S)
 _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
 _COMMAND = re.compile(r"\\[a-zA-Z]+\*?")
@@ -44,8 +49,8 @@ _CELLS = re.compile(r"<script[^<>]*\bojs-module-contents\b[^<>]*>\s*")  # the co
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text in a file: its `member` (of an archive, else ""), its ending in lower case, its
-    words as they are read, and its source ("" where that is no text)."""
+    """A text in a file. member: its path in an archive, else "". suffix: the file's ending in lower
+    case. words: the text as a reader sees it. source: the text as it is written, "" for a PDF."""
 
     member: str
     suffix: str
@@ -54,17 +59,17 @@ class Text:
 
 
 def find_files(output: Path) -> list[Path]:
-    """All files of an output that may hold text."""
+    """Return all files of an output that may hold text."""
     found = sorted(output.rglob("*")) if output.is_dir() else [output]
     return [path for path in found if path.suffix.lower() not in NO_TEXT and path.is_file()]
 
 
 def read_texts(path: Path, logger: LoggerBase) -> Iterator[Text]:
-    """Yield the texts of a file: one, of an archive one for each file in it. What cannot be looked
-    into is warned of. Raises OSError."""
+    """Yield the text of a file, or the texts of the files in an archive. Warn of those that cannot be
+    looked into. Raise OSError if the file cannot be read."""
     data = path.read_bytes()
     if path.suffix.lower() in _ZIPPED and not data.startswith(b"PK"):
-        logger.warning(f"{path}: not looked into as what its ending says: it is no zip file")
+        logger.warning(f"{path}: This is no zip file, although its ending says so. It was looked into as plain text.")
     try:
         for member, content in unpack(path.name, data, Budget()):
             name = member or (path.name if content is data else inner_name(path.name))
@@ -72,51 +77,52 @@ def read_texts(path: Path, logger: LoggerBase) -> Iterator[Text]:
             if suffix in NO_TEXT:
                 continue
             if suffix == ".pdf":
-                words = _pdf(path, None if content is data else content, logger)
+                words = _pdf_text(path, None if content is data else content, logger)
                 if words is not None:
                     yield Text(member, suffix, words, "")
                 continue
             if suffix in _TEXTS and _has_nuls(content):
-                logger.warning(f"{path}: holds NUL bytes, which no text should: it was looked into without them")
+                logger.warning(f"{path}: The text holds NUL bytes. It was looked into without them.")
             source = _decode(content)
-            yield Text(member, suffix, text_of(source, suffix), source)
+            yield Text(member, suffix, extract_text(source, suffix), source)
     except ArchiveError as error:
-        logger.warning(f"{path}: not looked into, or not all of it: {error}")
+        logger.warning(f"{path}: The archive, or part of it, could not be looked into: {error}")
 
 
-def text_of(source: str, suffix: str) -> str:
+def extract_text(source: str, suffix: str) -> str:
     """Return the words of a file that is text, by its ending."""
     if suffix in (".json", ".ipynb", ".map"):
-        return _json(source)
+        return _json_text(source)
     if suffix in (".js", ".mjs"):
-        return plain(unescape(source))
+        return strip_tags(unescape_javascript(source))
     if suffix == ".css":
-        return plain(_CSS_ESCAPE.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), source))
+        return strip_tags(_CSS_ESCAPE.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), source))
     if suffix == ".tex":
         return _COMMAND.sub(" ", source)
     scripts = " ".join(_scripts(source))
-    return " ".join([plain(source), plain(unescape(scripts)), *_encoded(source)])
+    return " ".join([strip_tags(source), strip_tags(unescape_javascript(scripts)), *_encoded_texts(source)])
 
 
-def plain(source: str) -> str:
-    """HTML or XML without tags and entities. What stands in attributes (`alt`, a
-    description) and in comments is in the page as well, and comes after it."""
+def strip_tags(source: str) -> str:
+    """Return HTML or XML without tags and entities. Attribute values of several words (`alt`, a
+    description) follow the text; the text of comments stays."""
     if "<" not in source and "&" not in source:
         return source
-    for _ in range(2):  # a feed holds pages in which the tags are entities
+    for _ in range(2):  # twice, since a feed holds pages whose tags are written as entities
         source = re.sub(r"<!--|-->|<!\[CDATA\[|\]\]>", " ", source)
         values = (one or other for tag in _TAG.findall(source) for one, other in _VALUE.findall(tag))
-        source = characters("\n".join([_TAG.sub(" ", source), *(value for value in values if len(value.split()) > 1)]))
+        sentences = [value for value in values if len(value.split()) > 1]
+        source = unescape_html("\n".join([_TAG.sub(" ", source), *sentences]))
     return source
 
 
-def characters(source: str) -> str:
-    """Return a text with the characters that HTML's references stand for."""
+def unescape_html(source: str) -> str:
+    """Return a text with HTML's character references replaced by the characters."""
     return html.unescape(_LONG_CODE.sub("\ufffd", source))
 
 
 def _scripts(source: str) -> Iterator[str]:
-    """What stands between the tags of scripts."""
+    """Yield the texts between the tags of scripts."""
     start: int | None = None
     for tag in _SCRIPT.finditer(source):
         if tag["end"] and start is not None:
@@ -126,8 +132,8 @@ def _scripts(source: str) -> Iterator[str]:
             start = tag.end()
 
 
-def unescape(source: str) -> str:
-    """The text of JavaScript, without what escapes characters in its strings."""
+def unescape_javascript(source: str) -> str:
+    """Return the text of JavaScript with the escapes in its strings replaced by the characters."""
 
     def character(found: re.Match[str]) -> str:
         code = found[1] or found[2] or found[3]
@@ -138,66 +144,59 @@ def unescape(source: str) -> str:
     return _ESCAPE.sub(character, source) if "\\" in source else source
 
 
-def strings(value: Any) -> Iterator[str]:
-    """The texts in a value of lists and mappings, keys left out."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from strings(item)
-
-
 def _keys(value: Any) -> Iterator[str]:
-    """The keys in a value of lists and mappings."""
+    """Yield the keys in a value of lists and mappings."""
     if isinstance(value, dict | list):
         yield from map(str, value) if isinstance(value, dict) else ()
         for item in value.values() if isinstance(value, dict) else value:
             yield from _keys(item)
 
 
-def _json(source: str) -> str:
+def _json_text(source: str) -> str:
     try:
         found = json.loads(source)
-        return "\n".join(plain(text) for text in (*strings(found), *_keys(found)))
+        return "\n".join(strip_tags(text) for text in (*texts_in(found), *_keys(found)))
     except (ValueError, RecursionError):
-        return plain(unescape(source))
+        return strip_tags(unescape_javascript(source))
 
 
-def _encoded(source: str) -> Iterator[str]:
-    """What stands in addresses (a link to a mail with a text, a page inside a page) and in cells that the
-    browser runs."""
+def _encoded_texts(source: str) -> Iterator[str]:
+    """Yield the texts that are encoded in addresses (a mail with a text, a page inside a page) and in
+    cells that the browser runs."""
     if "%20" in source:
-        yield from (plain(unquote(piece)) for piece in _BETWEEN.split(source) if "%20" in piece)
+        yield from (strip_tags(unquote(piece)) for piece in _BETWEEN.split(source) if "%20" in piece)
     for found in _EMBEDDED.finditer(source) if ";base64," in source else ():
-        yield _decoded(source, found.end(), f".{found[1].rpartition('/')[2].replace('javascript', 'js')}")
+        yield _base64_text(source, found.end(), f".{found[1].rpartition('/')[2].replace('javascript', 'js')}")
     for found in _CELLS.finditer(source) if "ojs-module-contents" in source else ():
-        yield _decoded(source, found.end(), ".json")
+        yield _base64_text(source, found.end(), ".json")
 
 
-def _decoded(source: str, at: int, suffix: str) -> str:
-    """The words of a file that stands in a text as base64."""
+def _base64_text(source: str, at: int, suffix: str) -> str:
+    """Return the words of a file that stands in a text as base64, at a position, or "" if it cannot be
+    decoded."""
     code = _BASE64.match(source, at)
     try:
         data = base64.b64decode(code[0]) if code else b""
     except binascii.Error:
         return ""
-    return text_of(data.decode("utf-8", "replace"), suffix)
+    return extract_text(data.decode("utf-8", "replace"), suffix)
 
 
 # Bytes
 
 
 def _decode(data: bytes) -> str:
-    """The text of some bytes: UTF-8, or UTF-16 or 32 where they look like it. NULs go: between the
-    letters of a word they would hide it."""
+    """Return the text of some bytes: UTF-8, or UTF-16 or 32 if they look like it. NULs are removed, as
+    they would hide a word if they stood between its letters."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return data.decode(encoding, "replace").replace("\0", "")
-    return data.decode(_wide(data) or "utf-8", "replace").replace("\0", "")
+    return data.decode(_utf16_encoding(data) or "utf-8", "replace").replace("\0", "")
 
 
-def _wide(data: bytes) -> str:
-    """UTF-16 without a mark: every other byte of text is NUL."""
+def _utf16_encoding(data: bytes) -> str:
+    """Return the encoding of UTF-16 without a byte order mark, or "". In such a text every other byte
+    is NUL."""
     head = data[:4000]
     if not head.count(0) > len(head) * 0.3:
         return ""
@@ -208,14 +207,15 @@ def _wide(data: bytes) -> str:
 
 
 def _has_nuls(data: bytes) -> bool:
-    return b"\0" in data and not any(data.startswith(mark) for mark, _ in _BOMS) and not _wide(data)
+    return b"\0" in data and not any(data.startswith(mark) for mark, _ in _BOMS) and not _utf16_encoding(data)
 
 
-def _pdf(path: Path, packed: bytes | None, logger: LoggerBase) -> str | None:
-    """The text of a PDF; packed: its bytes where it stands in an archive."""
+def _pdf_text(path: Path, packed: bytes | None, logger: LoggerBase) -> str | None:
+    """Return the text of a PDF, or None if it cannot be read. packed: its bytes if it stands in an
+    archive."""
     command = shutil.which("pdftotext")
     if command is None:
-        logger.warning(f"{path}: not looked into: pdftotext (of poppler-utils) is not on PATH")
+        logger.warning(f"{path}: The PDF was not looked into: pdftotext is not on PATH. Install poppler-utils.")
         return None
     with tempfile.TemporaryDirectory() as folder:
         file = path
@@ -226,6 +226,6 @@ def _pdf(path: Path, packed: bytes | None, logger: LoggerBase) -> str | None:
             [command, "-q", "-enc", "UTF-8", str(file), "-"], stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
     if done.returncode:
-        logger.warning(f"{path}: not looked into: pdftotext cannot read it")
+        logger.warning(f"{path}: The PDF was not looked into: pdftotext cannot read it.")
         return None
     return done.stdout.decode("utf-8", "replace")

@@ -1,4 +1,5 @@
-"""What the annotations of a section are made from, and whether they are current.
+"""Annotations of sections: what they are made from, which ones a section needs, and whether they
+are current.
 
-May import `files`, `markdown` and `models`.
+May import `files`, `markdown`, `models` and the other modules of `scan`.
 """

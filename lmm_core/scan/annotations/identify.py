@@ -1,4 +1,4 @@
-"""Numbers and UUIDs for text blocks and headings, made of the document's id."""
+"""Numbers and UUIDs of text blocks and headings, made from the document's id."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ..options import ScanOpts
 
 
 def identities(tree: HeadingNode, opts: ScanOpts, docid: str) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """The keys that have to be written for the ids that the options ask for, node by
-    node: `docid.3` for text blocks, `docid.h2` for headings."""
+    """Yield the nodes whose ids have to be written, with the keys to write.
+
+    Text blocks are numbered `docid.3`, headings `docid.h2`; the options say which ids are wanted.
+    """
     counts = {"": 0, "h": 0}
     for node in traverse(tree):
         kind = "h" if isinstance(node, HeadingNode) else ""

@@ -1,5 +1,5 @@
-"""Annotations that LM markdown itself has made (`titles`, `questions`, `summary`
-beside a `~txthash`): read as they are, never overwritten."""
+"""Annotations made by LM markdown itself (`titles`, `questions`, `summary` beside a `~txthash`),
+which are read and never overwritten."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from ...logging import LoggerBase
 from ...markdown.tree import HeadingNode, Node, TextNode
 
 
-def report_foreign(node: HeadingNode, logger: LoggerBase) -> None:
-    """Annotations with a `~txthash` were made by LM markdown: kept, and reported
-    where the text is no longer the one that they were made from."""
+def report_stale_lm_markdown(node: HeadingNode, logger: LoggerBase) -> None:
+    """Report annotations of LM markdown that were made from another text than today's."""
     known = node.properties.get("~txthash")
-    if known is not None and str(known).rstrip("=") != foreign_hash(node):
+    if known is not None and str(known).rstrip("=") != lm_markdown_hash(node):
         logger.info("annotations by LM markdown (~txthash) are older than the text", node.line)
 
 
-def foreign_hash(node: HeadingNode) -> str:
-    """LM markdown's hash of a section: MD5, base64 without `=`, of its paragraphs
-    (lines right-stripped) and the hashes of its subsections, joined by nothing."""
-    parts = [foreign_hash(child) if isinstance(child, HeadingNode) else _stripped(child) for child in node.children]
+def lm_markdown_hash(node: HeadingNode) -> str:
+    """Return LM markdown's hash of a section.
+
+    It is the MD5, in base64 without `=`, of the section's paragraphs (lines right-stripped) and the
+    hashes of its subsections, joined by nothing.
+    """
+    parts = [lm_markdown_hash(child) if isinstance(child, HeadingNode) else _stripped(child) for child in node.children]
     data = hashlib.md5("".join(parts).encode("utf-8"), usedforsecurity=False).digest()
     return base64.b64encode(data).decode("ascii").rstrip("=")
 

@@ -1,4 +1,4 @@
-"""Normal form of a text, for hashes: what re-wrapping does not change."""
+"""The normal form of a text, for hashes that do not change when lines are wrapped anew."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from ...markdown.regions import split_fences
 
 
 def normalize(text: str) -> str:
-    """Line ends as LF; white space in prose collapsed to single blanks, blank lines
-    kept as paragraph breaks; fenced and indented code exact."""
+    """Return a text with LF as line ends and white space in prose collapsed to single blanks.
+
+    Blank lines stay as paragraph breaks; fenced and indented code stays exact.
+    """
     parts = split_fences(text.replace("\r\n", "\n"))
     normal = [part.rstrip("\n") if code else _prose(part) for code, part in parts]
     return "\n\n".join(part for part in normal if part)

@@ -19,9 +19,12 @@ from .sections import SectionTexts, closed_parts, source_hash
 
 @dataclass(slots=True)
 class SectionOverview:
-    """One section. `words` are those of its own text; `missing` are annotations that
-    a run would make, `outdated` those it would make again, `stale` those that were
-    corrected by hand before the text changed."""
+    """One section in an overview.
+
+    `words` counts the words of its own text. `missing` are annotations that a run would make,
+    `outdated` those that it would make again, `stale` those that were corrected by hand before the
+    text changed.
+    """
 
     line: int
     level: int
@@ -35,7 +38,7 @@ class SectionOverview:
 
 @dataclass(slots=True)
 class Overview:
-    """A document. `missing` are header keys; `errors` are pairs of line and message."""
+    """An overview of a document. `missing` are header keys; `errors` are pairs of line and message."""
 
     title: str
     docid: str
@@ -46,7 +49,7 @@ class Overview:
 
 
 def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitRules | None = None) -> Overview:
-    """Look a document over; nothing in it is changed."""
+    """Return an overview of a document."""
     opts, rules = opts or ScanOpts(), rules or KnitRules()
     tree = blocks_to_tree(unfold_edits(blocks).blocks)
     errors = [(problem.line, problem.message) for problem in find_errors(blocks)]

@@ -1,5 +1,4 @@
-"""Sections as annotators see them: their own texts, the summaries of what is under
-them, and the hash of both."""
+"""Sections as annotators see them: their own texts, the summaries of their subsections, and the hash of both."""
 
 from __future__ import annotations
 
@@ -15,76 +14,80 @@ from .normal_form import normalize
 
 @dataclass
 class SectionContent:
-    """What an annotator is shown of a section: its own text (and that of subsections
-    without a summary), and the summaries of the others."""
+    """The content of a section for an annotator: its own text (with that of subsections without a
+    summary), and the summaries of the other subsections."""
 
     texts: list[str] = field(default_factory=list)
     summaries: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
+        """All texts, as paragraphs."""
         return "\n\n".join(self.texts)
 
 
 class SectionTexts:
-    """The texts of a document as annotators see them: without metadata and RAG-only
-    divs, and without the parts under a section that are RAG-only or have `skip: true`."""
+    """The texts of a document as annotators see them.
+
+    Metadata and RAG-only divs are left out, as are subsections that are RAG-only or have `skip:
+    true`.
+    """
 
     def __init__(self, tree: HeadingNode, rules: KnitRules) -> None:
-        self.shown: dict[int, str] = {}
+        self.node_texts: dict[int, str] = {}
         self.words: dict[int, int] = {}
         for node in reversed(list(traverse(tree))):
             if isinstance(node, TextNode):
-                self.shown[id(node)] = strip_divs(node.content, rules).strip("\n")
-                self.words[id(node)] = len(self.shown[id(node)].split())
+                self.node_texts[id(node)] = strip_divs(node.content, rules).strip("\n")
+                self.words[id(node)] = len(self.node_texts[id(node)].split())
             elif isinstance(node, HeadingNode):
-                self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not _unseen(child))
+                self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not _is_hidden(child))
 
-    def material(self, section: HeadingNode) -> SectionContent:
-        """What there is to show of a section."""
-        material = SectionContent()
+    def content(self, section: HeadingNode) -> SectionContent:
+        """Return the content of a section."""
+        content = SectionContent()
         stack: list[Node] = list(reversed(section.children))
         while stack:
             node = stack.pop()
-            if _unseen(node):
+            if _is_hidden(node):
                 continue
             if isinstance(node, TextNode):
-                material.texts.extend(filter(None, [self.shown[id(node)]]))
+                content.texts.extend(filter(None, [self.node_texts[id(node)]]))
             elif isinstance(node, HeadingNode):
                 summary = node.get("summary")
                 if isinstance(summary, str) and summary.strip():
-                    material.summaries.append(" ".join(summary.split()))
+                    content.summaries.append(" ".join(summary.split()))
                 else:
                     stack.extend(reversed(node.children))
-        return material
+        return content
 
     def section(self, node: HeadingNode) -> AnnotatorSection:
-        """The request for a section."""
-        material = self.material(node)
+        """Return a section as the annotator is asked about it."""
+        content = self.content(node)
         language = str(node.fetch("lang", ""))
-        return AnnotatorSection(tuple(titles_path(node)), material.text, tuple(material.summaries), language)
+        return AnnotatorSection(tuple(titles_path(node)), content.text, tuple(content.summaries), language)
 
 
 def source_hash(section: AnnotatorSection) -> str:
-    """The hash of what a request shows."""
+    """Return the hash of the text that a request shows."""
     return digest([section.titles, normalize(section.text), section.summaries])
 
 
-def _unseen(node: Node) -> bool:
-    return out_by_itself(node) or _mark(node, "skip", False)
+def _is_hidden(node: Node) -> bool:
+    return out_by_itself(node) or _flag(node, "skip", False)
 
 
 def closed_parts(tree: HeadingNode) -> set[int]:
-    """Sections that get no annotations: under `frozen: true` or `skip: true`, the
-    nearest value winning."""
-    marks: dict[int, tuple[bool, bool]] = {}
+    """Return the `id`s of the sections that get no annotations: those under `frozen: true` or
+    `skip: true`, the nearest value winning."""
+    flags: dict[int, tuple[bool, bool]] = {}
     for node in traverse(tree):
         if isinstance(node, HeadingNode):
-            outer = marks[id(node.parent)] if node.parent is not None else (False, False)
-            marks[id(node)] = (_mark(node, "frozen", outer[0]), _mark(node, "skip", outer[1]))
-    return {key for key, value in marks.items() if any(value)}
+            outer = flags[id(node.parent)] if node.parent is not None else (False, False)
+            flags[id(node)] = (_flag(node, "frozen", outer[0]), _flag(node, "skip", outer[1]))
+    return {key for key, value in flags.items() if any(value)}
 
 
-def _mark(node: Node, key: str, inherited: bool) -> bool:
+def _flag(node: Node, key: str, inherited: bool) -> bool:
     value = node.get(key)
     return value if isinstance(value, bool) else inherited

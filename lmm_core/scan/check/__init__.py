@@ -1,4 +1,4 @@
-"""Checks of documents: slips that would show what was to be left out of the notes.
+"""Checks of a document for slips that would show what is meant to be left out.
 
 May import `files`, `markdown` and `models`.
 """

@@ -1,15 +1,17 @@
-"""Near misses: words that are nearly ours. A slip in one shows what was to be left out.
+"""Near misses: words that are nearly keys, classes or attributes of ours, so that a part meant to
+be left out would be shown.
 
-Looked at are the keys of metadata blocks, classes and attributes of divs, and in the
-header what is meant for the whole page. Near is one slip (a letter too many, too few,
-another one, two that have changed places), two in a word of eight letters or more, and
-letter case. A key has to have a value as ours would, so that `unit: cm` is no `knit`.
+The keys of metadata blocks, the classes and attributes of divs, and the header's keys for the whole
+page are compared. One slip counts as near (a letter too many, too few, another one, two that have
+changed places), two in a word of eight letters or more, and letter case does not count. A key has
+to have a value that fits, so that `unit: cm` is not taken for `knit`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from ...markdown.blocks import (
@@ -21,8 +23,9 @@ from ...markdown.blocks import (
     Problem,
     TextBlock,
     count_lead,
+    header_content,
 )
-from ...markdown.divs import Part, parts_by_line
+from ...markdown.divs import Part
 from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.lists import listed_tables, may_be_metadata
 from ...markdown.metadata.lmm_options import OPTIONS, options_in
@@ -39,12 +42,12 @@ from ...markdown.rag_only import (
     types_of,
 )
 from ...markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
-from .stray_marks import find_aimless, find_stray_marks
+from .stray_marks import ReadParts, explain_misplaced, find_stray_marks, read_parts
 
 LMM = "lmm"
 _SWITCHES = ("knit", "skip", "frozen")
 _TEXTS = ("type", "questions", "summary")
-# Classes that are others' and no slip, whatever types a project has: those of Pandoc, Quarto,
+# Known classes, which are no slips whatever types a project has: those of Pandoc, Quarto,
 # bookdown, reveal.js, Bootstrap and the Carpentries' lessons.
 _OTHERS = frozenset(
     """notes column columns card cards cell cells code fragment fragments footer header hidden hidden-content
@@ -56,37 +59,40 @@ _TRUTH = ("true", "false")
 
 
 def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Problem]:
-    """Return what is nearly a key, class or attribute of ours, each with its line. `rules`
-    name the types of the project; those of the document itself count, too. A part that
-    says `knit: true` of itself is not looked at, nor is what the rules allow."""
+    """Return the words that are nearly keys, classes or attributes of ours, each with its line.
+
+    `rules` name the types of the project; those of the document itself count as well. A part with
+    `knit: true` of its own is not compared, nor are the words that the rules allow.
+    """
     tree = blocks_to_tree(unfold_edits(blocks).blocks)
     if tree is None:
         return []
-    rules = header_rules(blocks[0].content, rules) if isinstance(blocks[0], HeaderBlock) else rules
-    look = _Look(rules, rules.div_types | rules.types | types_in(blocks))
+    rules = header_rules(header_content(blocks), rules)
+    read = cache(read_parts)
+    finder = _NearMissFinder(rules, rules.div_types | rules.types | types_in(blocks, read), read)
     found: list[Problem] = []
     for node in traverse(tree):
         if isinstance(node, HeaderNode):
-            found += look.header(node)
+            found += finder.header(node)
             continue
         for block in node.metadata:
-            found += look.block(block.content, block.source, block.line, node.get("knit") is True)
+            found += finder.block(block.content, block.source, block.line, node.get("knit") is True)
         if isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
-            found += look.text(node.block, node.get("knit") is True)
-            if node.metadata and properties_verdict(node, rules) and (why := find_aimless(node.block.content)):
+            found += finder.text(node.block, node.get("knit") is True)
+            if node.metadata and properties_verdict(node, rules) and (why := explain_misplaced(node.block.content)):
                 found.append(Problem(node.metadata[-1].line, why))
-    found += find_stray_marks(blocks, look.types)
+    found += find_stray_marks(blocks, finder.types, read)
     return sorted(found, key=lambda problem: problem.line)
 
 
-def types_in(blocks: Iterable[Block]) -> frozenset[str]:
+def types_in(blocks: Iterable[Block], read: ReadParts = read_parts) -> frozenset[str]:
     """Return the types that the parts of a document have by its blocks and `.rag-only` divs."""
     found: set[str] = set()
     for block in blocks:
         if isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock):
             found |= _types(block.content)
         elif isinstance(block, TextBlock):
-            for _, part, _ in parts_by_line(block.source):
+            for _, part, _ in read(block.source):
                 found |= _types(part.metadata or {})
                 if RAG_ONLY in part.attributes.classes:
                     found.update(types_of(part.attributes.pairs.get("type")))
@@ -94,7 +100,7 @@ def types_in(blocks: Iterable[Block]) -> frozenset[str]:
 
 
 def kept_by_none(keep: Iterable[str], types: Iterable[str]) -> list[str]:
-    """Return a sentence for each word that is to stay in and that no part has for a type."""
+    """Return a sentence for each word of `keep` that is the type of no part."""
     known = sorted({*types} - {RAG_ONLY, ALL})
     return [_no_type(word, known) for word in keep if word not in (*known, RAG_ONLY, ALL)]
 
@@ -110,20 +116,21 @@ def _types(metadata: Mapping[str, Any]) -> set[str]:
     return set(types_of(metadata[key])) if key else set()
 
 
-class _Look:
-    """Looks at the parts of a document; `types`: the words that leave a part out, or would."""
+class _NearMissFinder:
+    """Finds near misses in the parts of a document. `types` are the words that leave a part out, or would."""
 
-    def __init__(self, rules: KnitRules, types: frozenset[str]) -> None:
+    def __init__(self, rules: KnitRules, types: frozenset[str], read: ReadParts) -> None:
         self.rules = rules
+        self.read = read
         self.types = types - rules.allowed
         self.allowed = rules.allowed
-        self.told: set[str] = set()  # types that are no classes, each told once
+        self.reported: set[str] = set()  # types used as classes, each reported once
 
     # Blocks
 
-    def block(self, content: Mapping[str, Any], source: str, line: int, is_shown: bool) -> Iterator[Problem]:
-        """Keys of a block whose part is not said to be shown."""
-        for key, value in content.items() if not is_shown else ():
+    def block(self, content: Mapping[str, Any], source: str, line: int, is_kept: bool) -> Iterator[Problem]:
+        """Yield near misses among the keys of a block; `is_kept` says that the block keeps its part in the notes."""
+        for key, value in content.items() if not is_kept else ():
             at = line + _line_of(key, source)
             if key == "knit" and not isinstance(value, bool):
                 yield Problem(at, _no_switch(value))
@@ -133,14 +140,14 @@ class _Look:
                 yield Problem(at, f"unknown key {key!r}: did you mean {meant!r}?")
 
     def _key(self, key: str, value: Any) -> str:
-        """The key of ours that is meant by one that is none; "" for none."""
+        """Return the key of ours that an unknown key is meant for; "" for none."""
         name = key.lstrip("~").removesuffix("=")
         if name in self.allowed:
             return ""
         return nearest(name, _SWITCHES if isinstance(value, bool) else _TEXTS if _is_text(value) else ())
 
     def header(self, node: HeaderNode) -> Iterator[Problem]:
-        """What the header says of the whole page, and means nothing there."""
+        """Yield the keys of the header that are meant for the whole page and have no effect there."""
         if not node.metadata:
             return
         block = node.metadata[0]
@@ -159,7 +166,7 @@ class _Look:
             return _unknown(key, "knit")
         if isinstance(value, Mapping) and _is_nearly_lmm(key) and not OPTIONS.isdisjoint(options_in({LMM: value})):
             return _unknown(key, LMM)
-        # R Markdown has a key of that name, too: a function's
+        # R Markdown has a key of that name as well, whose value is a function
         is_slip = isinstance(value, int | float) or (isinstance(value, str) and value.isalpha() and len(value) < 8)
         return _no_switch(value) if key == "knit" and not isinstance(value, bool) and is_slip else ""
 
@@ -169,28 +176,29 @@ class _Look:
         words = [word for word in types_of(value) if word in self.types or self._type(word)]
         return (
             f"{key}: {words[0]} in the header leaves nothing out: write knit: false there to leave the whole page "
-            "out of the notes, or knit: true if it is to be shown"
+            "out of the notes, or knit: true to show it"
             if words
             else ""
         )
 
     # Texts
 
-    def text(self, block: TextBlock, is_shown: bool) -> Iterator[Problem]:
-        """Divs and blocks in a text, and the text itself if it is a list that looks like metadata."""
+    def text(self, block: TextBlock, is_kept: bool) -> Iterator[Problem]:
+        """Yield near misses in the divs and blocks of a text, and the text itself if it is a list
+        that looks like metadata."""
         if self._is_list(block.content):
             yield Problem(block.line, _LIST)
         lines = block.source.split("\n")
         first = block.line - count_lead(block.source)
-        shown_from = 0 if is_shown else len(lines)  # behind what says that the next part is shown
-        for line, part, source in parts_by_line(block.source):
+        kept_from = 0 if is_kept else len(lines)  # after a block that keeps the next part
+        for line, part, source in self.read(block.source):
             if part.metadata is not None:
-                shown = part.metadata.get("knit") is True
-                yield from self.block(part.metadata, source, first + line, shown)
-                shown_from = line + len(source.splitlines()) if shown else shown_from
+                keeps = part.metadata.get("knit") is True
+                yield from self.block(part.metadata, source, first + line, keeps)
+                kept_from = line + len(source.splitlines()) if keeps else kept_from
             elif not part.error:
-                shown = shown_from <= line and not "".join(lines[shown_from:line]).strip("> \t\r\ufeff")
-                yield from (Problem(first + line, message) for message in self._div(part, source, shown))
+                kept = kept_from <= line and not "".join(lines[kept_from:line]).strip("> \t\r\ufeff")
+                yield from (Problem(first + line, message) for message in self._div(part, source, kept))
 
     def _is_list(self, text: str) -> bool:
         opened = NATIVE_OPEN.match(text)
@@ -198,19 +206,19 @@ class _Look:
         tables = listed_tables(text[opened.end() : closed.start() + 1]) if opened and closed else []
         return may_be_metadata(tables) and self.allowed.isdisjoint(key for table in tables for key in table)
 
-    def _div(self, part: Part, source: str, is_shown: bool) -> Iterator[str]:
+    def _div(self, part: Part, source: str, is_kept: bool) -> Iterator[str]:
         attributes = part.attributes
         yield from self._attributes(attributes)
         verdict = div_verdict(attributes, self.rules)
-        if is_shown or verdict is not None:
+        if is_kept or verdict is not None:
             return
         for name in attributes.classes:
             if name in self.allowed:
                 continue
             if name in self.types:
-                if name in self.told:
+                if name in self.reported:
                     continue
-                self.told.add(name)
+                self.reported.add(name)
                 yield (
                     f"{name!r} is a type here, but a div of this class is not left out: "
                     f"write ::: {{.{RAG_ONLY} type={name}}}, or name the class in [knit] div_types"
@@ -229,7 +237,7 @@ class _Look:
                 yield f"unknown attribute {name!r}: did you mean {meant!r}?"
 
     def _type(self, name: str) -> str:
-        """The type that a word is nearly; "" where it is one, or none."""
+        """Return the type that a word is nearly; "" if it is a type itself, or near none."""
         return (
             "" if name in self.types or name in _OTHERS or name in self.allowed else nearest(name, sorted(self.types))
         )
@@ -255,18 +263,18 @@ def _is_text(value: Any) -> bool:
 
 
 def _line_of(key: str, source: str) -> int:
-    """The line of a key in a block, from 0."""
+    """Return the line of a key in a block, from 0."""
     found = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", source, re.M)
     return source.count("\n", 0, found.start()) - count_lead(source) if found else 0
 
 
 def _is_nearly_lmm(name: str) -> bool:
-    """Tell whether a name is nearly `lmm`: so short a one counts with what it holds alone."""
+    """Return True if a name is nearly `lmm`. For so short a name, the content has to be checked as well."""
     return name != LMM and slips_between(name[:9].lower(), LMM) <= 1
 
 
 def _holds_metadata(source: str) -> bool:
-    """Tell whether a div holds a code block of YAML with a key of ours."""
+    """Return True if a div holds a code block of YAML with a key of ours."""
     found = _CODE.search(source)
     content = parse_metadata(found["body"]).content if found else None
     return any(key.startswith("~") or key in (*_SWITCHES, *_TEXTS) for key in content or ())
@@ -276,13 +284,13 @@ def _holds_metadata(source: str) -> bool:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the word among known ones that another is nearly, but is not; "" for none."""
+    """Return the known word that is nearest to another word and not equal to it; "" for none."""
     found = [(distance, one) for one in known if (distance := _slips(word, one)) is not None]
     return min(found)[1] if found and word not in {one for _, one in found} else ""
 
 
 def _slips(word: str, known: str) -> int | None:
-    """How many slips lie between two words; None for more than such a word allows."""
+    """Return the number of slips between two words; None if it is more than such a word allows."""
     one, other = word.lower(), known.lower()
     allowed = 0 if len(other) < 4 else 1 if len(other) < 8 else 2
     if abs(len(one) - len(other)) > allowed:
@@ -292,8 +300,8 @@ def _slips(word: str, known: str) -> int | None:
 
 
 def slips_between(one: str, other: str) -> int:
-    """Return how many slips (letters too many, too few, others, neighbours that have
-    changed places) lead from one word to another: the optimal string alignment distance."""
+    """Return the number of slips that lead from one word to another (letters too many, too few,
+    replaced, or swapped with their neighbours): the optimal string alignment distance."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, sign in enumerate(one, 1):

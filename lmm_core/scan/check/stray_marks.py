@@ -1,14 +1,15 @@
-"""Stray marks: what looks like a mark of ours and is none, so that an exercise would be shown.
+"""Stray marks: text that looks like a mark of ours but has no effect, so that an exercise would be
+shown.
 
-A line of colons that opens or closes no div, a type on something other than a div, and a
-block that is about nothing that can be left out. Pandoc's rules for divs are strict: a blank
-line before, no blanks at the start of the line, one word or attributes in braces.
+These are lines of colons that open or close no div, types on anything but a div, and blocks that
+annotate nothing that could be left out. Pandoc's rules for divs are strict: a blank line before, no
+blanks at the start of the line, one word or attributes in braces.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ...markdown.blocks import (
     Block,
@@ -19,7 +20,7 @@ from ...markdown.blocks import (
     count_lead,
     parse_attributes,
 )
-from ...markdown.divs import parts_by_line
+from ...markdown.divs import Part, parts_by_line
 
 _COLONS = re.compile(r"(?P<before>[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*)(?P<colons>[:\uff1a]{2,})(?P<rest>.*)")
 _ITEM = re.compile(r"[ \t>]*(?:[-*+]|\(?[#@]?\w{1,9}[.)])[ \t]+")
@@ -34,8 +35,10 @@ _UNSEEN = re.compile(
     re.S | re.X,
 )
 _UNDERLINED = re.compile(r"[^\n]+\n(?:=+|-+)[ \t]*(?:\n|\Z)")
+# Reads the divs and metadata blocks in a text, as `parts_by_line` does.
+ReadParts = Callable[[str], list[tuple[int, Part, str]]]
 ABOUT_NOTHING = (
-    "this metadata is about what follows it alone, which nobody sees, and not about the part after that: "
+    "this metadata is about the line after it alone, which nobody sees, and not about the part after that: "
     "put it directly before the part"
 )
 UNDERLINED = "an underlined heading starts no section, so that its text is not left out: write it as `## Heading`"
@@ -46,31 +49,38 @@ STRAY = (
 )
 
 
-def find_stray_marks(blocks: Sequence[Block], types: frozenset[str]) -> Iterator[Problem]:
-    """Yield the stray marks in the headings and texts of a document, each with its line. `types`: the
-    words that leave a part out. What they stand in may show by chance: all are told."""
+def read_parts(source: str) -> list[tuple[int, Part, str]]:
+    """Return the divs and metadata blocks in a text, as `parts_by_line` yields them."""
+    return list(parts_by_line(source))
+
+
+def find_stray_marks(blocks: Sequence[Block], types: frozenset[str], read: ReadParts = read_parts) -> Iterator[Problem]:
+    """Yield the stray marks in the headings and texts of a document, each with its line.
+
+    `types` are the words that leave a part out. Marks are reported wherever they stand.
+    """
     for block in blocks:
         if isinstance(block, HeadingBlock):
             yield from _on_others(block.source, block.line, types)
         elif isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
-            yield from _in_text(block, types)
+            yield from _in_text(block, types, read)
 
 
-def find_aimless(text: str) -> str:
-    """Return why a text that metadata stands before is not what was meant; "" where it may be."""
+def explain_misplaced(text: str) -> str:
+    """Return why metadata before this text was hardly meant for it; "" if it may have been."""
     bare = text.strip()
     if _UNSEEN.fullmatch(bare):
         return ABOUT_NOTHING
     return UNDERLINED if _UNDERLINED.match(bare) else ""
 
 
-def _in_text(block: TextBlock, types: frozenset[str]) -> Iterator[Problem]:
+def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterator[Problem]:
     source = block.source
     first = block.line - count_lead(source)
     if not any(sign in source for sign in ("::", "\uff1a", "{")):
         return
     lines = source.split("\n")
-    fences = _fences(source) if "::" in source else {}
+    fences = _fences(read(source)) if "::" in source else {}
     for number, line in _outside_code(lines):
         if number in fences:
             if fences[number] and _is_shifted(lines, number):
@@ -81,10 +91,10 @@ def _in_text(block: TextBlock, types: frozenset[str]) -> Iterator[Problem]:
             yield from _on_others(line, first + number, types)
 
 
-def _fences(source: str) -> dict[int, bool]:
-    """The lines (from 0) on which divs open (True) and close."""
+def _fences(parts: Sequence[tuple[int, Part, str]]) -> dict[int, bool]:
+    """Return the lines (from 0) on which divs open (True) and close (False)."""
     found: dict[int, bool] = {}
-    for line, part, text in parts_by_line(source):
+    for line, part, text in parts:
         if text.lstrip(" \t").startswith(":::"):
             found[line + len(text.splitlines()) - 1] = False
             found[line] = part.metadata is not None or bool(part.attributes.classes)
@@ -92,7 +102,7 @@ def _fences(source: str) -> dict[int, bool]:
 
 
 def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The lines that are neither code nor a comment nor display math, each with its number."""
+    """Yield the lines outside code, comments and display math, each with its number."""
     end: str | None = None
     for number, line in enumerate(lines):
         if end is not None:
@@ -117,7 +127,7 @@ def _is_stray(line: str, types: frozenset[str]) -> bool:
 
 
 def _is_indented_code(lines: Sequence[str], number: int) -> bool:
-    """Tell whether a line belongs to code that is indented: what documents show of divs."""
+    """Return True if a line belongs to indented code, which documents use to show divs."""
     start = number
     while start >= 0 and lines[start].expandtabs(4).startswith("    "):
         start -= 1
@@ -125,7 +135,8 @@ def _is_indented_code(lines: Sequence[str], number: int) -> bool:
 
 
 def _is_shifted(lines: Sequence[str], number: int) -> bool:
-    """Tell whether a div in a list is not where the text of its item begins: Pandoc takes it for text."""
+    """Return True if a div in a list does not stand where the text of its item begins, so that
+    Pandoc takes it for text."""
     line = lines[number].expandtabs(4)
     at = len(line) - len(line.lstrip(" "))
     for above in reversed(lines[:number] if at else []):
@@ -137,12 +148,12 @@ def _is_shifted(lines: Sequence[str], number: int) -> bool:
 
 
 def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Problem]:
-    """Types in the attributes of headings, spans and the like."""
+    """Yield types in the attributes of headings, spans and the like."""
     for found in _BRACES.finditer(_CODE.sub("", line)) if "{" in line else ():
         attributes = parse_attributes(found[0])
         if not types.isdisjoint(attributes.classes) or attributes.pairs.get("type") in types:
             yield Problem(
                 number,
                 f"{found[0]} leaves nothing out: only a div does. Put the part in one (`::: {found[0]}`), "
-                "or a block with `type:` before it",
+                "or put a block with `type:` before it",
             )

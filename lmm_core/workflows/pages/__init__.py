@@ -1,4 +1,4 @@
-"""HTML pages that workflows write.
+"""HTML pages that workflows write, with their templates.
 
 May import what `workflows` may.
 """

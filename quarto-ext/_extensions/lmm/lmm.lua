@@ -1,18 +1,19 @@
--- Hands each page to `lmm-knit`, which leaves metadata and RAG-only material out of it, before
--- Quarto does anything with it. Where that fails, no page is made.
+-- Hand each page to `lmm-knit`, which leaves metadata and RAG-only material out of it, before
+-- Quarto does anything with the page. If that fails, no page is made.
 
-local ASKED = "lmm-asked" -- a key of the metadata that `lmm-knit` takes out: it shows that it ran
+local ASKED = "lmm-asked" -- a key of the metadata that `lmm-knit` removes, which shows that it ran
 
--- End pandoc, so that nothing is written. In Quarto `error` only prints, and what is thrown
--- may be caught: the document would go on as it was.
+-- End pandoc, so that nothing is written. In Quarto, `error` only prints, and an error that is
+-- thrown may be caught: the document would go on with everything in it.
 local function stop(message)
-  -- the reason may quote the document: it must not steer the terminal
-  local shown = ("LM markdown: the page is not made: " .. message):gsub("[%z\1-\8\11-\31\127]", "")
+  -- the reason may quote the document, whose control characters must not reach the terminal
+  local shown = ("LM markdown: The page was not made. " .. message):gsub("[%z\1-\8\11-\31\127]", "")
   io.stderr:write(shown:gsub("\194[\128-\159]", ""), "\n")
-  os.exit(83) -- as pandoc ends where a filter fails
+  os.exit(83) -- pandoc's own status when a filter fails
 end
 
--- The environment, in which the file that Quarto renders is named: its older versions do not.
+-- Return the environment with the name of the file that Quarto renders, which its older versions
+-- do not set.
 local function environment()
   local env = pandoc.system.environment()
   local input = quarto and quarto.doc and quarto.doc.input_file
@@ -24,11 +25,12 @@ end
 
 local function is_file(path)
   local file = io.open(path)
-  return file and file:read(0) ~= nil and file:close() -- of a folder nothing can be read
+  return file and file:read(0) ~= nil and file:close() -- reading fails if the path is a folder
 end
 
--- The file of `lmm-knit`: on PATH, beside Quarto's Python, or in the project's own
--- environment. A file of that name in the folder of the document is none.
+-- Return the path of `lmm-knit`: on PATH, beside Quarto's Python, or in the project's own
+-- environment. Relative folders on PATH do not count: they could lead to a file of that name beside
+-- the document.
 local function find_knit(env)
   local folders = pandoc.path.split_search_path(env.PATH or env.Path or "")
   if env.QUARTO_PYTHON then table.insert(folders, pandoc.path.directory(env.QUARTO_PYTHON)) end
@@ -44,13 +46,13 @@ local function find_knit(env)
   end
 end
 
--- The document without what `lmm-knit` leaves out.
+-- Return the document without what `lmm-knit` leaves out.
 local function leave_out(doc)
   local env = environment()
   local command = find_knit(env)
   if not command then
-    stop("lmm-knit, which leaves RAG-only material out, is not found. pip install lmm-markdown "
-      .. "in the environment that is active when Quarto runs")
+    stop("The command lmm-knit, which leaves RAG-only material out, was not found. Run `pip install lmm-markdown` "
+      .. "in the environment that is active when Quarto runs.")
   end
   doc.meta[ASKED] = true
   local done, result = pcall(pandoc.system.with_environment, env, function()
@@ -58,24 +60,25 @@ local function leave_out(doc)
   end)
   if not done then
     local reason = tostring(result):gsub("^Error running filter [^\n]*\n", ""):gsub("%s+", " "):gsub("[%s.]+$", "")
-    stop(command .. " has failed (" .. reason .. "). What it has said stands above.")
+    stop(command .. " has failed (" .. reason .. "). Its own messages stand above.")
   elseif result.meta[ASKED] ~= nil then
-    stop(command .. " is not the lmm-knit of LM markdown: rename it, or pip install -U lmm-markdown")
+    stop(command .. " is not the lmm-knit of LM markdown. Rename it, or run `pip install -U lmm-markdown`.")
   end
   return result
 end
 
 -- Quarto hands the filters of an extension its own elements (callouts, tabs, conditions), in
--- which blocks no longer stand before what they annotate. Its filters, from 1.4 on, are one
--- list that goes through this function: ours stands first in it, and sees what was read.
--- (An extension can ask for that place, `at: pre-ast`, since 1.9.36; older ones refuse it.)
+-- which metadata blocks no longer stand before the text that they annotate. From 1.4 on, all
+-- filters are one list that passes through this function. Ours is put first in it, so that it
+-- sees the document as pandoc has read it. (Since 1.9.36 an extension can ask for that place by
+-- `at: pre-ast`, which older versions refuse.)
 local is_done = false
 local run_filters = quarto and _G.run_as_extended_ast
 if run_filters then
   _G.run_as_extended_ast = function(list)
     local function first(doc)
       local done, result = pcall(leave_out, doc)
-      if not done then stop("the extension has failed (" .. tostring(result) .. ")") end
+      if not done then stop("The extension has failed (" .. tostring(result) .. ").") end
       is_done = true
       return result
     end
@@ -87,7 +90,7 @@ end
 function Pandoc(doc)
   if not quarto then return leave_out(doc) end
   if not is_done then
-    stop("this version of Quarto runs filters in a way that the extension does not know. "
-      .. "Update the extension, or use an older Quarto")
+    stop("This version of Quarto runs filters in a way that the extension does not know. "
+      .. "Update the extension, or use an older Quarto.")
   end
 end

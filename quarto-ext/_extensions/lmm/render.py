@@ -1,7 +1,7 @@
-"""What Quarto runs before and after a render: hands over to `lmm quarto STAGE`.
+"""The script that Quarto runs before and after a render. It hands over to `lmm quarto STAGE`.
 
-Quarto starts this with whatever Python it has, which may lack our package: it needs
-the standard library alone, and looks for the command where a course may have it.
+Quarto starts it with whatever Python it has, which may lack our package. So the script needs the
+standard library alone, and looks for the command in all places where a course may have it.
 """
 
 import os
@@ -11,25 +11,26 @@ import sys
 from pathlib import Path
 
 MISSING = (
-    "LM markdown: the command lmm is not found: pip install lmm-markdown in the environment that is active "
-    "when Quarto runs, or name its Python in QUARTO_PYTHON"
+    "LM markdown: The command lmm was not found. Run `pip install lmm-markdown` in the environment that is active "
+    "when Quarto runs, or name that environment's Python in QUARTO_PYTHON."
 )
 
 
 def find_command() -> list[str]:
-    """`lmm` on PATH, else as a module of Quarto's Python or of the project's own."""
+    """Return the command for `lmm`: on PATH, else as a module of Quarto's Python or of the project's
+    own; [] if there is none."""
     if found := shutil.which("lmm"):
         return [found]
     project = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
     named = os.environ.get("QUARTO_PYTHON", "")
     for python in (named, project / ".venv" / "bin" / "python", project / ".venv" / "Scripts" / "python.exe"):
         if python and has_package(str(python)):
-            return [str(python), "-P", "-m", "lmm_core"]  # -P: no module of the project's folder is imported
+            return [str(python), "-P", "-m", "lmm_core"]  # -P keeps modules in the project's folder from being imported
     return []
 
 
 def has_package(python: str) -> bool:
-    """Whether an interpreter is there and has our package."""
+    """Return True if an interpreter exists and has our package."""
     if shutil.which(python) is None:
         return False
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('lmm_core') is None)"
@@ -37,15 +38,15 @@ def has_package(python: str) -> bool:
 
 
 def hand_over(stage: str) -> int:
-    """Run `lmm quarto STAGE` in Quarto's environment; returns its exit status."""
+    """Run `lmm quarto STAGE` in Quarto's environment, and return its exit status."""
     command = find_command()
     if not command:
-        # a failing script's own message is all that Quarto's user sees
+        # when a script fails, Quarto shows nothing but the script's own message
         print(MISSING, file=sys.stderr)
         return 1
     try:
         return subprocess.run([*command, "quarto", stage], check=False).returncode
-    except KeyboardInterrupt:  # the command was told as well, and has said so
+    except KeyboardInterrupt:  # the command has been interrupted as well, and has said so
         return 130
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from lmm_core.quarto.ask_box_data import plain_text
-from lmm_core.quarto.site_words import page_words, readable_math
+from lmm_core.quarto.ask_box.formulas import readable_math
+from lmm_core.quarto.ask_box.page_html import page_words
+from lmm_core.quarto.ask_box.plain_text import plain_text
 from tests.effort import at_most
 
 PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"

@@ -1,4 +1,4 @@
-"""Chats and edits in files, by the command and from Python; only the model is ours."""
+"""Chats and edits in files, by the command and from Python, with a model server of the tests."""
 
 import json
 import os
@@ -29,7 +29,7 @@ NOTES = f"---\ntitle: T\n---\n\n# One\n\nFirst.\n\n{block('?: ' + QUESTION)}\n\n
 
 @pytest.fixture
 def model(monkeypatch, tmp_path):
-    """A model that answers everything with one text."""
+    """Run a model that answers everything with one text."""
     with ModelServer("Mostly.") as server:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -38,7 +38,7 @@ def model(monkeypatch, tmp_path):
 
 
 def change(before, after, path="notes.md"):
-    """What a writer does in an editor."""
+    """Change a text in a file, as a writer does in an editor."""
     content = text(path)
     assert content.count(before) == 1, content
     write(path, content.replace(before, after))
@@ -418,7 +418,7 @@ def test_ctrl_c_writes_what_was_answered(model):
 
 
 class Terminal:
-    """A command on a pseudo terminal."""
+    """A command that runs on a pseudo terminal."""
 
     def __init__(self, command):
         self.pid, self.screen = pty.fork()
@@ -442,7 +442,7 @@ class Terminal:
         os.write(self.screen, b"\x03")
 
     def end(self):
-        """The exit status."""
+        """Return the exit status."""
         end = time.monotonic() + PATIENCE
         while (found := os.waitpid(self.pid, os.WNOHANG)) == (0, 0):
             assert time.monotonic() < end, self.read()

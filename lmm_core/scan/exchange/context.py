@@ -1,20 +1,20 @@
-"""What a model is shown of a document: the text that a block annotates, within a budget."""
+"""The context of a question: the text that a block annotates, within a budget of tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from ..markdown.blocks import ErrorBlock, trim_blank_lines
-from ..markdown.tree import HeadingNode, Node, TextNode, traverse
-from .knit import strip_metadata
+from ...markdown.blocks import ErrorBlock, trim_blank_lines
+from ...markdown.tree import HeadingNode, Node, TextNode, traverse
+from ..knit import strip_metadata
 
 Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """A text, and the titles of the sections that it leaves out or cuts short."""
+    """A text for a prompt, and the titles of the sections that it leaves out or cuts short."""
 
     text: str
     left_out: tuple[str, ...] = ()
@@ -31,13 +31,17 @@ class _SectionUnit:
 
     @property
     def text(self) -> str:
+        """The heading and the texts, as paragraphs."""
         return "\n\n".join(filter(None, [self.heading, *self.texts]))
 
 
-def show_text(node: Node, budget: int, count: Count) -> PromptText:
-    """The text of a node (of a section with its subsections), without metadata, as long
-    as `count` allows `budget` tokens for it. What is too long loses its last sections
-    first: a summary stands for a section where it has one; no block is ever cut."""
+def fit_text(node: Node, budget: int, count: Count) -> PromptText:
+    """Return the text of a node (of a section with its subsections) without metadata, in at most
+    `budget` tokens by `count`.
+
+    A text that is too long loses its last sections first; a summary stands for a section that has
+    one. No block is cut.
+    """
     units = list(_units(node))
     sizes = [count(unit.text) for unit in units]
     cut: list[str] = []
@@ -52,8 +56,8 @@ def show_text(node: Node, budget: int, count: Count) -> PromptText:
 
 
 def _shorten(unit: _SectionUnit, room: int, count: Count) -> bool:
-    """Leave out the last texts of a section until it has `room`; where none is left, its
-    summary stands for it. Returns whether something is left out."""
+    """Leave out the last texts of a section until it fits into `room`; its summary stands for them
+    if none is left. Return True if something is left out."""
     sizes = [count(text) for text in unit.texts]
     kept = len(sizes)
     while kept and count(unit.heading) + sum(sizes[:kept]) > room:
@@ -63,7 +67,7 @@ def _shorten(unit: _SectionUnit, room: int, count: Count) -> bool:
 
 
 def _units(node: Node) -> Iterator[_SectionUnit]:
-    """The sections in a node, in their order; one for a single text."""
+    """Yield the sections in a node in their order; one for a single text."""
     units: dict[int, _SectionUnit] = {}
     for part in traverse(node):
         if isinstance(part, HeadingNode):

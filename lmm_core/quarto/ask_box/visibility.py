@@ -1,5 +1,5 @@
-"""What of a document Quarto shows on its page: conditional content and code that is hidden
-stand in the source alone.
+"""Leave out of a document's text what Quarto does not show on the page: conditional content and
+hidden code.
 
 https://quarto.org/docs/authoring/conditional.html,
 https://quarto.org/docs/reference/cells/cells-knitr.html#code-output
@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..markdown.blocks import Attributes, parse_attributes
-from ..markdown.divs import Part, find_cuts, without
-from ..markdown.metadata.body import parse_metadata
-from ..markdown.regions import split_fences
+from ...markdown.blocks import Attributes, parse_attributes
+from ...markdown.divs import Part, find_cuts, without
+from ...markdown.metadata.body import parse_metadata
+from ...markdown.regions import split_fences
 
 HTML = frozenset({"html", "html4", "html5", "html:js"})
 _SPAN = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\{([^{}\n]*\.content-(?:hidden|visible)\b[^{}\n]*)\}")
@@ -27,34 +27,35 @@ _COMPUTED = re.compile(r"`(?:r|\{\w+\}) [^`\n]+`")
 
 @dataclass(frozen=True, slots=True)
 class PageConditions:
-    """What decides on it: the profiles of the render, and the document's metadata over the
-    project's; whether code `runs` in it (not in a plain .md file)."""
+    """The conditions that decide what a page shows. profiles: those of the render. metadata: the
+    document's, merged over the project's. runs: True if code is run in the document, as it is not
+    in a plain .md file."""
 
     profiles: frozenset[str]
     metadata: Mapping[str, Any]
     runs: bool
 
-    def text(self, source: str) -> str:
-        """A text without what the page does not show."""
+    def visible_text(self, source: str) -> str:
+        """Return a text without the parts that the page does not show."""
         source = self._without_divs(source)
         pieces = (self._code(piece) if is_code else self._words(piece) for is_code, piece in split_fences(source))
         return "".join(pieces)
 
     def _without_divs(self, source: str) -> str:
         hidden = [(one.start, one.end) for one in find_cuts(source, self._goes) if one.part is not None]
-        return without(source, hidden)  # metadata is read later
+        return without(source, hidden)  # metadata divs stay: they are read later
 
     def _goes(self, part: Part) -> bool | None:
         return None if part.metadata is not None else self.hides(part.attributes)
 
     def hides(self, attributes: Attributes) -> bool:
-        """Whether a div or span of these attributes is not on the page."""
+        """Return True if a div or span with these attributes is not on the page."""
         if "content-hidden" in attributes.classes:
             return self._holds(attributes.pairs)
         return "content-visible" in attributes.classes and not self._holds(attributes.pairs)
 
     def _holds(self, pairs: Mapping[str, str]) -> bool:
-        """Whether all conditions are met; it is met where there is none."""
+        """Return True if all conditions among the attributes are met, or if there are none."""
         conditions = {"format": HTML.__contains__, "profile": self.profiles.__contains__, "meta": self._is_set}
         for key, value in pairs.items():
             word, _, name = key.partition("-")
@@ -73,7 +74,8 @@ class PageConditions:
         return _COMPUTED.sub("", text) if self.runs else text
 
     def _code(self, cell: str) -> str:
-        """Fenced code; of a cell that is run, what the page shows of it."""
+        """Return fenced code as the page shows it: without the options of a cell that is run, and ""
+        if they hide its code."""
         head = _CELL.match(cell)
         if head is None or not self.runs:
             return cell

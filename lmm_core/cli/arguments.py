@@ -1,0 +1,127 @@
+"""The arguments and options that several commands have, and how they are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..errors import ConfigError, MarkdownError, OutputError
+from ..files.outputs import check_output, check_replaced
+from ..files.walk import SUFFIXES
+from ..files.writing import STANDARD_OUTPUT, is_stream
+from ..logging import LoggerBase
+from ..markdown.files import find_markdown
+from ..settings.project import Project, load_project
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts that nobody else reaches
+Result = TypeVar("Result")
+Command = Callable[..., None]
+
+paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILES…")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+
+
+def writing_options(command: Command) -> Command:
+    """Add the files and options of a command that writes into the documents."""
+    check = click.option("--check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
+    diff = click.option("--diff", is_flag=True, help="Write nothing; print what would change.")
+    return paths_argument(check(diff(json_option(command))))
+
+
+def asking_options(command: Command) -> Command:
+    """Add the options of a command that asks a model."""
+    model = click.option("--model", default="", metavar="SPEC", help="The model to ask, as source/model.")
+    jobs = click.option("--jobs", type=click.IntRange(1), metavar="N", help="Requests at the same time (16).")
+    return model(jobs(quiet_option(command)))
+
+
+def output_option(*names: str, help: str, folder: bool = False) -> Callable[[Command], Command]:
+    """Return an option that names an output; `-` is standard output."""
+    kind = click.Path(dir_okay=folder, path_type=Path)
+    return click.option(*names, type=kind, metavar="FILE", callback=_standard_output, help=help)
+
+
+def _standard_output(_context: click.Context, _option: click.Parameter, value: Path | None) -> Path | None:
+    return Path(STANDARD_OUTPUT) if value == Path("-") else value
+
+
+# Checks
+
+
+def find_documents(paths: tuple[Path, ...], logger: LoggerBase | None, endings: Sequence[str] = SUFFIXES) -> list[Path]:
+    """Return the documents that are named, or that lie in a folder that is named.
+
+    logger: is warned of what is left out of a folder, None to leave that unsaid; endings: of
+    documents. Raise UsageError for a path that does not exist or is no document."""
+    try:
+        return find_markdown(list(paths), logger, endings)
+    except (FileNotFoundError, MarkdownError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str], **rules: Any) -> None:
+    """Raise UsageError, before any work, if an output may not be written; see `check_output`."""
+    try:
+        check_output(output, inputs, endings, **rules)
+    except OutputError as error:
+        raise click.UsageError(str(error)) from None
+    if "within" not in rules and not is_stream(output) and not output.parent.is_dir():
+        raise click.UsageError(f"{output}: there is no folder {output.parent}; nothing was written")
+
+
+def check_text(output: Path, text: str) -> None:
+    """Raise UsageError if a text may not replace what is in a file; see `check_replaced`."""
+    try:
+        check_replaced(output, text.encode("utf-8"))
+    except OutputError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def config_checked(read: Callable[[], Result]) -> Result:
+    """Return what `read` returns. Raise UsageError if the configuration is wrong."""
+    try:
+        return read()
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+
+
+@contextmanager
+def needs_extra(extra: str, what: str) -> Iterator[None]:
+    """Explain how to install a package whose import fails within the block.
+
+    extra: the extra of ours that installs it; what: the end of "installs what …"."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"the package {error.name!r} is missing: pip install 'lmm-markdown[{extra}]' installs what {what}"
+        ) from None
+
+
+# The project that is meant
+
+
+def project_at(path: Path | None) -> Project:
+    """Return the project of a file, or of the working folder. Raise UsageError."""
+    return config_checked(lambda: load_project(path))
+
+
+def searched_project() -> Project:
+    """Return the project whose index is searched from the working folder. Raise UsageError.
+
+    If the working folder's project has no index, that is the project just below which has one:
+    `lmm index book` puts the index there if the book is a project of its own."""
+    project = project_at(Path.cwd() / "-")
+    index = project.index
+    if index.memory or index.url or (project.root / index.folder).exists():
+        return project
+    below = [folder for folder in sorted(Path.cwd().iterdir()) if (folder / index.folder).is_dir()]
+    if len(below) > 1:
+        names = ", ".join(folder.name for folder in below)
+        raise click.UsageError(f"there is no index here, and several below ({names}): search in one of these folders")
+    return project_at(below[0] / "-") if below else project

@@ -1,0 +1,234 @@
+"""The commands that set up this machine: what is installed, configuration, models, trusted hosts, caches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from ...errors import ConfigError, ModelError, TrustError
+from ...logging import say
+from ...markdown.files import project_root
+from ...models.trust import TRUST_VARIABLE, Pair, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
+from ...settings.names import CONFIG_NAME
+from ..arguments import config_checked, json_option
+from ..reports import print_json
+
+Result = TypeVar("Result")
+
+
+@click.command()
+@json_option
+@click.option("--online", is_flag=True, help="Ask the models' servers whether they are there.")
+def doctor(as_json: bool, online: bool) -> None:
+    """Show what is installed, what is found, and which models do what."""
+    from ...workflows.doctor import examine
+
+    findings = examine(online)
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            say(f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}")
+            if finding.advice:
+                say(f"    {'':<12}{finding.advice}")
+    sys.exit(0 if all(finding.ok or finding.optional for finding in findings) else 1)
+
+
+# Configuration
+
+
+@click.group()
+def config() -> None:
+    """Show the configuration, or begin a config.toml."""
+
+
+@config.command("show")
+@click.argument("path", default=".", type=click.Path(exists=True, path_type=Path))
+@json_option
+def show_config(path: Path, as_json: bool) -> None:
+    """Print each setting of a project, and where it comes from."""
+    from ...settings.config import explain
+
+    file = project_root(path / "-" if path.is_dir() else path) / CONFIG_NAME
+    values = config_checked(lambda: explain(file))
+    if as_json:
+        print_json([asdict(value) for value in values])
+        return
+    width = max(len(value.key) for value in values)
+    for value in values:
+        say(f"{value.key:<{width}}  {_as_toml(value.value):<28} {value.origin}".rstrip())
+
+
+@config.command("init")
+@click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def write_config(folder: Path) -> None:
+    """Write a config.toml that holds every setting as a comment."""
+    from ...settings.config import write_default
+
+    try:
+        say(f"written: {write_default(folder)}", err=True)
+    except ConfigError as error:
+        say(str(error), err=True)
+        sys.exit(1)
+    except OSError as error:
+        say(f"{error.filename}: {error.strerror}", err=True)
+        sys.exit(1)
+
+
+def _as_toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+# Embedding models
+
+
+@click.group()
+def models() -> None:
+    """List and get embedding models that work on this machine."""
+
+
+@models.command("list")
+@json_option
+def print_models(as_json: bool) -> None:
+    """List the models that fastembed knows, with dimensions and size, and say which are here."""
+    from ...models.embedders.fastembed_embedder import list_models
+
+    found = list_models()
+    if as_json:
+        print_json([one._asdict() for one in found])
+        return
+    width = max(len(one.name) for one in found)
+    for one in found:
+        here = "  on this machine" if one.present else ""
+        say(f"{one.name:<{width}}  {one.dimensions:>5} dimensions  {one.size:>6.2f} GB{here}")
+
+
+@models.command("get")
+@click.argument("name")
+def download_model(name: str) -> None:
+    """Download the model NAME into the user's cache folder.
+
+    The model that was downloaded last is used where no embedding model is configured and
+    OPENAI_API_KEY is not set."""
+    from ...models.embedders.fastembed_embedder import get_model, models_folder
+
+    try:
+        got = get_model(name)
+    except ModelError as error:
+        say(str(error), err=True)
+        sys.exit(1)
+    say(f"{got} is in {models_folder()}", err=True)
+
+
+# Which keys may go to which hosts
+
+
+@click.group()
+def trust() -> None:
+    """Say which keys a project's config.toml may send to which hosts.
+
+    The keys of the built-in sources may go to their own hosts, and any key to this machine.
+    Everything else is kept in your own configuration, never in a project. In the environment,
+    LMM_TRUST="HOST VARIABLE, HOST VARIABLE" says the same."""
+
+
+@trust.command("list")
+@json_option
+def print_trusted(as_json: bool) -> None:
+    """List what is allowed, and where that is said."""
+    pairs = _or_fail(lambda: trusted_pairs(_config_folder()))
+    rows = [{"host": pair.host, "variable": pair.variable, "origin": pairs[pair]} for pair in sorted(pairs)]
+    if as_json:
+        print_json(rows)
+    elif not rows:
+        say("no hosts but those of the built-in sources, and this machine", err=True)
+    for row in () if as_json else rows:
+        say(f"{row['host']} {row['variable']}  {row['origin']}")
+
+
+@trust.command("add")
+@click.argument("host")
+@click.argument("variable")
+def add_trusted(host: str, variable: str) -> None:
+    """Let the key in VARIABLE go to HOST (or HOST:PORT), by https."""
+    pair = _read_pair(host, variable)
+    new = _or_fail(lambda: add_pair(pair, _config_folder()))
+    said = "may go" if new else "might already go"
+    say(f"the key in {pair.variable} {said} to {pair.host} by https: {_or_fail(trust_file)}", err=True)
+
+
+@trust.command("remove")
+@click.argument("host")
+@click.argument("variable")
+def remove_trusted(host: str, variable: str) -> None:
+    """No longer let the key in VARIABLE go to HOST."""
+    pair = _read_pair(host, variable)
+    was_there = _or_fail(lambda: remove_pair(pair, _config_folder()))
+    if was_there:
+        say(f"the key in {pair.variable} no longer goes to {pair.host}: {_or_fail(trust_file)}", err=True)
+    elsewhere = _or_fail(lambda: trusted_pairs(_config_folder())).get(pair)
+    if elsewhere:
+        say(f"{TRUST_VARIABLE} in the environment still lets it go there", err=True)
+    elif not was_there:
+        say(f"{pair.host} {pair.variable}: is not in {_or_fail(trust_file)} (lmm trust list)", err=True)
+    sys.exit(0 if was_there and not elsewhere else 1)
+
+
+def _config_folder() -> Path | None:
+    """Return the folder of the `config.toml` that is in force here, or None if there is none."""
+    root = project_root(Path.cwd() / "-")
+    return root if (root / CONFIG_NAME).is_file() else None
+
+
+def _read_pair(host: str, variable: str) -> Pair:
+    try:
+        return read_pair(host, variable)
+    except TrustError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _or_fail(work: Callable[[], Result]) -> Result:
+    """Return the result of work on the file of trusted hosts. Raise ClickException if it fails."""
+    try:
+        return work()
+    except TrustError as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from None
+
+
+# Caches
+
+
+@click.command()
+@click.option("--clear", is_flag=True, help="Empty them; replies and vectors are then asked and paid for anew.")
+@json_option
+def cache(clear: bool, as_json: bool) -> None:
+    """Show the caches of models' replies and vectors, or empty them."""
+    from ...errors import CacheError
+    from ...models.embedders.embedding_cache import EmbeddingCache
+    from ...models.reply_cache import ReplyCache
+
+    rows = []
+    try:
+        for found in (ReplyCache(), EmbeddingCache()):
+            size = found.clear() if clear else found.size()
+            rows.append({"path": str(found.path), **asdict(size), "most_bytes": found.most_bytes, "cleared": clear})
+    except CacheError as error:
+        say(str(error), err=True)
+        sys.exit(1)
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        what = "replies" if "replies" in row else "vectors"
+        done = "removed: " if clear else ""
+        held, most = row["bytes"] / 1e6, row["most_bytes"] / 1e6
+        say(f"{row['path']}: {done}{row[what]} {what}, {held:.1f} of {most:.0f} MB")

@@ -1,0 +1,141 @@
+"""Work on many documents at the same time, and report what became of each."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import MarkdownError
+from ..logging import say
+from ..markdown.blocks import serialize_blocks
+from ..markdown.files import MarkdownFile, load_markdown, save_markdown
+from ..workflows.models import Models
+from ..workflows.passes import Work, work_on
+from .arguments import find_documents
+from .diffs import print_diff
+from .reports import ReportPrinter, cost, print_json, report_failure
+from .running import run
+
+FILES_AT_ONCE = 16
+
+
+@dataclass
+class FileOutcome:
+    """What became of one file."""
+
+    path: str
+    changed: bool = False
+    reports: list[dict[str, Any]] = field(default_factory=list)
+
+
+def load(path: Path, logger: ReportPrinter) -> MarkdownFile | None:
+    """Return a file, or None if it cannot be read, which is reported."""
+    try:
+        return load_markdown(path)
+    except (OSError, MarkdownError) as error:
+        report_failure(error, path, logger)
+        return None
+
+
+async def work_file(path: Path, work: Work, logger: ReportPrinter) -> tuple[MarkdownFile, str] | None:
+    """Return a file and its text after some work, or None if it cannot be read, which is reported."""
+    try:
+        file, blocks = await work_on(path, work, logger)
+    except (OSError, MarkdownError) as error:
+        report_failure(error, path, logger)
+        return None
+    return file, serialize_blocks(blocks)
+
+
+def rewrite(
+    paths: tuple[Path, ...],
+    work: Work,
+    check: bool,
+    diff: bool,
+    as_json: bool,
+    done: str,
+    quiet: bool = False,
+    models: Models | None = None,
+) -> None:
+    """Do some work on the blocks of all files, write each as soon as it is done, and exit.
+
+    done: a participle for what happens to a file ("annotated"). With `check`, the exit status
+    is 1 if a file would change."""
+    if as_json and diff:
+        raise click.UsageError("--json and --diff exclude each other")
+
+    async def one(path: Path, logger: ReportPrinter) -> bool:
+        file, blocks = await work_on(path, work, logger)
+        text = serialize_blocks(blocks)
+        if text != file.text and diff:
+            print_diff(str(path), file.text, text)
+        elif text != file.text and not check:
+            save_markdown(path, text, file)
+        return text != file.text
+
+    verb = f"would be {done}" if check or diff else done
+    outcomes = for_each(paths, one, verb, as_json, quiet, models)
+    if check and any(outcome.changed for outcome in outcomes):
+        sys.exit(1)
+    exit_with_outcomes(outcomes)
+
+
+def for_each(
+    paths: tuple[Path, ...],
+    one: Callable[[Path, ReportPrinter], Awaitable[bool]],
+    verb: str,
+    as_json: bool = False,
+    quiet: bool = False,
+    models: Models | None = None,
+) -> list[FileOutcome]:
+    """Do `one` on all files, many at the same time, and print what became of them.
+
+    `one` returns True if it changed the file; `verb` says how. The models are closed."""
+    began, left_out = time.monotonic(), ReportPrinter(quiet)
+    outcomes = run(_work_on_all(find_documents(paths, left_out), one, quiet, models))
+    changed = [outcome.path for outcome in outcomes if outcome.changed]
+    if as_json:
+        beside = [FileOutcome(report.path, reports=[asdict(report)]) for report in left_out.reports]
+        print_json([asdict(outcome) for outcome in (*beside, *outcomes)])
+    elif not quiet:
+        for name in changed:
+            say(f"{verb}: {name}", err=True)
+        say(f"{len(changed)} of {len(outcomes)} files {verb}{cost(models, began)}", err=True)
+    return outcomes
+
+
+async def _work_on_all(
+    paths: list[Path], one: Callable[[Path, ReportPrinter], Awaitable[bool]], quiet: bool, models: Models | None
+) -> list[FileOutcome]:
+    places = asyncio.Semaphore(FILES_AT_ONCE)
+
+    async def work(path: Path) -> FileOutcome:
+        async with places:
+            if models and models.stopped:
+                report = {"level": "info", "message": "left alone, because the model is not asked any more"}
+                return FileOutcome(str(path), reports=[report])
+            logger = ReportPrinter(quiet)
+            changed = False
+            try:
+                changed = await one(path, logger)
+            except (OSError, MarkdownError) as error:
+                report_failure(error, path, logger)
+            return FileOutcome(str(path), changed, [asdict(report) for report in logger.reports])
+
+    try:
+        return await asyncio.gather(*map(work, paths))
+    finally:
+        if models:
+            await models.close()
+
+
+def exit_with_outcomes(outcomes: list[FileOutcome]) -> None:
+    """Exit, with 1 if an error was reported for a file and 0 otherwise."""
+    sys.exit(1 if any(report["level"] == "error" for outcome in outcomes for report in outcome.reports) else 0)

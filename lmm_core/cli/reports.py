@@ -1,0 +1,132 @@
+"""Print reports, results and progress while a command works."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import MarkdownError
+from ..logging import ListLogger, Report, as_json, one_line, put, say
+from ..workflows.models import Models
+
+BAR_AFTER = 1.0  # seconds of work before a progress bar is shown
+
+
+class ReportPrinter(ListLogger):
+    """Prints each report at once on standard error, and counts them. If it is quiet, it prints only errors."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        super().__init__()
+        self.quiet = quiet
+
+    def report(self, report: Report) -> None:
+        """Print a report, after the place that it is about."""
+        super().report(report)
+        if self.quiet and report.level != "error":
+            return
+        kind = "warning: " if report.level == "warning" else ""
+        path = one_line(report.path)
+        where = f"{path}:{report.line}: " if report.line else f"{path}: " if path else ""
+        say(f"{where}{kind}{report.message}", err=True)
+
+
+def warn(message: str) -> None:
+    """Print a warning on standard error."""
+    say(f"warning: {message}", err=True)
+
+
+def report_failure(error: OSError | MarkdownError, path: Path, logger: ReportPrinter) -> None:
+    """Report that work on a file failed. Raise BrokenPipeError: after `| head`, nothing can be shown of any file."""
+    if isinstance(error, BrokenPipeError):
+        raise error
+    if isinstance(error, OSError):
+        logger.report(Report("error", error.strerror or str(error), str(path)))
+    else:
+        logger.error(str(error))
+
+
+def shorten(path: Path) -> Path:
+    """Return a path as it is typed from the working folder, if it lies in there."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def exit_with_status(logger: ReportPrinter) -> None:
+    """Exit, with 1 if an error was reported and 0 otherwise."""
+    sys.exit(1 if logger.count("error") else 0)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output."""
+    put(as_json(value, indent=2) + "\n")
+
+
+def cost(models: Models | None, began: float) -> str:
+    """Return how much the models were asked, for the closing line, or "" if they were not.
+
+    began: when the work began, by `time.monotonic()`."""
+    usage = models.usage if models else None
+    if usage is None or not (usage.requests or usage.cached):
+        return ""
+    return f": {usage}, {time.monotonic() - began:.1f} s"
+
+
+class ProgressBar:
+    """A progress bar on standard error, shown on a terminal when work takes longer than a second."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.shown = not quiet and sys.stderr.isatty()
+        self.count = self.done = 0
+        self.began = time.monotonic()
+        self.bar: Any = None
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.bar is not None:
+            self.bar.render_finish()
+
+    def expect(self, count: int) -> None:
+        """See `Progress`."""
+        self.count += count
+        if self.bar is not None:
+            self.bar.length = self.count
+
+    def advance(self) -> None:
+        """See `Progress`."""
+        self.add(1)
+
+    def add(self, count: int) -> None:
+        """Note that so many more are done."""
+        self.done += count
+        if self.bar is not None:
+            self.bar.update(count)
+        elif self.shown and time.monotonic() - self.began > BAR_AFTER and self.done < self.count:
+            self.bar = click.progressbar(length=self.count, label="sections", file=sys.stderr, show_pos=True)
+            self.bar.update(self.done)
+
+
+class TerminalScreen:
+    """A terminal on which one answer at a time is shown as it comes; see `Screen`."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.free = not quiet and sys.stderr.isatty()
+
+    def begin(self, question: str) -> Callable[[str], None] | None:
+        """Take the screen for the answer to a question. Return what shows a part of it, or None if it is taken."""
+        if not self.free:
+            return None
+        self.free = False
+        say(" ".join(question.split())[:100], err=True, style="dim")
+        return lambda part: say(part, err=True, nl=False)
+
+    def end(self) -> None:
+        """Leave the screen to another answer."""
+        say("", err=True)
+        self.free = True

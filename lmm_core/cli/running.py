@@ -1,0 +1,72 @@
+"""Run asynchronous work, with the index open for it, and report its failure."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..errors import ModelError
+from ..logging import LoggerBase, say
+from ..settings.project import Project
+from ..workflows.models import Models
+from .arguments import config_checked
+
+if TYPE_CHECKING:
+    from ..retrieve.library import Library
+    from ..workflows.ask import SharedLibrary
+
+Result = TypeVar("Result")
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of asynchronous work. Raise UsageError if the configuration is wrong; Ctrl-C exits with 130."""
+    try:
+        return config_checked(lambda: asyncio.run(work))
+    except KeyboardInterrupt:
+        say("stopped; what was done is kept, and the same command goes on from there", err=True)
+        sys.exit(130)
+
+
+def run_or_report(work: Coroutine[Any, Any, Result], logger: LoggerBase, *errors: type[Exception]) -> Result | None:
+    """Return the result of work with a store and models.
+
+    None means that it failed with one of their errors or one of `errors`, which is reported."""
+    from ..errors import StoreError
+
+    kinds: tuple[type[Exception], ...] = (StoreError, ModelError, *errors)
+    try:
+        return run(work)
+    except kinds as error:
+        logger.error(str(error))
+        return None
+
+
+def with_shared_library(
+    project: Project, models: Models, work: Callable[[SharedLibrary], Awaitable[Result]], logger: LoggerBase
+) -> Result | None:
+    """Return the result of work that uses the project's index from time to time, or None if it failed."""
+    from ..errors import RetrieveError
+    from ..workflows.ask import SharedLibrary
+
+    async def opened() -> Result:
+        library = SharedLibrary(project, models)
+        try:
+            return await work(library)
+        finally:
+            await library.close()
+
+    return run_or_report(opened(), logger, RetrieveError)
+
+
+def with_library(
+    project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: LoggerBase
+) -> Result | None:
+    """Return the result of work on the project's index, which is open meanwhile, or None if it failed."""
+
+    async def lent(shared: SharedLibrary) -> Result:
+        async with shared.use() as library:
+            return await work(library)
+
+    return with_shared_library(project, models, lent, logger)

@@ -1,0 +1,76 @@
+"""Separators: where prose, code and tables can be cut, and what each cut costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .units import CLOSE, GOOD, LINE, PART, WORD
+
+
+class Separator(NamedTuple):
+    """A pattern after whose matches a text can be cut, with the cost of a cut.
+
+    `at_blank` is the cost where the match holds a blank line. Matches of `sentences` are checked
+    for abbreviations.
+    """
+
+    pattern: re.Pattern[str]
+    cost: float
+    at_blank: float
+    sentences: bool = False
+
+
+_LINE_ENDS = re.compile(r"\n(?:[ \t]*\r?\n)*")
+_BLANKS = re.compile(r"[ \t\r\n]+")
+_SENTENCE = re.compile(  # the set of characters at the start makes the search much faster
+    r"[.!?…。！？\n](?:"
+    r"(?<=[.!?…])(?<![.!?…].)(?P<more>[.!?…]*+)[\"'”’»)\]*_`]*+"
+    r"(?:[ \t]*+\r?\n(?=[ ]{0,3}>)|[ \t\r\n]++(?=[^\Wa-z_]|[^\w\s.,;:!?)\]}…]))"
+    r"|(?<=[。！？])[。！？]*+[”’」』）]*+[ \t\r\n]*+"
+    r"|(?<=\n)(?:[ \t]*+\r?\n)+)"
+)
+_ABBREVIATION = re.compile(
+    r"\W*(?:(?:[^\W\d_]\.)*[^\W\d_]|Dr|Mr|Mrs|Ms|Prof|St|vs|cf|ca|approx|resp|Figs?|Eqs?|Sec|Ch|Nos?|Vol|pp|eds?"
+    r"|bzw|vgl|Abb|Nr|Kap|Bd|Hrsg|sog)"
+)
+# Code, formulas and link targets, in which a full stop ends no sentence. Longer matches are none of these.
+# (Each alternative begins with a plain character, which makes the search much faster.)
+_VERBATIM = re.compile(r"`(?<!``)(`*)(?!`)[^`][\s\S]{0,300}?(?<!`)`\1(?!`)|\$[^$\n]{1,300}\$|\]\([^()\n]{1,300}\)")
+_GRID_RULE = re.compile(r"\n[ ]*\+[-=:+ \t]*\+[ \t]*\r?(?:\n(?:[ \t]*\r?\n)*|\Z)")
+
+_SENTENCES = Separator(_SENTENCE, CLOSE, GOOD, True)
+_LINES = Separator(_LINE_ENDS, LINE, GOOD)
+_WORDS = Separator(_BLANKS, WORD, WORD)
+PROSE = (_SENTENCES, _LINES, _WORDS)
+CODE = (Separator(_LINE_ENDS, 2 * CLOSE, GOOD), _WORDS)
+ROWS = (Separator(_LINE_ENDS, PART, GOOD), _WORDS)
+GRID = (Separator(_GRID_RULE, PART, PART), _LINES, _WORDS)
+WORDS = (_WORDS,)
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Return the positions in a markdown text at which a sentence or a paragraph ends."""
+    return [found.end() for found in find_separators(_SENTENCES, text)]
+
+
+def find_separators(separator: Separator, text: str) -> Iterable[re.Match[str]]:
+    """Return the matches of a separator in a text; full stops in code, formulas, link targets and
+    abbreviations are no matches."""
+    if not separator.sentences:
+        return separator.pattern.finditer(text)
+    masked = text
+    if "`" in text or "$" in text or "](" in text:
+        masked = _VERBATIM.sub(lambda found: "x" * len(found[0]), text)
+    return [found for found in separator.pattern.finditer(masked) if not _is_abbreviation(masked, found)]
+
+
+def _is_abbreviation(text: str, found: re.Match[str]) -> bool:
+    """Return True if a full stop ends an abbreviation, or a number at the start of a line."""
+    if found["more"] != "" or text[found.start()] != ".":
+        return False
+    before = text[max(0, found.start() - 20) : found.start()]
+    word = before.split()[-1] if before[-1:].strip() else ""
+    numbering = word.isdigit() and not before[: -len(word)].rpartition("\n")[2].strip()
+    return numbering or _ABBREVIATION.fullmatch(word) is not None

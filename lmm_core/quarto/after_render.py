@@ -1,0 +1,200 @@
+"""Write the ask box, look for leaks and refresh the index after a render."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from ..files.marked import own_place
+from ..files.walk import RENDERED, is_document, is_inside
+from ..logging import LoggerBase, Report, counted, in_file
+from ..markdown.blocks import header_content
+from ..markdown.rag_only import KnitRules, project_rules
+from ..settings.project import Project, load_project
+from ..settings.quarto_inputs import find_inputs, only_inside, with_included
+from ..settings.quarto_project import page_rules, read_project
+from ..workflows.models import Models
+from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
+from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
+
+if TYPE_CHECKING:
+    from ..index.refresh import Counts
+    from .ask_box import SitePage
+    from .leaks import Leak
+
+
+@dataclass
+class _ErrorCounter(LoggerBase):
+    """A logger that hands reports on and counts the errors among them."""
+
+    logger: LoggerBase
+    errors: int = 0
+
+    def report(self, report: Report) -> None:
+        self.errors += report.level == "error"
+        self.logger.report(report)
+
+
+def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
+    """Bring ask box and index to the state of what Quarto has rendered, and report leaks as errors.
+    Return False if there was an error; the index is not refreshed then, since the site should not
+    be published either."""
+    pages = read_pages(rendered_files(environment, project_dir), project_dir)
+    base = project_options(project_dir)
+    project = load_project(project_dir / "-")
+    logger = _ErrorCounter(logger)
+    output = output_dir(environment, project_dir)
+    named = listed_files(environment, "OUTPUT", project_dir)
+    knitted = replace(project, rules=project_rules(read_project(project_dir), project.rules))
+    if output.is_dir():
+        own_place(project_dir, output)
+        _write_box(output, knitted, project_dir, logger)
+        _report_leaks(_outputs(output, named, pages, project_dir), pages, knitted, project_dir, logger)
+    only_inside([page.file.path for page in pages], project_dir, logger)  # warns of the others
+    paths = [page.file.path for page in pages if page.options.index and not page.outside]
+    if paths and not logger.errors:
+        from ..workflows.index import describe_counts
+
+        everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
+        indexed = _indexed(project, base, project_dir)
+        counts = asyncio.run(_index(paths, indexed, logger, prune=everything))
+        logger.info(f"index: {describe_counts(counts)}")
+    return not logger.errors
+
+
+def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
+    """Return what was rendered: the folder of the output. In a project without such a folder, pages
+    stand beside their sources: return those that Quarto names, else those named like a source."""
+    if output.resolve() != project_dir.resolve():
+        return [output]
+    found = [project_dir / name for name in named]
+    if not found:
+        sources = {page.file.path.with_suffix("") for page in pages}
+        beside = [path for folder in {source.parent for source in sources} for path in sorted(folder.iterdir())]
+        found = [path for path in beside if path.with_suffix("") in sources and not is_document(path.name, RENDERED)]
+    return [path for path in (*found, output / ASK_FOLDER) if path.exists()]
+
+
+# The index
+
+
+def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Project:
+    """Return the project as it is indexed: with the classes of RAG-only divs that `_quarto.yml` adds,
+    but without the types that it keeps in this render, which change no index."""
+    rules = replace(project.rules, div_types=project_rules(read_project(project_dir), project.rules).div_types)
+    collection = options.collection or project.index.collection
+    return replace(project, rules=rules, index=replace(project.index, collection=collection))
+
+
+def _indexed_rules(path: Path, project: Project) -> KnitRules:
+    """Return the rules of a file, with the classes that its folders add."""
+    return replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
+
+
+async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
+    """Index files. prune: remove those that are gone from the index. Raise StoreError, ModelError
+    and ConfigError."""
+    from ..workflows.index import Upload, client_from_config
+
+    models = Models(warn=logger.warning)
+    store = await asyncio.to_thread(client_from_config, project)
+    try:
+        upload = Upload(project, store, models, logger=logger, rules_of=lambda path: _indexed_rules(path, project))
+        counts = await upload.run(paths)
+        counts.removed += upload.prune() if prune else 0
+        return counts
+    finally:
+        await models.close()
+        store.close()
+
+
+# The ask box
+
+
+def _write_box(output: Path, project: Project, project_dir: Path, logger: LoggerBase) -> None:
+    """Bring the ask box to the state of all pages of the site, in a partial render as well."""
+    from .ask_box import remove_box, write_box
+
+    ask = read_ask(project_dir)
+    if ask is None:
+        remove_box(output)
+        return
+    settings = read_project(project_dir)
+    written = write_box(output, list(site_pages(project_dir)), project, ask, settings, logger)
+    logger.info(f"ask box: {counted(written.sections, 'section')} of {counted(written.documents, 'document')}")
+
+
+def site_pages(project_dir: Path) -> Iterator[SitePage]:
+    """Yield the documents of a project that the ask box covers, each once with its page; included
+    documents after the page that includes them. Documents that say `ask: false`, and drafts, whose
+    text Quarto leaves out of the site, are skipped."""
+    from .ask_box import SitePage
+
+    drafts = _listed_drafts(project_dir)
+    seen: set[Path] = set()
+    for page in read_pages(find_inputs(project_dir), project_dir):
+        if page.included or page.outside or ask_options(page.options.ask) is None or _is_draft(page, drafts):
+            continue
+        name = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html").as_posix()
+        for path in only_inside(with_included([page.file.path], project_dir), project_dir):
+            if path.resolve() not in seen:
+                seen.add(path.resolve())
+                yield SitePage(path, name)
+
+
+def _listed_drafts(project_dir: Path) -> set[Path]:
+    """Return the drafts that `_quarto.yml` names
+    (https://quarto.org/docs/websites/website-drafts.html)."""
+    settings = read_project(project_dir)
+    found = [settings.get(kind) for kind in ("website", "book")]
+    named = [one.get("drafts") for one in found if isinstance(one, dict)]
+    return {(project_dir / str(name)).resolve() for one in named for name in (one if isinstance(one, list) else [one])}
+
+
+def _is_draft(page: Page, drafts: set[Path]) -> bool:
+    return header_content(page.blocks).get("draft") is True or page.file.path.resolve() in drafts
+
+
+# Leaks
+
+
+def _report_leaks(
+    outputs: Sequence[Path], pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
+) -> None:
+    """Report parts of the pages that are left out of the notes but stand in the output, as errors.
+    Remove figures that only such parts have made."""
+    from .leaks import look_for_leaks
+    from .leaks.causes import conclusion
+
+    rendered = [page.file.path for page in pages]
+    published = with_included(find_inputs(project_dir), project_dir)
+    leaks = look_for_leaks(outputs, rendered, project, logger, published, read_ask(project_dir)).leaks
+    standing: list[Path] = []
+    for leak in leaks:
+        if leak.is_figure and any(is_inside(leak.file, output) for output in outputs):
+            _remove_figure(leak, project_dir, logger)
+        else:
+            _report_leak(leak, project_dir, logger)
+            standing.append(leak.file)
+    if standing:
+        output = next((one for one in outputs if one.is_dir()), project_dir)
+        for line in conclusion(standing, output, project_dir).split("\n"):
+            logger.error(line)
+
+
+def _remove_figure(leak: Leak, project_dir: Path, logger: LoggerBase) -> None:
+    """Remove a figure from the site; Quarto makes it again in the next render."""
+    leak.file.unlink(missing_ok=True)
+    file = PurePath(name_in_project(leak.file, project_dir))
+    located = in_file(logger, name_in_project(leak.source, project_dir))
+    located.info(f"{file} was removed from the site: only a cell that is left out has made it", leak.line)
+
+
+def _report_leak(leak: Leak, project_dir: Path, logger: LoggerBase) -> None:
+    file = PurePath(name_in_project(leak.file, project_dir))
+    place = f"{file} ({leak.member})" if leak.member else str(file)
+    located = in_file(logger, name_in_project(leak.source, project_dir))
+    located.error(f'This part is left out of the notes, but stands in {place}: "{leak.text}…"', leak.line)

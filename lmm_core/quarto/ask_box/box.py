@@ -1,0 +1,123 @@
+"""Write an ask box into a rendered site, and take it out."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
+from ...logging import LoggerBase
+from ...settings.project import Project
+from ..extension import packaged_extension
+from ..options import ASK_FOLDER, AskBoxSettings
+from .data import data_files, page_mark, section_rows
+from .material import SitePage, read_material
+from .page_html import element_ids, page_words
+
+BOX = "ask-box"  # the mark by which the folder is known as ours
+_MADE = re.compile(r'"made":"[^"]*"')
+_TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", re.I)
+_HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenBox:
+    """A box that was written: the numbers of documents and sections in its data, and the files that
+    have changed."""
+
+    documents: int
+    sections: int
+    files: tuple[Path, ...]
+
+
+def write_box(
+    output: Path,
+    pages: Sequence[SitePage],
+    project: Project,
+    ask: AskBoxSettings,
+    settings: Mapping[str, Any],
+    logger: LoggerBase,
+) -> WrittenBox:
+    """Write the data of an ask box and the box itself into a site, and its tag into the pages. Files
+    that would not change are not written; pages missing from the site are skipped. settings: those
+    of `_quarto.yml`. Raise OSError, MarkdownError, ConfigError, and FolderError if a folder or a page
+    is not ours to write."""
+    there = [page for page in pages if (output / page.page).is_file()]
+    rules = replace(project.rules, keep=project.rules.keep | ask.include)
+    material, sources = read_material(there, replace(project, rules=rules), settings, logger)
+    texts = {page: _text(output / page) for page in dict.fromkeys(sources.values())}
+    ids = {page: element_ids(text) for page, text in texts.items()}
+    documents, rows = section_rows(material, sources, ids, {page: page_words(text) for page, text in texts.items()})
+    files = data_files(documents, rows, material.kinds, str(settings.get("lang") or "en"))
+    check_inside(output, output / ASK_FOLDER)
+    for page in ids:
+        check_inside(output, output / page)
+    make_marked(output / ASK_FOLDER, BOX)
+    changed = _write_files(output / ASK_FOLDER, files)
+    marks = {page: page_mark(rows, documents, page) for page in ids}
+    changed += [output / page for page in ids if _put_tag(output, page, ask, marks[page])]
+    return WrittenBox(len(documents), len(rows), tuple(changed))
+
+
+def remove_box(output: Path) -> None:
+    """Take the ask box, if any, out of a site. Raise OSError, and FolderError if its folder is not
+    ours."""
+    folder = output / ASK_FOLDER
+    check_inside(output, folder)
+    if not is_ours(folder, BOX):
+        return
+    for path in output.rglob("*.html"):
+        if is_link(path) or not path.is_file():  # no box is put into a link
+            continue
+        text = _text(path)
+        _write(path, _TAG.sub("", text) if "data-lmm-ask" in text else text)
+    remove_marked(folder, BOX)
+
+
+def _write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write the data and the box, remove parts that are left over, and return the files that have
+    changed. Data that differ in their time alone are not written."""
+    changed = []
+    for name, text in files.items():
+        path = folder / name
+        old = _text(path) if path.is_file() else ""
+        same = _MADE.sub("", old, count=1) == _MADE.sub("", text, count=1) if name == "data.js" else old == text
+        if not same and _write(path, text):
+            changed.append(path)
+    for path in folder.glob("part-*.js"):
+        if path.name not in files:
+            path.unlink()
+    for path in sorted((packaged_extension() / "ask").iterdir()):
+        if _write(folder / path.name, _text(path)):
+            changed.append(folder / path.name)
+    return changed
+
+
+def _put_tag(output: Path, page: str, ask: AskBoxSettings, mark: str) -> bool:
+    """Put the tag of the box into a page, and return True if the page has changed."""
+    path = output / page
+    up = "../" * page.count("/") + ASK_FOLDER
+    values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
+    data = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
+    tag = f'<script async src="{up}/ask.js" data-lmm-ask{data}></script>\n'
+    text = _TAG.sub("", _text(path))
+    end = _HEAD_END.search(text)
+    return end is not None and _write(path, text[: end.start()] + tag + text[end.start() :])
+
+
+def _text(path: Path) -> str:
+    """Return a file's text with its line ends as they are."""
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _write(path: Path, text: str) -> bool:
+    """Write a file if it would change, and return True if it did."""
+    data = text.encode("utf-8", "surrogateescape")
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    write_own(path, data)
+    return True

@@ -1,0 +1,108 @@
+"""Make the data of an ask box: a script `data.js` that describes them, and scripts `part-1.js` and so
+on with the sections in their order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ...models.embedders.bm25 import NO_LANGUAGE, bm25_language, stop_words
+from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
+from ...retrieve.passages import Material, Passage, Section
+from ...study.outline import plain_title, reading_minutes
+from .plain_text import plain_text
+
+PART = 300_000  # bytes of a part at most; a longer section has a part of its own
+FORMAT = 1  # of the data; ask.js reads no other
+
+
+def section_rows(
+    material: Material,
+    sources: Mapping[str, str],
+    ids: Mapping[str, frozenset[str]],
+    words: Mapping[str, Mapping[str, str]],
+) -> tuple[list[list[str]], list[list[Any]]]:
+    """Return the documents and the sections of some material, as rows. A document's row: page,
+    source. A section's: number of the document, depth, title, identifier in the page, minutes of
+    reading, summary, questions, passages. sources: the page of each source. ids and words: the
+    identifiers of each page, and what it shows for labels."""
+    documents = [[sources[document.source], document.source] for document in material.documents]
+    rows = []
+    for number, document in enumerate(material.documents):
+        known, own = ids[sources[document.source]], words[sources[document.source]]
+        for section in document.walk():
+            title = plain_title(section.titles[-1]) if section.titles else ""
+            minutes = round(reading_minutes(section.passages), 1)
+            passages = [row for passage in section.passages if (row := _passage(passage, own))]
+            rows.append([number, section.depth, title, _existing(section, known), minutes,
+                         plain_text(section.summary, own), section.questions, passages])  # fmt: skip
+    return documents, rows
+
+
+def _existing(section: Section, ids: frozenset[str]) -> str:
+    """Return the section's identifier if the page has it, else that of the nearest section around
+    it, or "" for the page as a whole."""
+    found: Section | None = section
+    while found is not None:
+        if found.anchor and found.anchor in ids:
+            return found.anchor
+        found = found.parent
+    return ""
+
+
+def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
+    """Return a passage as its text, or, if it has a type, as a list of text and type, with the term
+    of a definition."""
+    text, kind = plain_text(passage.text, words), kind_of(passage)
+    if not kind or not text:
+        return text
+    return [text, kind, *([plain_title(lead_of(without_fences(passage.text)))] if kind == DEFINITION else [])]
+
+
+def data_files(
+    documents: list[list[str]], rows: Sequence[list[Any]], kinds: Counter[str], language: str
+) -> dict[str, str]:  # fmt: skip
+    """Return the texts of the data's files by name."""
+    parts = list(_parts([_json(row) for row in rows]))
+    files = {f"part-{number}.js": f"lmmAsk.part({number},[{part}])\n" for number, part in enumerate(parts, 1)}
+    named = bm25_language(language)
+    about = {
+        "format": FORMAT,
+        "made": datetime.now(UTC).isoformat(timespec="minutes"),
+        "language": language,
+        "kinds": dict(sorted(kinds.items())),
+        "documents": [[page, source, page_mark(rows, documents, page)] for page, source in documents],
+        "parts": [hashlib.blake2b(text.encode(), digest_size=4).hexdigest() for text in files.values()],
+        "stopWords": "" if named == NO_LANGUAGE else " ".join(sorted(stop_words(named))),
+    }
+    return files | {"data.js": f"lmmAsk.take({_json(about)})\n"}
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be encoded
+
+
+def _parts(rows: Iterable[str]) -> Iterator[str]:
+    part: list[str] = []
+    size = 0
+    for row in rows:
+        length = len(row.encode()) + 1
+        if part and size + length > PART:
+            yield ",".join(part)
+            part, size = [], 0
+        part.append(row)
+        size += length
+    if part:
+        yield ",".join(part)
+
+
+def page_mark(rows: Sequence[list[Any]], documents: Sequence[Sequence[str]], page: str) -> str:
+    """Return a hash of a page's rows, or "" if it has none. The page holds it too: by it the box
+    notices data that are older or newer than the page."""
+    own = [row for row in rows if documents[row[0]][0] == page]
+    return hashlib.blake2b(_json(own).encode(), digest_size=4).hexdigest() if own else ""

@@ -1,0 +1,97 @@
+"""Markdown as plain text, for the ask box."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...markdown.regions import split_fences
+from ...retrieve.items import without_fences
+from ...scan.references import LEFT_OUT, is_cross_reference
+from ...study.outline import plain_title
+from .formulas import readable_math
+
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
+_LINE = re.compile(r"^(?=[^\n])", re.M)
+_COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
+_GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
+_RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
+_SOFT_BREAK = re.compile(r"(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
+# Parts that a reader does not see: rules and lines between parts, marks of captions, definitions
+# of links, citations, shortcodes, marks of footnotes, raw text.
+_NOT_READ = re.compile(
+    r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
+    r"^[ \t]*(?:Table)?:[ \t]+|^ {0,3}\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
+    r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|\{\{<.*?>\}\}|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\}",
+    re.M,
+)
+_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on one line, or on several
+_QUOTED = re.compile(r"^ {0,3}(?:>[ \t]?)+", re.M)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+([^\n]*)(?:\n|\Z)", re.M)
+_HARD_BREAK = re.compile(r"\\\n")
+_LINK = re.compile(  # not inside code and formulas, which the first group takes; code may stand inside a link
+    r"(`[^`\n]*`|\$[^$\n]+\$)|(?<![\w\]])!?\[([^\[\]^][^\[\]]*)\](?:\[[^\[\]^]*\]|\([^()\s]*\))"
+)
+_AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+|[\w.+-]+@[\w.-]+)>")
+_REFERENCE = re.compile(r"(`[^`\n]+`)|(?<![\w@\\])(-?)@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
+_MATH = re.compile(r"(`[^`\n]+`)|\$\$([^$]+)\$\$|(?<![\\$])\$(?=[^\s$])([^$\n]+)(?<=\S)\$(?!\d)")
+
+
+def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
+    """Return a markdown text as plain text, without fences, attributes, citations, link targets and
+    marks, and with formulas in Unicode. Code stays, indented by four spaces, by which the box knows
+    it. words: what the page shows for the labels that the text refers to."""
+    pieces = split_fences(without_fences(markdown))
+    unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
+    parts = []
+    for is_code, piece in split_fences(unquoted):
+        if is_code:
+            parts.append("" if _RAW.match(piece) else _LINE.sub("    ", _FENCE.sub("", piece)))
+        else:
+            parts.append("\n".join(map(plain_title, _plain_lines(piece, words or {}))) + "\n")
+    return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip("\n").rstrip()
+
+
+def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
+    """Return the lines of a text without code blocks, with soft line breaks joined."""
+    text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
+    text = "\n\n".join(map(_with_rows, text.split("\n\n")))
+    text = _LINK.sub(lambda found: found[1] or found[2], _NOT_READ.sub("", text))
+    text = _with_words(_AUTOLINK.sub(r"\1", text), words)
+    text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
+    return _SOFT_BREAK.sub(" ", text).split("\n")
+
+
+def _with_rows(paragraph: str) -> str:
+    """Return a paragraph with bars between the columns of a simple table, as in a pipe table, and with
+    the table's caption set apart. A paragraph that is no simple table is returned as it is."""
+    lines = paragraph.split("\n")
+    if not any(map(_COLUMNS.fullmatch, lines)):
+        return paragraph
+    return "\n".join(map(_row, lines))
+
+
+def _row(line: str) -> str:
+    if not line.strip() or _COLUMNS.fullmatch(line):
+        return line
+    if line.lstrip().startswith((":", "Table:")):
+        return f"\n{line}\n"
+    return f"| {_GAP.sub(' | ', line.strip())} |"
+
+
+def _with_words(text: str, words: Mapping[str, str]) -> str:
+    """Return a text without code blocks with its references and formulas as readers see them, in code
+    spans, so that no markup is looked for in them. words: what the page shows for each label."""
+
+    def reference(found: re.Match[str]) -> str:
+        label = found[3] or found[4] or ""
+        known = words.get(label, LEFT_OUT if is_cross_reference(label) else "")
+        return _span(known) if known else found[0]
+
+    text = _MATH.sub(lambda found: found[1] or _span(readable_math(found[2] or found[3])), text)
+    return _REFERENCE.sub(reference, text)
+
+
+def _span(text: str) -> str:
+    plain = " ".join(text.replace("`", "").split())
+    return f"`{plain}`" if plain else ""

@@ -1,0 +1,126 @@
+"""Check and annotate documents before a render.
+
+Native blocks are refused or converted, since Quarto merges them into the header and forgets where
+they stood.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..errors import MarkdownError, RenderError
+from ..files.walk import RENDERED, is_document
+from ..logging import LoggerBase, in_file
+from ..markdown.blocks import header_content, serialize_blocks
+from ..markdown.files import NOT_ANNOTATED, is_notebook, load_markdown, save_markdown
+from ..markdown.parse import parse_markdown_text
+from ..markdown.rag_only import project_rules
+from ..markdown.spelling import convert
+from ..settings.project import load_project
+from ..settings.quarto_inputs import find_inputs
+from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
+from ..workflows.models import Models
+from ..workflows.passes import RagWork, work_on
+from ..workflows.typos import read_blocks, typo_lines, with_types
+from .extension import filter_problem, has_filter
+from .native_blocks import find_native, native_lines
+from .pages import Page, input_files, name_in_project, read_pages
+
+_AT_ONCE = 16  # files that are annotated at the same time
+
+
+def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> None:
+    """Check, convert and annotate the documents that Quarto is about to render. Raise RenderError if
+    a page would show what is left out; its message has a line for each problem."""
+    pages = read_pages(_documents(input_files(environment, project_dir), project_dir, logger), project_dir)
+    _refuse_unfiltered(pages, project_dir)
+    for page in pages:
+        if page.options.on_native == "convert" and native_lines(page.blocks) and page.is_written:
+            _convert(page)
+            logger.info(f"{name_in_project(page.file.path, project_dir)}: native blocks were written as divs")
+    native = find_native((name_in_project(page.file.path, project_dir), page.blocks) for page in pages)
+    if problems := [*find_problems(pages, project_dir), *native]:
+        raise RenderError("\n".join(problems))
+    wanted = [page for page in pages if page.options.annotate and not page.included]
+    for page in wanted:
+        if is_notebook(page.file.path):
+            in_file(logger, name_in_project(page.file.path, project_dir)).warning(NOT_ANNOTATED)
+    if todo := [page.file.path for page in wanted if page.is_written]:
+        asyncio.run(_annotate(todo, project_dir, logger))
+
+
+def _documents(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> list[Path]:
+    """Return the documents among some files, and warn of the others."""
+    for path in paths:
+        if not is_document(path.name, RENDERED):
+            located = in_file(logger, name_in_project(path, project_dir))
+            located.warning(
+                "This file is rendered, but neither checked nor indexed. Write its text in a .qmd file or a notebook."
+            )
+    return [path for path in paths if is_document(path.name, RENDERED)]
+
+
+def _refuse_unfiltered(pages: Sequence[Page], project_dir: Path) -> None:
+    """Raise RenderError if a page would bypass our filter."""
+    problem = filter_problem(read_project(project_dir))
+    if problem and not all(page.included or _is_filtered(page, project_dir) for page in pages):
+        raise RenderError(
+            f"_quarto.yml: {problem}, so pages would show what is left out. To see what to add, run: lmm quarto check"
+        )
+
+
+def _is_filtered(page: Page, project_dir: Path) -> bool:
+    """Return True if the page itself, or a `_metadata.yml` above it, names our filter."""
+    places = folder_files(page.file.path, project_dir)
+    settings = [with_named(read_yaml(place), place.parent) for place in places]
+    return any(map(has_filter, [*settings, with_named(header_content(page.blocks), page.file.path.parent)]))
+
+
+def _convert(page: Page) -> None:
+    """Write the native blocks of a page's file as divs."""
+    text = serialize_blocks(convert(page.blocks, "div"))
+    if text != page.file.text:
+        save_markdown(page.file.path, text, page.file)
+        page.file, page.blocks = load_markdown(page.file.path), parse_markdown_text(text)
+
+
+def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
+    """Return a line for each place where a page may show what is meant to be left out: a block that
+    cannot be read, or a word that is nearly one of ours. The types of all documents count."""
+    rules = project_rules(read_project(project_dir), load_project(project_dir / "-").rules)
+    others = [path for path in find_inputs(project_dir) if path not in {page.file.path for page in pages}]
+    rules = with_types(rules, [*(page.blocks for page in pages), *(blocks for _, blocks in read_blocks(others))])
+    return typo_lines([(name_in_project(page.file.path, project_dir), page.blocks) for page in pages], rules)
+
+
+async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> None:
+    """Annotate files. A file is written only if it has changed, since `quarto preview` renders again
+    what was written. A file that cannot be annotated is reported, and stops no render."""
+    work = RagWork(Models(warn=logger.warning))
+    places = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(path: Path) -> None:
+        async with places:
+            try:
+                if await _annotate_one(path, work, logger):
+                    logger.info(f"annotated: {name_in_project(path, project_dir)}")
+            except OSError as error:
+                in_file(logger, path).error(f"not annotated: {error.strerror or error}")
+            except MarkdownError as error:
+                logger.error(f"not annotated: {error}")
+
+    try:
+        await asyncio.gather(*map(one, paths))
+    finally:
+        await work.models.close()
+
+
+async def _annotate_one(path: Path, work: RagWork, logger: LoggerBase) -> bool:
+    """Annotate a file, and return True if it has changed."""
+    file, blocks = await work_on(path, work.finish, logger)
+    text = serialize_blocks(blocks)
+    if text != file.text:
+        save_markdown(path, text, file)
+    return text != file.text

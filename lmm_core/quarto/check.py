@@ -1,0 +1,155 @@
+"""Look at a Quarto project: what is set up, and what is missing. Nothing is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import MarkdownError, QuartoError
+from ..markdown.blocks import Block
+from ..markdown.files import is_notebook, load_markdown
+from ..markdown.parse import parse_markdown_text
+from ..markdown.spelling import convert
+from ..scan.header import find_errors
+from ..settings.quarto_inputs import find_inputs, with_included
+from ..settings.quarto_project import as_list, mapping_in, project_file, read_project, read_yaml
+from .extension import EXTENSION, filter_problem, installed_extension
+from .native_blocks import BY_HAND, native_lines
+from .options import not_a_mapping, option_problem
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFinding:
+    """A part of a project that was looked at, and its state. paste: lines that mend it, for the
+    writer to paste: no file of the writer's is changed, so that comments in `_quarto.yml` stay."""
+
+    what: str
+    ok: bool
+    found: str
+    paste: str = ""
+
+
+def check_project(folder: Path) -> list[ProjectFinding]:
+    """Return what is set up in a project, and what is missing."""
+    if project_file(folder) is None:
+        return [ProjectFinding("_quarto.yml", False, f"There is none in {folder}. To write one, run: lmm quarto init")]
+    try:
+        settings = read_project(folder)
+    except QuartoError as error:
+        return [ProjectFinding("_quarto.yml", False, str(error))]
+    return [
+        _check_extension(folder),
+        _check_filters(settings),
+        *_check_scripts(settings),
+        *_check_options(settings),
+        *_check_spelling(folder),
+        _check_ignored(folder),
+    ]
+
+
+def _check_extension(folder: Path) -> ProjectFinding:
+    found = installed_extension(folder)
+    if found is None:
+        return ProjectFinding("extension", False, "It is not in _extensions/. To copy it there, run: lmm quarto init")
+    try:
+        version = str(read_yaml(found / "_extension.yml").get("version"))
+    except QuartoError as error:
+        return ProjectFinding("extension", False, str(error))
+    if version == __version__:
+        return ProjectFinding("extension", True, version)
+    mend = f"Remove {found.relative_to(folder)}, then run: lmm quarto init"
+    return ProjectFinding("extension", False, f"It has version {version}, but lmm has {__version__}.", mend)
+
+
+def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
+    problem = filter_problem(settings)
+    if not problem:
+        return ProjectFinding("filters", True, EXTENSION)
+    lines = ["filters:", *map(_as_line, [EXTENSION, *as_list(settings.get("filters"))])]
+    return ProjectFinding("filters", False, problem, "\n".join(lines))
+
+
+def _as_line(entry: Any) -> str:
+    """Return a filter as a line of `_quarto.yml`; a mapping as JSON, which is YAML too."""
+    return f"  - {entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)}"
+
+
+def _check_scripts(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
+    """Yield the lines, from older docs, that name scripts which the extension no longer has. Its
+    scripts run without being named."""
+    project = mapping_in(settings, "project")
+    for key in ("pre-render", "post-render"):
+        named = project.get(key)
+        for line in named if isinstance(named, list) else [named]:
+            if str(line).endswith((f"{EXTENSION}/pre_render.py", f"{EXTENSION}/post_render.py")):
+                found = f"{key} names {line}, which the extension no longer has. Remove that line."
+                yield ProjectFinding("scripts", False, found)
+
+
+def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
+    found = settings.get("lmm")
+    if not isinstance(found, dict | None):
+        yield ProjectFinding("options", False, not_a_mapping())
+        return
+    wrong = [problem for key, value in (found or {}).items() if (problem := option_problem(str(key), value))]
+    yield from (ProjectFinding("options", False, problem) for problem in wrong)
+    if not wrong:
+        yield ProjectFinding("options", True, ", ".join(map(str, found or ())) or "none")
+
+
+def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
+    """Yield the native blocks, which Quarto merges into the header and stops on in some cases."""
+    mended: list[str] = []
+    by_hand = unread = False
+    for path in with_included(find_inputs(folder), folder):
+        lines, left, problem = _native_lines(path)
+        name = os.path.relpath(path)  # from where the lines are pasted
+        mended += [name] if left < len(lines) else []
+        by_hand = by_hand or left > 0
+        unread = unread or bool(problem)
+        where = "".join(f", {line}" for line in lines[1:])
+        if problem:
+            yield ProjectFinding("spelling", False, problem)
+        elif lines:
+            yield ProjectFinding("spelling", False, f"{name}:{lines[0]}{where}: native blocks")
+    if by_hand:
+        yield ProjectFinding("spelling", False, BY_HAND)
+    if mended:
+        command = f"lmm convert --to div {shlex.join(mended)}"
+        yield ProjectFinding("spelling", False, "Blocks written as divs are safe in Quarto. To write them so:", command)
+    elif not by_hand and not unread:
+        yield ProjectFinding("spelling", True, "divs")
+
+
+def _native_lines(path: Path) -> tuple[list[int], int, str]:
+    """Return the lines of the native blocks in a file without its header, how many of them remain
+    after converting, and why the file cannot be read, or ""."""
+    try:
+        blocks = parse_markdown_text(load_markdown(path).text)
+    except (OSError, MarkdownError) as error:
+        return [], 0, str(error)
+    lines = native_lines(blocks)
+    left = lines if is_notebook(path) else native_lines(convert(blocks, "div"))
+    return lines, len(left), _first_broken(path, blocks)
+
+
+def _first_broken(path: Path, blocks: Sequence[Block]) -> str:
+    return next((f"{os.path.relpath(path)}:{problem.line}: {problem.message}" for problem in find_errors(blocks)), "")
+
+
+def _check_ignored(folder: Path) -> ProjectFinding:
+    """Check that git ignores `.lmm`: it holds the index, which is large and made from the sources."""
+    for place in (folder, *folder.resolve().parents):
+        file = place / ".gitignore"
+        lines = file.read_text("utf-8", "replace").split("\n") if file.is_file() else []
+        if any(line.strip().strip("/") in (".lmm", "**/.lmm", ".lmm/index") for line in lines):
+            return ProjectFinding(".gitignore", True, ".lmm")
+        if (place / ".git").exists():
+            break
+    return ProjectFinding(".gitignore", False, "has no line for .lmm, the folder of the index", "/.lmm/")

@@ -1,0 +1,54 @@
+"""Find the Quarto extension, and tell whether settings put pages through its filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import QuartoError
+from ..settings.quarto_project import as_list, mapping_in
+
+EXTENSION = "lmm"
+
+
+def packaged_extension() -> Path:
+    """Return the folder of the extension that came with this package: beside the package where it
+    is installed, else in the source tree. Raise QuartoError if it is missing."""
+    base = Path(__file__).parents[2]
+    for folder in (base / "lmm_quarto", base / "quarto-ext" / "_extensions" / EXTENSION):
+        if (folder / "_extension.yml").is_file():
+            return folder
+    raise QuartoError("The Quarto extension is missing from this installation. Install lmm-markdown again.")
+
+
+def installed_extension(folder: Path) -> Path | None:
+    """Return the folder of the extension in a project, or None."""
+    # `quarto add` puts an extension from GitHub below the name of its owner
+    places = [folder / "_extensions" / EXTENSION, *sorted(folder.glob(f"_extensions/*/{EXTENSION}"))]
+    return next((place for place in places if (place / "_extension.yml").is_file()), None)
+
+
+def filter_problem(settings: Mapping[str, Any]) -> str:
+    """Return why some pages made with these settings bypass our filter, or "". The filter's place in
+    the list makes no difference: it always runs first."""
+    if has_filter(settings):
+        return ""
+    in_formats = any(has_filter(one) for one in _formats(settings))
+    return "`filters` names lmm for some formats only" if in_formats else "`filters` does not name lmm"
+
+
+def has_filter(settings: Mapping[str, Any]) -> bool:
+    """Return True if settings (of a project, a format or a header) name our filter."""
+    return EXTENSION in map(_filter_name, as_list(settings.get("filters")))
+
+
+def _filter_name(entry: Any) -> str:
+    """Return the name of an entry of `filters`; our extension may be named with its owner, or by
+    its Lua file."""
+    name = str(entry.get("path") or "") if isinstance(entry, dict) else str(entry)
+    return EXTENSION if name.endswith((f"/{EXTENSION}", f"{EXTENSION}/{EXTENSION}.lua")) else name
+
+
+def _formats(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in mapping_in(settings, "format").values() if isinstance(one, dict)]

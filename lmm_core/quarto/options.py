@@ -1,0 +1,110 @@
+"""Read the options under `lmm:` in `_quarto.yml` and in a document's header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import RenderError
+from ..markdown.rag_only import words_of
+from ..settings.quarto_project import mapping_in, read_project
+
+WORDS, SWITCH, WORD = "a word or a list of words", "true or false", "a word"
+ASK = "true, false, or a mapping of server, include"
+OPTIONS = {  # each with the values that it takes
+    "keep": WORDS,
+    "div-types": WORDS,
+    "annotate": SWITCH,
+    "index": SWITCH,
+    "collection": WORD,
+    "on-native": "error or convert",
+    "ask": ASK,
+}
+# Further options that the filters read from a document's header.
+FILTER_OPTIONS = ("model", "pass", "save", "source", "spelling")
+ASK_FOLDER = "lmm-ask"  # the folder of a site that holds the ask box and its data
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """The options of a render, or of one document in it."""
+
+    annotate: bool = False
+    index: bool = True
+    collection: str = ""
+    on_native: str = "error"
+    ask: Any = False
+
+
+@dataclass(frozen=True, slots=True)
+class AskBoxSettings:
+    """The value of `ask:`. server: the address of `lmm serve`, or "". include: types that students
+    may read in the box although they are left out of the notes."""
+
+    server: str = ""
+    include: frozenset[str] = frozenset()
+
+
+def read_options(found: Any, base: RenderOptions, where: str, known: Iterable[str] = OPTIONS) -> RenderOptions:
+    """Return options with a value of `lmm:` merged over them. where: the file that holds the value,
+    for messages. Raise RenderError if an option is unknown or has a wrong value."""
+    if found is None:
+        return base
+    if not isinstance(found, dict):
+        raise RenderError(f"{where}: {not_a_mapping()}")
+    own = {str(key).replace("_", "-"): value for key, value in found.items()}
+    more = set(known) - set(OPTIONS)
+    problems = [problem for key, value in own.items() if key not in more and (problem := option_problem(key, value))]
+    if problems:
+        raise RenderError("\n".join(f"{where}: {problem}" for problem in problems))
+    names = {field.name.replace("_", "-"): field.name for field in fields(RenderOptions)}
+    return replace(base, **{names[key]: value for key, value in own.items() if key in names})
+
+
+def not_a_mapping() -> str:
+    """Return the message for a value of `lmm:` that is no mapping."""
+    return f"`lmm`: should be a mapping of {', '.join(OPTIONS)}"
+
+
+def option_problem(key: str, value: Any) -> str:
+    """Return what is wrong with an option under `lmm:`, or ""."""
+    kind = OPTIONS.get(key.replace("_", "-"))
+    if kind is None:
+        return f"unknown option `lmm.{key}` (known: {', '.join(OPTIONS)})"
+    if kind == ASK:
+        return _ask_problem(value)
+    fits = {
+        SWITCH: isinstance(value, bool),
+        WORD: isinstance(value, str),
+        WORDS: isinstance(value, str | list | None),
+    }.get(kind, value in ("error", "convert"))
+    return "" if fits else f"`lmm.{key}`: should be {kind}, not {value!r:.60}"
+
+
+def _ask_problem(value: Any) -> str:
+    if not isinstance(value, dict):
+        return "" if isinstance(value, bool) else f"`lmm.ask`: should be {ASK}, not {value!r:.60}"
+    known = ("server", "include")
+    if unknown := [key for key in value if key not in known]:
+        return f"unknown option `lmm.ask.{unknown[0]}` (known: {', '.join(known)})"
+    server, include = value.get("server"), value.get("include")
+    if server is not None and not (isinstance(server, str) and server.startswith(("http://", "https://", "/"))):
+        return f"`lmm.ask.server`: should be an address (https://…), not {server!r:.60}"
+    if not isinstance(include, str | list | None):
+        return f"`lmm.ask.include`: should be {WORDS}, not {include!r:.60}"
+    return ""
+
+
+def ask_options(value: Any) -> AskBoxSettings | None:
+    """Return the settings in a value of `ask:`, or None if no box is wanted."""
+    if not isinstance(value, dict):
+        return AskBoxSettings() if value is True else None
+    return AskBoxSettings(str(value.get("server") or ""), frozenset(words_of(value.get("include"))))
+
+
+def read_ask(folder: Path) -> AskBoxSettings | None:
+    """Return the ask box settings of a project, or None if it has no box. Raise QuartoError if
+    its settings cannot be read."""
+    return ask_options(mapping_in(read_project(folder), "lmm").get("ask"))

@@ -1,0 +1,115 @@
+"""Read the pages of a render: the files that Quarto names to its scripts, with blocks and options."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..files.walk import RENDERED, is_document, is_inside
+from ..markdown.blocks import Block, header_content
+from ..markdown.files import MarkdownFile, is_notebook, load_markdown
+from ..markdown.parse import parse_markdown_text
+from ..settings.quarto_inputs import find_inputs, with_included
+from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
+from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, read_options
+
+
+@dataclass
+class Page:
+    """A file that is rendered, or included in one that is. outside: the file lies outside the
+    project, links followed; it is checked, but neither changed nor indexed."""
+
+    file: MarkdownFile
+    blocks: list[Block]
+    options: RenderOptions
+    included: bool = False
+    outside: bool = False
+
+    @property
+    def is_written(self) -> bool:
+        """True if the file may be changed."""
+        return not self.outside and not is_notebook(self.file.path)
+
+
+def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
+    """Return files with their options, then the files included in them, each once. Raise RenderError
+    if options are wrong, QuartoError if settings cannot be read, and MarkdownError and OSError if a
+    file cannot."""
+    base = project_options(project_dir)
+    pages = []
+    for path in with_included([path for path in paths if path.is_file()], project_dir):
+        file = load_markdown(path)
+        blocks = parse_markdown_text(file.text)
+        options = _page_options(file, blocks, base, project_dir)
+        pages.append(Page(file, blocks, options, path not in paths, not is_inside(path, project_dir)))
+    return pages
+
+
+def project_options(project_dir: Path) -> RenderOptions:
+    """Return the options in a project's `_quarto.yml`. Raise RenderError and QuartoError."""
+    return read_options(read_project(project_dir).get("lmm"), RenderOptions(), "_quarto.yml")
+
+
+def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptions, project_dir: Path) -> RenderOptions:
+    """Return options with those of a document's folders and of its header merged over them."""
+    for place in folder_files(file.path, project_dir):
+        where = name_in_project(place, project_dir)
+        base = read_options(with_named(read_yaml(place), place.parent).get("lmm"), base, where)
+    found = with_named(header_content(blocks), file.path.parent).get("lmm")
+    return read_options(found, base, name_in_project(file.path, project_dir), (*OPTIONS, *FILTER_OPTIONS))
+
+
+def name_in_project(path: Path, project_dir: Path) -> str:
+    """Return a path as messages name it: relative to the project if it lies in it."""
+    return str(path.relative_to(project_dir)) if path.is_relative_to(project_dir) else str(path)
+
+
+# The environment of Quarto's scripts
+
+
+def input_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
+    """Return the files that Quarto is about to render, or all documents of the project if it names
+    none. Raise QuartoError if the project's settings cannot be read."""
+    names = listed_files(environment, "INPUT", project_dir)
+    paths = [project_dir / name for name in names] if names else find_inputs(project_dir)
+    return [path for path in paths if path.is_file()]
+
+
+def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
+    """Return the documents that Quarto has rendered, found by its output files. Return all of the
+    project if it names no output, or one that comes from several documents (a book's PDF). Raise
+    QuartoError if the project's settings cannot be read."""
+    output = output_dir(environment, project_dir)
+    found: list[Path] = []
+    for name in listed_files(environment, "OUTPUT", project_dir):
+        sources = _sources_of(project_dir / name, output, project_dir)
+        if not sources:
+            return find_inputs(project_dir)
+        found += sources
+    return list(dict.fromkeys(found)) or find_inputs(project_dir)
+
+
+def output_dir(environment: Mapping[str, str], project_dir: Path) -> Path:
+    """Return the folder of the rendered site."""
+    return project_dir / environment.get("QUARTO_PROJECT_OUTPUT_DIR", "_site")
+
+
+def listed_files(environment: Mapping[str, str], kind: str, project_dir: Path) -> list[str]:
+    """Return the file names that Quarto lists, one a line, in a variable or in a file that another
+    variable names. kind: INPUT or OUTPUT."""
+    text = environment.get(f"QUARTO_PROJECT_{kind}_FILES", "")
+    if file := environment.get(f"QUARTO_USE_FILE_FOR_PROJECT_{kind}_FILES"):
+        text = (project_dir / file).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _sources_of(page: Path, output: Path, project_dir: Path) -> list[Path]:
+    """Return the documents that a rendered page may come from."""
+    base = next((folder for folder in (output, project_dir) if page.is_relative_to(folder)), None)
+    if base is None:
+        return []
+    inside = project_dir / page.relative_to(base)
+    beside = sorted(inside.parent.glob(f"{glob.escape(inside.stem)}.*"))
+    return [path for path in beside if path.stem == inside.stem and is_document(path.name, RENDERED)]

@@ -1,0 +1,111 @@
+"""Needs: the annotations that a section has to get, and those that it keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...markdown.metadata.body import DELETED
+from ...markdown.metadata.ownership import hash_pair
+from ...markdown.tree import HeaderNode, HeadingNode
+from ...models.annotators.annotator import Annotator, AnnotatorSection
+from ...models.sources import STAND_IN_NAME
+from ..options import ScanOpts
+from ..system_keys import State, key_state
+from .sections import SectionTexts, source_hash
+
+MAKER = "~~annotator"
+
+
+@dataclass
+class SectionNeeds:
+    """The annotations that a section needs.
+
+    `values` are keys to be written as they are (or, for `DELETED`, removed). `wanted` are keys to
+    ask the annotator for; `instead` names the values that they replace although the text is the
+    same. `stale` are corrected keys whose text has changed. `kept` are keys written by a model,
+    which only a model may write again.
+    """
+
+    section: AnnotatorSection
+    source: str
+    values: dict[str, Any] = field(default_factory=dict)
+    wanted: list[str] = field(default_factory=list)
+    instead: str = ""
+    stale: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class NeedsFinder:
+    """Finds the needs of a document's sections, for one run."""
+
+    tree: HeadingNode
+    texts: SectionTexts
+    opts: ScanOpts
+    annotator: Annotator
+    refresh: bool
+
+    def needs_of(self, node: HeadingNode) -> SectionNeeds:
+        """Return the present needs of a section."""
+        section = self.texts.section(node)
+        needs = SectionNeeds(section, source_hash(section))
+        for key, threshold in self.keys(node):
+            self._sort_key(node, key, threshold, needs)
+        if self.opts.titles and not isinstance(node, HeaderNode):
+            self._add_titles(node, needs)
+        return needs
+
+    def _sort_key(self, node: HeadingNode, key: str, threshold: int, needs: SectionNeeds) -> None:
+        """Put a key where it belongs among the needs."""
+        state = key_state(node.properties, key, needs.source)
+        by_stand_in = self.maker(node) == STAND_IN_NAME
+        current = state is State.CURRENT
+        if current and (self.refresh or (by_stand_in and self.annotator.name != STAND_IN_NAME)):
+            state = State.OUTDATED
+        if state is State.STALE:
+            needs.stale.append(key)
+        elif self.texts.words[id(node)] < threshold:
+            if state in (State.CURRENT, State.OUTDATED):
+                needs.values[key] = DELETED
+        elif state is State.OUTDATED and self.is_from_model(node):
+            needs.kept.append(key)
+        elif state in (State.MISSING, State.OUTDATED):
+            needs.wanted.append(key)
+            pair = hash_pair(node.properties, key)
+            needs.instead += pair[1] if pair and pair[0] == needs.source and not by_stand_in else ""
+
+    def keys(self, node: HeadingNode) -> list[tuple[str, int]]:
+        """Return the annotations that a section may get, each with the least number of words for it."""
+        keys = []
+        if self.opts.questions and not isinstance(node, HeaderNode):
+            keys.append(("questions", self.opts.questions_threshold))
+        if self.opts.summaries:
+            keys.append(("summary", self.opts.summary_threshold))
+        return keys
+
+    def _add_titles(self, node: HeadingNode, needs: SectionNeeds) -> None:
+        path = " - ".join(needs.section.titles)
+        state = key_state(node.properties, "titles", "")
+        if state in (State.MISSING, State.CURRENT, State.OUTDATED) and node.properties.get("~titles") != path:
+            needs.values["titles"] = path
+
+    def maker(self, node: HeadingNode) -> str:
+        """Return the name of the annotator that made a section's annotations, by the section or the
+        header; "" if neither names one."""
+        return str(node.properties.get(MAKER) or self.tree.properties.get(MAKER) or "")
+
+    def is_from_model(self, node: HeadingNode) -> bool:
+        """Return True if the stand-in would replace the annotations of a model unasked."""
+        return self.annotator.name == STAND_IN_NAME and self.maker(node) not in ("", STAND_IN_NAME) and not self.refresh
+
+    def changeable_keys(self, node: HeadingNode) -> list[str]:
+        """Return the keys that would be made again if the text shown for the section changed."""
+        if self.is_from_model(node):
+            return []
+        source, words = source_hash(self.texts.section(node)), self.texts.words[id(node)]
+        return [
+            key
+            for key, threshold in self.keys(node)
+            if words >= threshold and key_state(node.properties, key, source) is State.CURRENT
+        ]

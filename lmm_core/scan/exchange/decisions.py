@@ -1,0 +1,231 @@
+"""Decisions on edits: the new version or the old text takes the place of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...logging import ConsoleLogger, LoggerBase
+from ...markdown.blocks import (
+    Block,
+    HeadingBlock,
+    MetadataBlock,
+    Problem,
+    TextBlock,
+    blank,
+    ends_blank,
+    newline_of,
+    prefix_block,
+    serialize_blocks,
+    trim_blank_lines,
+)
+from ...markdown.edits import EDIT_KEY, Edit, broken_edits, open_edit, read_edit
+from ...markdown.metadata.ownership import digest
+from ...markdown.parse import parse_markdown_text
+from ...markdown.spelling import edit_block, settle
+from ..header import report_broken
+
+EDIT_FLOW = frozenset({EDIT_KEY})
+
+
+@dataclass
+class Decision:
+    """The result of deciding: the document, the number of edits decided, and the writer's metadata
+    in replaced texts that found no place in the new ones."""
+
+    blocks: list[Block]
+    count: int = 0
+    unplaced: list[str] = field(default_factory=list)
+
+
+def accept_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
+    """Return the document with new versions in place of old texts: of all edits, or of the one at
+    `line` (from 1).
+
+    Metadata inside an old text moves to the same headings and paragraphs of the new one.
+    """
+    return _decide(blocks, line, True, logger or ConsoleLogger())
+
+
+def reject_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
+    """Return the document with the old texts, byte for byte; see `accept_edits`."""
+    return _decide(blocks, line, False, logger or ConsoleLogger())
+
+
+def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: LoggerBase) -> Decision:
+    if report_broken(blocks, logger):
+        return Decision(list(blocks))
+    made: list[Block] = []
+    decision = Decision([])
+    for at, block in enumerate(blocks):
+        edit = read_edit(block)
+        owner = _owner(made, edit) if edit else None
+        if edit is None or not _is_at(block, made, owner, line):
+            made.append(block)
+        elif owner is None or (accept and _problem_in(edit.new)):
+            logger.error(_refusal(edit, owner), block.line)
+            made.append(block)
+        else:
+            decision.count += 1
+            is_last = at == len(blocks) - 1
+            text = _decided(made, owner, edit, accept, decision, logger)
+            made.append(_with_trailing_space(text, made[owner], block, is_last, edit.old is None))
+            made[owner] = _decided_block(made[owner], text is None and is_last)
+    if line is not None and not decision.count:
+        logger.error(f"no edit waits at line {line}")
+    made = _set_apart(settle(blocks, [block for block in made if block.source]), blocks)
+    decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
+    return decision
+
+
+def _refusal(edit: Edit, owner: int | None) -> str:
+    """Return why an edit cannot be decided."""
+    if owner is None:
+        return f"edit {edit.ident}: no block above names it under ~~edit; decide it by hand"
+    return f"edit {edit.ident} not accepted: in the new text, {_problem_in(edit.new)}"
+
+
+def _set_apart(made: list[Block], before: Sequence[Block]) -> list[Block]:
+    """Return the blocks with a blank line after each new text, so that what follows does not become part of it."""
+    old = {id(block) for block in before}
+    for at in range(1, len(made)):
+        previous = made[at - 1]
+        if isinstance(previous, TextBlock) and id(previous) not in old and not _is_separate(previous.source, made[at]):
+            made[at] = prefix_block(made[at], newline_of(previous.source))
+    return made
+
+
+def _is_separate(source: str, following: Block) -> bool:
+    """Return True if a block that directly follows a text is a block of its own."""
+    if ends_blank(source):
+        return True
+    found = parse_markdown_text(source + following.source)
+    return serialize_blocks(found[-1:]) == following.source
+
+
+def _problem_in(text: str) -> str:
+    """Return why a text cannot stand alone: it leaves something open that would swallow what
+    follows, or holds a marker of an edit; "" if it can."""
+    problems: list[Problem] = []
+    markers = broken_edits(parse_markdown_text(text, problems))
+    return next((problem.message for problem in [*problems, *markers]
+                 if "not closed" in problem.message or problem in markers), "")  # fmt: skip
+
+
+def _owner(made: Sequence[Block], edit: Edit) -> int | None:
+    """Return the position of the metadata block above that an edit belongs to, or None."""
+    at = len(made) - 1
+    while at >= 0 and isinstance(made[at], MetadataBlock):
+        block = made[at]
+        if isinstance(block, MetadataBlock) and open_edit(block) == edit.ident:
+            return at
+        at -= 1
+    return None
+
+
+def _is_at(region: Block, made: Sequence[Block], owner: int | None, line: int | None) -> bool:
+    if line is None:
+        return True
+    first = made[owner].line if owner is not None else region.line
+    return first <= line < region.line + len(region.source.rstrip().split("\n"))
+
+
+def _decided(
+    made: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
+) -> str | None:
+    """Return the text that takes the place of the edit, without the white space after it; None for no text."""
+    block = made[owner]
+    known = _known(block)
+    if accept:
+        text, unplaced = carry_metadata(edit.old or "", edit.new)
+        decision.unplaced += unplaced
+        return text
+    if edit.old is not None and digest(edit.old) != known.get("old"):
+        logger.info(
+            f"edit {edit.ident}: the old text has been changed by hand since, and is used as it is now", block.line
+        )
+    return None if edit.old is None else str(known.get("before") or "") + edit.old
+
+
+def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bool, added: bool) -> TextBlock:
+    """Return a text with the white space that followed it before the edit.
+
+    If something was written under the edit since, a blank line separates the two.
+    """
+    if text is None:
+        return TextBlock("")
+    newline = newline_of(owner.source)
+    after = str(_known(owner).get("after") or "")
+    tail = trailing_space(region.source)
+    if last or after == tail:
+        return TextBlock(text + (tail if added else after))
+    return TextBlock(text + tail + ("" if ends_blank(text + tail) else newline))
+
+
+def _decided_block(block: Block, ends: bool) -> Block:
+    """Return the block above an edit, which from now on records that the edit was made.
+
+    If it `ends` the document again, it gets its white space back.
+    """
+    assert isinstance(block, MetadataBlock)
+    known = _known(block)
+    made = edit_block(block, {EDIT_KEY: {"asked": known.get("asked") or []}}, EDIT_FLOW) or block
+    before = str(known.get("before") or "")
+    return replace(made, source=made.source.rstrip(" \t\r\n") + before) if ends and blank(before) else made
+
+
+def trailing_space(source: str) -> str:
+    """Return the white space at the end of a source."""
+    return source[len(source.rstrip(" \t\r\n")) :]
+
+
+def _known(block: Block) -> dict[str, Any]:
+    """Return the value of `~~edit` in a block."""
+    found = block.content.get(EDIT_KEY) if isinstance(block, MetadataBlock) else None
+    return found if isinstance(found, dict) else {}
+
+
+def carry_metadata(old: str, new: str) -> tuple[str, list[str]]:
+    """Return the new text with the metadata blocks of the old one before the same headings and
+    paragraphs, and the sources of those with keys of the writer's that found no place."""
+    new = new.strip("\r\n")
+    rest = parse_markdown_text(new)
+    places, unplaced = _find_places(parse_markdown_text(old), rest)
+    carried: list[Block] = []
+    for at, block in enumerate(rest):
+        carried += [one for place, one in places if place == at]
+        carried.append(block)
+    return serialize_blocks(settle(rest, carried)), unplaced
+
+
+def _find_places(old: Sequence[Block], new: Sequence[Block]) -> tuple[list[tuple[int, MetadataBlock]], list[str]]:
+    """Return the old metadata blocks, each with the position of the new block that it annotates, and
+    the sources of those with keys of the writer's that annotate none."""
+    places: list[tuple[int, MetadataBlock]] = []
+    unplaced: list[str] = []
+    waiting: list[MetadataBlock] = []
+    at = 0
+    for block in old:
+        if isinstance(block, MetadataBlock):
+            waiting.append(block)
+            continue
+        found = next((n for n in range(at, len(new)) if _is_same_block(new[n], block)), None) if waiting else None
+        if found is not None:
+            places += [(found, one) for one in waiting]
+            at = found
+        else:
+            unplaced += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
+        waiting = []
+    unplaced += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
+    return places, unplaced
+
+
+def _is_same_block(one: Block, other: Block) -> bool:
+    if isinstance(one, HeadingBlock) and isinstance(other, HeadingBlock):
+        return (one.level, one.title) == (other.level, other.title)
+    return type(one) is type(other) and trim_blank_lines(one.source) == trim_blank_lines(other.source)
+
+
+def _is_writers(block: MetadataBlock) -> bool:
+    return bool(block.messages) or any(not key.startswith("~") for key in block.content)

@@ -1,0 +1,85 @@
+"""Matching: finding the block of a question again in a document that has changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Protocol
+
+from ...errors import MarkdownError
+from ...logging import LoggerBase
+from ...markdown.blocks import Block, HeaderBlock, MetadataBlock, trim_blank_lines
+from ...markdown.originals import unfold_edits
+from ...markdown.rag_only import node_block
+from ...markdown.spelling import edit_block
+from ...markdown.tree import Node, blocks_to_tree, traverse
+
+
+def can_take(block: MetadataBlock, key: str, what: str, logger: LoggerBase) -> bool:
+    """Return True if a key can be written into a block. If it cannot, report it, since asking would be in vain."""
+    try:
+        edit_block(block, {key: []})
+    except MarkdownError as error:
+        logger.error(f"{what}: {error}", block.line)
+        return False
+    return True
+
+
+class ChatQuestion(Protocol):
+    """A question in a block, about a part of the document."""
+
+    @property
+    def block(self) -> MetadataBlock: ...
+
+    @property
+    def node(self) -> Node: ...
+
+
+def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str) -> dict[int, MetadataBlock]:
+    """Return the block of each question, by the question's `id`, in a document that may have
+    changed.
+
+    A block matches if it has the same source, or the same messages (with or without more after
+    them) and the same value under `key`. One before the same text is preferred, and no block is
+    that of two questions.
+    """
+    free = _annotating(blocks)
+    texts = {id(one): _text_at(one.node) for one in asked}
+    found: dict[int, MetadataBlock] = {}
+    for same_text, is_same in product((True, False), (_has_same_source, _continues)):
+        for one in asked:
+            hits = (at for at, (block, text) in enumerate(free)
+                    if (not same_text or text == texts[id(one)]) and is_same(block, one.block, key))  # fmt: skip
+            at = None if id(one) in found else next(hits, None)
+            if at is not None:
+                found[id(one)] = free.pop(at)[0]
+    return found
+
+
+def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
+    """Return all metadata blocks but those inside edits, each with the text that it precedes."""
+    originals = unfold_edits(blocks)
+    return [
+        (block, _text_at(node))
+        for node in traverse(blocks_to_tree(originals.blocks))
+        for block in node.metadata
+        if id(block) not in originals.regions
+    ]
+
+
+def _text_at(node: Node) -> str:
+    """Return the heading or text of a node; "" for the document, or if the node has none."""
+    block = node_block(node)
+    return trim_blank_lines(block.source) if block is not None else ""
+
+
+def _has_same_source(block: MetadataBlock, asked: MetadataBlock, _key: str) -> bool:
+    same_kind = isinstance(block, HeaderBlock) == isinstance(asked, HeaderBlock)
+    return same_kind and trim_blank_lines(block.source) == trim_blank_lines(asked.source)
+
+
+def _continues(block: MetadataBlock, asked: MetadataBlock, key: str) -> bool:
+    texts = [message.text for message in asked.messages]
+    found = [message.text for message in block.messages[: len(texts)]]
+    value = asked.content.get(key)
+    return bool(texts or value) and found == texts and block.content.get(key) == value

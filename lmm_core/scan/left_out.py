@@ -1,0 +1,114 @@
+"""Find the pieces of a document that are left out of the notes, and those that stay in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock, count_lead
+from ..markdown.divs import Part, cut, find_parts
+from ..markdown.edits import read_edit
+from ..markdown.metadata.body import MESSAGE_KEYS
+from ..markdown.originals import unfold_edits
+from ..markdown.rag_only import KnitRules, close_parts, div_verdict, node_block, properties_verdict, verdicts
+from ..markdown.tree import blocks_to_tree
+from .knit import slug
+
+# Keys whose values stand in every page's navigation, or are no prose.
+_NOT_LOOKED_FOR = frozenset({"title", "titles", "docid", "annotator", "hash", "txthash", "type"})
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePiece:
+    """A piece of a document as it is rendered: `text` at `line` (from 1). is_out: it is left out of the
+    notes. is_metadata: it is a value of metadata, which has no place on a page. slug: the name of a
+    heading in links."""
+
+    line: int
+    text: str
+    is_out: bool
+    is_metadata: bool = False
+    slug: str = ""
+
+
+def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePiece]:
+    """Yield the pieces of a document in their order, after those of its metadata."""
+    for block in blocks:
+        if read_edit(block) is not None:
+            yield SourcePiece(block.line, block.source, True, True)  # the new text: the old one stays in
+        elif isinstance(block, MetadataBlock):
+            yield from (SourcePiece(block.line, text, True, True) for text in _values(block))
+    tree = blocks_to_tree(close_parts(unfold_edits(blocks).blocks, rules))
+    for node, is_out in verdicts(tree, rules) if tree is not None else ():
+        text = node_block(node)
+        if isinstance(text, ErrorBlock):
+            yield SourcePiece(text.line, text.source, True)
+        elif isinstance(text, HeadingBlock):
+            name = text.attributes.identifier or slug(text.title)
+            yield SourcePiece(text.line, text.source, is_out, slug=name)
+        elif isinstance(text, TextBlock):
+            yield from _in_text(text, rules, is_out)
+
+
+def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:
+    """Yield the pieces of a text without the metadata in it, then the values of that metadata."""
+    source, first = block.source, block.line - count_lead(block.source)
+
+    def goes(part: Part) -> bool | None:
+        if part.metadata is not None:
+            return properties_verdict(part.metadata, rules)
+        return div_verdict(part.attributes, rules)
+
+    def piece(start: int, end: int, out: bool) -> SourcePiece:
+        text = source[start:end]
+        line = first + source.count("\n", 0, start) + count_lead(text)
+        return SourcePiece(line, _bare(text), out)
+
+    at = 0
+    for start, end in [(0, len(source))] if is_out else cut(source, goes):
+        if start > at:
+            yield piece(at, start, False)
+        yield piece(start, end, True)
+        at = end
+    if at < len(source):
+        yield piece(at, len(source), False)
+    for part in find_parts(source):
+        line = first + source.count("\n", 0, part.start)
+        for text in _prose(part.metadata or {}):
+            yield SourcePiece(line, text, True, True)
+
+
+def _bare(text: str) -> str:
+    """Return a text without metadata blocks."""
+    kept, at = [], 0
+    for start, end in cut(text, lambda part: None):
+        kept.append(text[at:start])
+        at = end
+    return "".join([*kept, text[at:]])
+
+
+def _values(block: MetadataBlock) -> Iterator[str]:
+    """Yield the texts of a block's values; of the header's, those that knitting takes out."""
+    keys = [key for key in block.content if key not in MESSAGE_KEYS]
+    if isinstance(block, HeaderBlock):
+        keys = [key for key in keys if str(key).startswith("~")]
+    yield from _prose({key: block.content[key] for key in keys})
+    yield from (message.text for message in block.messages)
+
+
+def _prose(metadata: dict[str, object]) -> Iterator[str]:
+    """Yield the texts in the values of metadata, private keys and those without prose left out."""
+    for key, value in metadata.items():
+        name = str(key)
+        if not name.startswith("~~") and name.strip("~=") not in _NOT_LOOKED_FOR:
+            yield from texts_in(value)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a value of lists and mappings, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(item)

@@ -1,0 +1,247 @@
+"""Encode documents for the index: with which encoder, and into which chunks. Nothing is stored."""
+
+from __future__ import annotations
+
+import bisect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigError, MarkdownError
+from ..index.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
+from ..index.collection import GROUP
+from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model
+from ..index.split import ChunkBlock, Document, fit_window, scan_split, transform
+from ..logging import ConsoleLogger, LoggerBase, in_file
+from ..markdown.blocks import Block, TextBlock, header_content
+from ..markdown.files import MarkdownFile, load_markdown, project_root
+from ..markdown.parse import parse_markdown_text
+from ..models.roles import DEFAULT
+from ..scan.options import SplitOpts
+from ..settings.project import Project, load_project, project_from_settings
+from ..store.threads import in_store
+from ..store.vector_store import VectorStore
+from .models import Models
+from .passes import Work, docid_of, project_of
+
+if TYPE_CHECKING:
+    from ..models.embedders.embedder import Embedder
+    from ..settings.config import ConfigSettings
+
+ANNOTATION_TOKENS = 36  # that a chunk leaves of the window for titles and questions
+
+
+def project_from(config: ConfigSettings | Project | None) -> Project:
+    """Return the project that a configuration makes, or that of the working folder. Raise ConfigError."""
+    if isinstance(config, Project):
+        return config
+    if config is None:
+        return load_project(None)
+    return project_from_settings(config, project_root(Path.cwd() / "-"))
+
+
+# Encoders
+
+
+async def encoder_for(
+    store: VectorStore, project: Project, models: Models, collection: str, encoding: str, language: str = ""
+) -> Encoder:  # fmt: skip
+    """Return the encoder for a collection; see `make_encoder`.
+
+    language: of the documents, for a new collection. Raise StoreError and ModelError."""
+    known = await in_store(store.metadata, collection) or {}
+    return make_encoder(project, models, known, encoding, language)
+
+
+def make_encoder(
+    project: Project, models: Models, known: Mapping[str, Any], encoding: str, language: str = ""
+) -> Encoder:
+    """Return an encoder as the configuration says.
+
+    What the configuration leaves open is as in `known`, the identity of the encoder that a
+    collection was made with (empty for a new one). `encoding` may be `default`. Raise
+    StoreError and ModelError."""
+    if encoding == DEFAULT and known.get("encoding"):
+        encoding = str(known["encoding"])
+    embedder = None
+    if encoding not in ("none", "sparse", "bm25"):
+        named = project.models["embedding"] == DEFAULT and known.get("embedding")
+        wanted = replace(project, models=project.models | {"embedding": str(named)}) if named else project
+        embedder = cached_embedder(models.embedder(wanted), project, models)
+    if encoding == DEFAULT:
+        encoding = "hybrid" if embedder else "bm25"
+    kind = EncodingModel(encoding)
+    return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project, known, language), kind)
+
+
+def cached_embedder(embedder: Embedder | None, project: Project, models: Models) -> Embedder | None:
+    """Return the embedder with the cache of vectors in front of it."""
+    if embedder is None:
+        return None
+    from ..models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
+
+    return CachedEmbedder(embedder, EmbeddingCache(), models.warn, project.requests["embedding"].max_concurrency)
+
+
+def _sparse(project: Project, known: Mapping[str, Any], language: str) -> Any:
+    """Return the sparse encoder for the configured language, or else for that of the collection."""
+    from ..models.embedders.bm25 import Bm25Encoder
+
+    stored = str(known.get("sparse") or "").removeprefix("bm25/")
+    return Bm25Encoder(project.index.language or stored or language or "en")
+
+
+# From blocks to chunks
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A document ready to be stored: its chunks, and the larger texts that they are parts of."""
+
+    docid: str
+    source: str
+    chunks: list[Chunk]
+    documents: list[Chunk]
+
+
+def blocklist_encode(
+    blocks: Sequence[Block],
+    config: ConfigSettings | Project | None = None,
+    encoding: EncodingModel = EncodingModel.BM25,
+    docid: str = "",
+    source: str = "",
+    embedder: Embedder | None = None,
+    logger: LoggerBase | None = None,
+) -> Encoded:
+    """Return a document as it will be stored. No model is asked.
+
+    docid: used if the header has none; source: the document's file; embedder: the one that will
+    embed the chunks. If it can count tokens, it counts them for sizes in tokens, and no chunk
+    has more than it can read. Raise ConfigError for a wrong `split` in the header."""
+    project, logger = project_from(config), logger or ConsoleLogger()
+    header = header_content(blocks)
+    opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
+    annotations = AnnotationModel(project.index.annotations, project.index.annotations)
+    count: Callable[[str], int] | None = getattr(getattr(embedder, "embedder", embedder), "count", None)
+    split = transform(blocks, opts, count=count, logger=logger)
+    texts = split.blocks
+    if count is not None and embedder is not None:
+        texts = fit_window(texts, opts, count, max(embedder.window - ANNOTATION_TOKENS, 32))
+    chunks = blocks_to_chunks(texts, encoding, annotations, docid, source, project.rules, logger)
+    docid = str(
+        next((chunk.payload["docid"] for chunk in chunks), header.get("docid") or header.get("~docid") or docid)
+    )
+    documents = document_chunks(split.documents, docid, source, EncodingModel(project.index.companion_encoding))
+    return Encoded(docid, source, _linked(chunks, split.documents, documents), documents)
+
+
+def _linked(chunks: list[Chunk], texts: Sequence[Document], documents: Sequence[Chunk]) -> list[Chunk]:
+    """Return the chunks, each with the id of the document that it stands in.
+
+    A summary gets the id of the first text of its section."""
+    linked = []
+    starts = [text.line for text in texts]
+    for chunk in chunks:
+        start, end = chunk.payload["line_start"], chunk.payload["line_end"]
+        if chunk.payload.get("type") == SUMMARY:
+            at = bisect.bisect_left(starts, start)
+            found = at < len(starts) and starts[at] <= end
+        else:
+            at = bisect.bisect_right(starts, start) - 1
+            while at >= 0 and texts[at].line_end < start:  # a text of its own may lie between the lines of another
+                at -= 1
+            found = at >= 0
+        payload = {**chunk.payload, GROUP: documents[at].uuid} if found else chunk.payload
+        linked.append(replace(chunk, payload=payload))
+    return linked
+
+
+def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
+    """Return the options with what a header says under `split`. Raise ConfigError."""
+    if header is None:
+        return opts
+    if not isinstance(header, dict):
+        raise ConfigError(f"`split`: should be a mapping, not {header!r}")
+    known = [field.name for field in fields(opts) if field.name != "rules"]
+    if unknown := [key for key in header if key not in known]:
+        raise ConfigError(f"unknown key `split.{unknown[0]}` (known: {', '.join(known)})")
+    try:
+        return replace(opts, **header)
+    except ValueError as error:
+        raise ConfigError(f"`split`: {_first_problem(error)}") from None
+
+
+def _first_problem(error: ValueError) -> str:
+    """Return an error's message in one line; pydantic says it in several."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return f"{first['loc'][0]}: {first['msg']}, not {first['input']!r:.60}"
+
+
+# Files
+
+
+def encode_file(path: Path, project: Project, logger: LoggerBase) -> list[Chunk]:
+    """Return the chunks of a file as they would be indexed. Raise OSError, MarkdownError and ConfigError."""
+    file = load_markdown(path)
+    blocks = parse_markdown_text(file.text)
+    found = project_of(blocks, project, in_file(logger, path))
+    if found is None:
+        return []
+    name = project.index.encoding
+    encoding = EncodingModel.BM25 if name == DEFAULT else EncodingModel(name)
+    source = source_of(path, project)
+    return blocklist_encode(blocks, found, encoding, docid_of(path), source, logger=in_file(logger, path)).chunks
+
+
+def encode_files(paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase) -> list[Chunk]:
+    """Return the chunks of files as they would be indexed. Files that cannot be read are reported."""
+    found: list[Chunk] = []
+    for path in paths:
+        try:
+            found += encode_file(path, project_for(path), logger)
+        except OSError as error:
+            in_file(logger, path).error(error.strerror or str(error))
+        except MarkdownError as error:
+            logger.error(str(error))
+        except ConfigError as error:
+            in_file(logger, path).error(str(error), 1)
+    return found
+
+
+def source_of(path: Path, project: Project) -> str:
+    """Return a file's path from the root of the project that is indexed.
+
+    It tells files of several projects in one index apart."""
+    return Path(os.path.relpath(path.resolve(), project.root)).as_posix()
+
+
+def split_work(project_for: Callable[[Path], Project]) -> Work:
+    """Return the work that cuts a file as for the index, with a remark before each chunk."""
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        project = project_for(file.path)
+        try:
+            opts = split_options(project.index.split, header_content(blocks).get("split"))
+        except ConfigError as error:
+            raise MarkdownError(f"{file.path}:1: {error}") from None
+        return _with_remarks(scan_split(blocks, opts, logger=logger))
+
+    return work
+
+
+def _with_remarks(blocks: list[Block]) -> list[Block]:
+    """Return the blocks with a remark before each chunk, because some end in the middle of a paragraph."""
+    shown: list[Block] = []
+    for block in blocks:
+        if isinstance(block, ChunkBlock):
+            lines, size = f"{block.line}-{block.line_end}", len(block.content)
+            gap = "" if not shown or shown[-1].source.endswith("\n\n") else "\n\n"
+            shown.append(TextBlock(f"{gap}<!-- chunk: lines {lines}, {size} characters -->\n\n"))
+        shown.append(block)
+    return shown

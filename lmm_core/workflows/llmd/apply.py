@@ -1,0 +1,184 @@
+"""Bring files and LLMD documents together: apply the changes of a reply, check, sync, undo."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+from ...errors import LlmdError
+from ...llmd import ChangePlan, Llmd, ParsedReply, ThreadEntry, as_shown, parse_reply, plan, remove_file, set_file
+from ...llmd.files import as_data
+from ...llmd.journal import Applied, Journal, JournalChange, change
+from ...logging import LoggerBase
+from ...markdown.blocks import Problem
+from .document import OpenedDocument, is_same_file, lock_journal, recover, root_of
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The changes that the last reply of a document proposes.
+
+    `problems` and `warnings` have lines of the document; if there are problems, nothing can
+    be applied."""
+
+    opened: OpenedDocument
+    entry: ThreadEntry
+    plan: ChangePlan
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    allow: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Return True if the reply asks for no change."""
+        return not self.problems and self.plan.document.text == self.opened.llmd.text and not self.plan.changes
+
+    def apply(self) -> None:
+        """Change the files and the document, all or none. Raise LlmdError and OSError."""
+        opened = self.opened
+        changes = [_change(opened, one.path, one.old, one.new, self.allow) for one in self.plan.changes]
+        for one, other in combinations(changes, 2):
+            if one.path == other.path or is_same_file(opened.root / one.path, opened.root / other.path):
+                raise LlmdError(f"{one.path}: this file is named by two paths; nothing was applied")
+        _change_files(opened, changes, self.plan.document, self.entry.number, fingerprint(self.entry))
+
+
+def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | None:
+    """Return the changes that the last reply proposes, or None if there is no reply."""
+    entry = next((one for one in reversed(opened.llmd.entries) if one.assistant is not None), None)
+    if entry is None or entry.assistant is None:
+        return None
+    reply = _with_known_paths(parse_reply(entry.assistant), opened.llmd.files)
+    texts, refused = _read_files(opened, reply, allow)
+    planned = plan(opened.llmd, texts, reply)
+    problems = refused or planned.problems
+    first = entry.reply_line
+    return Proposal(
+        opened, entry, planned, _moved(problems, first), _moved(planned.warnings, first), tuple(allow)
+    )  # fmt: skip
+
+
+def is_applied(proposal: Proposal) -> bool:
+    """Return True if this very reply was applied and not undone."""
+    wanted = (proposal.entry.number, fingerprint(proposal.entry))
+    done = Journal(proposal.opened.root).recorded(proposal.opened.name)
+    return any((one.entry, one.reply) == wanted for one in done)
+
+
+def fingerprint(entry: ThreadEntry) -> str:
+    """Return the hash that identifies an entry's reply."""
+    return hashlib.sha256((entry.assistant or "").encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _with_known_paths(reply: ParsedReply, known: Collection[str]) -> ParsedReply:
+    """Return the reply with its paths spelled as in the code context.
+
+    In the name of a file, `é` may be two characters, and models write one."""
+    spelled = {unicodedata.normalize("NFC", path): path for path in known}
+    files = (
+        one if one.path in known else replace(one, path=spelled.get(unicodedata.normalize("NFC", one.path), one.path))
+        for one in reply.files
+    )
+    return replace(reply, files=tuple(files))
+
+
+def _read_files(
+    opened: OpenedDocument, reply: ParsedReply, allow: Sequence[str]
+) -> tuple[dict[str, str], list[Problem]]:
+    """Return the texts of the files that a reply names, and the reasons why it may not touch some of them."""
+    texts: dict[str, str] = {}
+    refused: list[Problem] = []
+    for path in reply.paths:
+        line = next(one.line for one in reply.files if one.path == path)
+        try:
+            text = opened.read(path, allow)
+        except LlmdError as error:
+            refused.append(Problem(line, str(error)))
+            continue
+        if text is not None:
+            texts[path] = text
+    return texts, refused
+
+
+def _moved(problems: Sequence[Problem], first: int) -> tuple[Problem, ...]:
+    return tuple(Problem(problem.line + first - 1, problem.message) for problem in problems)
+
+
+def _change(opened: OpenedDocument, path: str, old: str | None, new: str | None, allow: Sequence[str]) -> JournalChange:
+    before, after = (None if text is None else as_data(path, text) for text in (old, new))
+    return change(opened.root, opened.locate(path, allow), before, after)
+
+
+def _change_files(opened: OpenedDocument, changes: Sequence[JournalChange], llmd: Llmd, entry: int, reply: str) -> None:
+    """Change files and document through the journal. Raise LlmdError and OSError."""
+    journal = Journal(opened.root)
+    document = change(opened.root, opened.path, opened.file.data, llmd.text.encode("utf-8"))
+    with lock_journal(journal):
+        journal.apply([*changes, document], opened.name, entry, reply)
+
+
+# Check, sync, undo
+
+
+def check(opened: OpenedDocument) -> list[Problem]:
+    """Return the problems of a document, and where its code context differs from the files."""
+    problems = list(opened.llmd.problems)
+    for path, file in opened.llmd.files.items():
+        try:
+            text = opened.read(path)
+        except LlmdError as error:
+            problems.append(Problem(file.line, str(error)))
+            continue
+        if text is None:
+            problems.append(Problem(file.line, f"{path}: there is no such file"))
+        elif as_shown(text) != file.content:
+            problems.append(
+                Problem(file.line, f"{path}: the code context differs from the file; `lmm llmd sync` refreshes it")
+            )
+    return sorted(problems, key=lambda problem: problem.line)
+
+
+def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
+    """Return the document with the files as they are on disk, without those that are gone.
+
+    A file that cannot be read is reported, and stays as it is in the document."""
+    made = opened.llmd
+    for path, file in opened.llmd.files.items():
+        try:
+            text = opened.read(path)
+            if text is None:
+                logger.warning(f"{path}: there is no such file; it was taken out of the code context", file.line)
+                made = remove_file(made, path)
+            elif as_shown(text) != file.content:
+                made = set_file(made, path, text)
+        except LlmdError as error:
+            logger.error(str(error), file.line)
+    return made
+
+
+def save_synced(opened: OpenedDocument, llmd: Llmd) -> None:
+    """Write the document that `sync` returned, in a way that `undo` can take back. Raise LlmdError and OSError."""
+    _change_files(opened, [], llmd, 0, "")
+
+
+def applied_last(path: Path, logger: LoggerBase) -> tuple[Path, Applied | None]:
+    """Return the root of a document, and what was applied last for it, or None. Raise LlmdError and OSError."""
+    root = root_of(path)
+    recover(root, logger)
+    if unknown := Journal(root).unknown:
+        logger.warning(
+            f"{unknown[-1]}: this was applied elsewhere or by somebody else (or your cache was cleared), so it is not "
+            "undone here; the earlier texts are in it, in the files that end in .old"
+        )
+    return root, Journal(root).last(path.resolve().relative_to(root).as_posix())
+
+
+def undo(root: Path, applied: Applied) -> None:
+    """Put everything back as it was. Raise OSError, and LlmdError if a file has changed since."""
+    journal = Journal(root)
+    with lock_journal(journal):
+        journal.undo(applied)

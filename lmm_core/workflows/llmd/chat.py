@@ -1,0 +1,133 @@
+"""Answer the last entry of an LLMD document, and write the reply into the document."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from ...errors import ChangedError, LlmdError, ModelError
+from ...llmd import Llmd, ThreadEntry, append_entry, append_reply, parse_llmd, unanswered
+from ...logging import LoggerBase
+from ...markdown.blocks import BOM
+from ...markdown.files import MarkdownFile, load_markdown, save_markdown
+from ...models.chat import ChatMessage, Request
+from ...models.prompts import LLMD, LLMD_TOOLS
+from ...scan.exchange.requests import REPLY_TOKENS, Screen, say
+from ...settings.project import load_project
+from ..models import Models
+from ..talk import keep_unmerged
+from .document import open_document
+
+_ATTEMPTS = 5  # to write a reply into a document that others write as well
+
+
+async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | None = None) -> bool:
+    """Answer the last entry that awaits a reply, and write the reply into the document as it is by then.
+
+    Return True if the reply was written. Raise OSError, MarkdownError and ConfigError."""
+    opened = open_document(path, logger)
+    entry = unanswered(opened.llmd)
+    for problem in opened.llmd.problems:
+        logger.warning(problem.message, problem.line)
+    if entry is None:
+        logger.info("no entry waits for an answer; write your request after the last **Human:**")
+        return False
+    try:
+        asker = models.asker(project := load_project(opened.path), "major")
+        request, left_out = make_request(opened.llmd, entry, project.requests["major"].context_tokens)
+        if left_out:
+            logger.warning(
+                f"too long for the model, which has not seen {_name_entries(left_out)} (context_tokens)", entry.line
+            )
+        reply = (await say(asker, request, entry.human, screen)).replace("\r\n", "\n").strip()
+        if not reply:
+            raise ModelError("the model said nothing")
+    except ModelError as error:
+        logger.error(f"entry {entry.number} was not answered: {error}", entry.line)
+        return False
+    written = _save_reply(opened.file, entry, reply, logger)
+    asker.forget(request)  # if the entry is asked again, the model shall answer anew
+    return written
+
+
+def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
+    """Return the request for the reply to an entry, and the entries that were left out of it.
+
+    The request holds the document and the conversation up to the entry, in at most `tokens`
+    tokens; the oldest entries are left out first. Raise ModelError if it is too long without
+    any of them."""
+    from ...models.tokens import count_tokens
+
+    earlier = [one for one in llmd.entries[: llmd.entries.index(entry)] if one.human or one.assistant]
+    sizes = [count_tokens(one.human + (one.assistant or "")) for one in earlier]
+    room = max(tokens - REPLY_TOKENS, tokens // 2)
+    room -= count_tokens(_request(llmd, [entry], []).text)
+    if room < 0:
+        raise ModelError(
+            f"even without the conversation, the document is {-room} tokens too long for the model (context_tokens: "
+            f"{tokens}); take files out of its code context"
+        )
+    first = next(at for at in range(len(sizes) + 1) if sum(sizes[at:]) <= room)
+    return _request(llmd, [*earlier[first:], entry], earlier[:first]), earlier[:first]
+
+
+def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[ThreadEntry]) -> Request:
+    spoken = [ChatMessage("user", entries[0].human)]
+    for before, one in pairwise(entries):
+        spoken += [ChatMessage("assistant", before.assistant)] if before.assistant else []
+        spoken += [ChatMessage("user", one.human)]
+    values = {
+        "document": llmd.text[: llmd.entries[0].start].removeprefix(BOM).strip(),
+        "tools": "" if llmd.tools else f"\n\n{LLMD_TOOLS}",
+        "left_out": f"(Left out: {_name_entries(left_out)}.)\n\n" if left_out else "",
+        "question": spoken[0].content,
+    }
+    return LLMD.request(values, chat=spoken[1:])
+
+
+def _name_entries(entries: Sequence[ThreadEntry]) -> str:
+    """Return "entry 3" or "entries 1 to 3"."""
+    first, last = entries[0].number, entries[-1].number
+    return f"entry {first}" if first == last else f"entries {first} to {last}"
+
+
+def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: LoggerBase) -> bool:
+    """Write a reply into a document as it is now. Return True if it was written.
+
+    If its entry has changed or is gone, or the document cannot be written, the reply is kept
+    in a file beside the document. Raise OSError and MarkdownError."""
+    kept = False
+    try:
+        for _ in range(_ATTEMPTS):
+            answered = _add_reply(parse_llmd(file.text), entry, reply)
+            if answered is None:
+                break
+            try:
+                save_markdown(file.path, answered.text, file)
+                kept = True
+                return True
+            except ChangedError:
+                file = load_markdown(file.path)
+    finally:
+        if not kept:
+            text = f"**Human:** {entry.human}\n\n**Assistant:** {reply}"
+            keep_unmerged(
+                file.path, [text], logger, "its entry cannot take it, or has changed meanwhile: what was said"
+            )
+    return False
+
+
+def _add_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd | None:
+    """Return the document with the reply, or None if the entry no longer waits for one.
+
+    After the last entry, a new one to write in is added. Raise LlmdError."""
+    here = [one for one in llmd.entries if (one.number, one.human, one.assistant) == (entry.number, entry.human, None)]
+    if not here:
+        return None
+    answered = append_reply(llmd, here[-1], reply)
+    if llmd.entries[-1] == here[-1]:
+        with contextlib.suppress(LlmdError):
+            answered = append_entry(answered)
+    return answered

@@ -1,0 +1,142 @@
+"""Open, make and recover LLMD documents.
+
+A document is read together with the root of its project, from which its paths start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ...errors import LlmdError
+from ...files.gitignore import is_ignored
+from ...llmd import Llmd, append_entry, make_llmd, parse_llmd, set_file
+from ...llmd.files import Files, read_whole
+from ...llmd.journal import Journal
+from ...logging import LoggerBase
+from ...markdown.files import ROOT_MARKS, MarkdownFile, load_markdown, project_root, save_markdown
+from ...models.prompts import LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
+
+
+@dataclass(frozen=True)
+class OpenedDocument:
+    """A document as it was read, parsed, with the folder that its paths start from."""
+
+    file: MarkdownFile
+    llmd: Llmd
+    root: Path
+
+    @property
+    def path(self) -> Path:
+        """Return the place of the document, with links followed."""
+        return self.file.path.resolve()
+
+    @property
+    def name(self) -> str:
+        """Return the path of the document from the root."""
+        return self.path.relative_to(self.root).as_posix()
+
+    def files(self, allow: Sequence[str] = ()) -> Files:
+        """Return the files that may be read and changed; `allow` adds patterns."""
+        return Files(self.root, self.llmd.files, partial(is_ignored, self.root), allow)
+
+    def locate(self, path: str, allow: Sequence[str] = ()) -> Path:
+        """Return the place of a file of the document, see `Files.locate`. Raise LlmdError, also for the document."""
+        place = self.files(allow).locate(path)
+        if place == self.path or is_same_file(place, self.path):
+            raise LlmdError(f"{path}: this is the document itself, which cannot be in its own code context")
+        return place
+
+    def read(self, path: str, allow: Sequence[str] = ()) -> str | None:
+        """Return the text of a file, or None if it does not exist. Raise LlmdError."""
+        return read_whole(path, self.locate(path, allow))
+
+
+def is_same_file(place: Path, other: Path) -> bool:
+    """Tell whether two paths are one file: by a hard link, or on a disk that ignores case."""
+    try:
+        return place.samefile(other)
+    except FileNotFoundError:
+        return False
+
+
+def root_of(path: Path) -> Path:
+    """Return the project's root (see `project_root`), or the document's folder if nothing marks a root.
+
+    The same document always has the same root, whatever the working folder is."""
+    root = project_root(path)
+    marked = any((root / mark).exists() for marks in ROOT_MARKS for mark in marks)
+    return root if marked else path.resolve().parent
+
+
+def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
+    """Read a document, after finishing what a killed run has left. Raise OSError and MarkdownError."""
+    root = root_of(path)
+    recover(root, logger)
+    file = load_markdown(path)
+    return OpenedDocument(file, parse_llmd(file.text), root)
+
+
+def recover(root: Path, logger: LoggerBase) -> None:
+    """Finish what a killed run has left. Raise LlmdError and OSError."""
+    journal = Journal(root)
+    if journal.unfinished:
+        with lock_journal(journal):
+            for said in journal.recover():
+                logger.warning(said)
+
+
+@contextlib.contextmanager
+def lock_journal(journal: Journal) -> Iterator[None]:
+    """Hold the journal for this process alone. Raise LlmdError if another process holds it."""
+    from ...errors import StoreError
+    from ...store.folder_lock import FolderLock
+
+    journal.prepare()
+    lock = FolderLock(journal.folder)
+    try:
+        lock.take()
+    except StoreError:
+        raise LlmdError(f"{journal.root}: another run is changing files here; try again when it has ended") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+# New
+
+
+def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase) -> int:
+    """Write a document with the guidance of the format, some files and an empty first entry.
+
+    A file that cannot be shown is reported and left out. Return the number of files shown.
+    Raise LlmdError if the path exists already, and OSError."""
+    if path.exists() or path.is_symlink():
+        raise LlmdError(f"{path}: is there already; nothing was written")
+    if not path.parent.is_dir():
+        raise LlmdError(f"{path}: there is no folder {path.parent}; nothing was written")
+    root = root_of(path)
+    llmd = make_llmd(name, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS)
+    files = Files(root, (), partial(is_ignored, root), ("*",))
+    for file in code:
+        try:
+            llmd = _with_file(llmd, files, file, root)
+        except LlmdError as error:
+            logger.warning(f"left out: {error}")
+    save_markdown(path, append_entry(llmd).text)
+    return len(llmd.files)
+
+
+def _with_file(llmd: Llmd, files: Files, file: Path, root: Path) -> Llmd:
+    place = file.parent.resolve() / file.name
+    if not place.is_relative_to(root):
+        raise LlmdError(f"{file}: is not in the project ({root})")
+    path = place.relative_to(root).as_posix()
+    text = files.read(path)
+    if text is None:
+        raise LlmdError(f"{file}: no such file")
+    return set_file(llmd, path, text)
