@@ -28,10 +28,10 @@ from lmm_core.markdown import blocks_to_tree, parse_markdown_text, sections, ser
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.annotators.model_annotator import ModelAnnotator, make_request
 from lmm_core.models.chat import Asker, Usage
-from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.names import ModelName
+from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.reply_cache import ReplyCache
-from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelSource
+from lmm_core.models.sources import ModelSource, Requests
 from lmm_core.scan import scan, scan_rag
 from lmm_core.scan.annotations.sections import SectionTexts
 

@@ -41,8 +41,9 @@ from texts import ROOT
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run
-from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, models_folder
-from lmm_core.models.roles import ModelName
+from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
+from lmm_core.models.embedders.fastembed_models import models_folder
+from lmm_core.models.names import ModelName
 from lmm_core.models.sources import ModelSource
 from lmm_core.retrieve.context import BUDGET, Context, build_context
 from lmm_core.retrieve.library import Library
@@ -51,7 +52,8 @@ from lmm_core.retrieve.queries import Expander, KeywordQueries
 from lmm_core.retrieve.rerank import NoReranker, Reranker
 from lmm_core.retrieve.retriever import Retrieval, Retriever
 from lmm_core.settings.project import AskOptions, IndexOptions, Project, load_project
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorStore
 from lmm_core.workflows.ask import conversation, open_library
 from lmm_core.workflows.index import Upload

@@ -28,10 +28,11 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
-from lmm_core.models.roles import parse_name
+from lmm_core.models.names import parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.project import IndexOptions, Project
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.encode import blocklist_encode
 from lmm_core.workflows.index import Upload
 from lmm_core.workflows.models import Models

@@ -23,7 +23,7 @@ from lmm_core.index.collection import aquery
 from lmm_core.models.tokens import estimate_tokens
 from lmm_core.scan.options import SplitOpts
 from lmm_core.settings.project import IndexOptions, Project
-from lmm_core.store.places import open_store
+from lmm_core.store.opening import open_store
 from lmm_core.store.vector_store import ScoredPoint, VectorStore
 from lmm_core.workflows.index import Upload
 from lmm_core.workflows.models import Models

@@ -20,7 +20,8 @@ from uuid import UUID
 from tables import machine, print_table
 
 from lmm_core.models.embedders.embedder import Sparse
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore
 
 DIMENSIONS = 384

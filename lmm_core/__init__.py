@@ -66,9 +66,9 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .scan.rag import scan_rag as scan_rag
     from .settings.config import ConfigSettings as ConfigSettings
     from .settings.project import load_project as load_project
+    from .store.opening import open_store as open_store
     from .store.places import LocalStorage as LocalStorage
     from .store.places import RemoteSource as RemoteSource
-    from .store.places import open_store as open_store
     from .workflows.ask import SharedLibrary as SharedLibrary
     from .workflows.ask import open_library as open_library
     from .workflows.index import client_from_config as client_from_config
@@ -106,7 +106,8 @@ _MODULES = {
     "scan.rag": "scan_rag",
     "settings.config": "ConfigSettings",
     "settings.project": "load_project",
-    "store.places": "LocalStorage RemoteSource open_store",
+    "store.opening": "open_store",
+    "store.places": "LocalStorage RemoteSource",
     "workflows.ask": "SharedLibrary open_library",
     "workflows.index": "client_from_config global_client_from_config markdown_upload",
     "workflows.models": "Models annotator_from_config chat_model_from_config embedder_from_config",

@@ -11,7 +11,8 @@ from lmm_core.errors import StoreError
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run as run_async
 from lmm_core.settings.project import load_project
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.index import Upload
 from lmm_core.workflows.models import Models
 

@@ -27,8 +27,10 @@ from ..markdown.files import save_markdown
 from ..models.embedders.embedder import Sparse
 from ..store.edge_store import INDEX
 from ..store.folder_lock import FolderLock
-from ..store.places import LocalStorage, RemoteSource, open_store
-from ..store.points import checked_name, fused, in_order
+from ..store.opening import open_store
+from ..store.places import LocalStorage, RemoteSource
+from ..store.points import checked_name
+from ..store.ranking import fused, in_order
 from ..store.vector_store import Vector, VectorStore
 
 FORMAT = 1

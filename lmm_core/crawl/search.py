@@ -23,7 +23,7 @@ from ..errors import CrawlError, StoreError
 from ..index.encoding import DENSE, SPARSE, Encoder
 from ..models.embedders.embedder import Sparse
 from ..store.folder_lock import is_awaited
-from ..store.points import Hit, fused, in_order
+from ..store.ranking import Hit, fused, in_order
 from ..store.vector_store import ScoredPoint, Search, Vector
 from .catalogue import (
     ALL,

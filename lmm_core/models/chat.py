@@ -1,4 +1,4 @@
-"""Chat models behind a small protocol: what is asked, what is answered, what it cost."""
+"""Chat models behind a small protocol: requests, replies, and their cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Show = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool that a model wants to be used; `arguments` is JSON, as the model wrote it."""
+    """A tool call that a model asks for; `arguments` is JSON as the model wrote it."""
 
     id: str
     name: str
@@ -30,8 +30,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of a chat. `calls` are those that an assistant made in it; `answers` is
-    the id of the call that a tool's message answers."""
+    """A message of a chat.
+
+    calls: the tool calls that an assistant's message makes; answers: the id of the call that a
+    tool's message answers."""
 
     role: Role
     content: str
@@ -41,10 +43,11 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is asked. `schema` is the JSON schema that the reply has to follow
-    (None: free text), `instead` names an earlier answer to the same request that is
-    not wanted any more (any text: it tells one asking from another in the cache). `tools`
-    are function tools of the OpenAI protocol that the model may call."""
+    """A request to a chat model.
+
+    schema: the JSON schema of the reply, or None for free text; instead: any text that tells
+    this request from an earlier one whose cached reply is no longer wanted; tools: function
+    tools of the OpenAI protocol that the model may call."""
 
     messages: tuple[ChatMessage, ...]
     schema: Mapping[str, Any] | None = None
@@ -53,14 +56,13 @@ class Request:
 
     @property
     def text(self) -> str:
-        """All that is sent, for counting."""
+        """Return the contents of all messages, for counting tokens."""
         return "\n".join(message.content for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered, and the tokens that were sent and received. `calls`: the
-    tools that it wants to be used before it answers."""
+    """A model's reply, with the tokens sent and received, and the tools it calls before it answers."""
 
     text: str
     tokens_in: int = 0
@@ -70,8 +72,7 @@ class Reply:
 
 @dataclass(slots=True)
 class Usage:
-    """What a run has cost: requests that were answered, their tokens, and answers
-    that came from the cache."""
+    """The cost of a run: requests that were answered, their tokens, and replies from the cache."""
 
     requests: int = 0
     tokens_in: int = 0
@@ -79,7 +80,7 @@ class Usage:
     cached: int = 0
 
     def add(self, reply: Reply) -> None:
-        """Count one reply."""
+        """Count a reply."""
         self.requests += 1
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
@@ -100,8 +101,10 @@ class Usage:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Anything that answers. `name` is `source/model`; `server` is the address of who answers
-    under that name; `usage` counts; `stopped` is the error after which nothing more is asked."""
+    """Anything that answers requests.
+
+    name: `source/model`; server: the address of the server behind that name; usage: the cost so
+    far; stopped: the error after which nothing more is asked, or None."""
 
     name: str
     server: str
@@ -109,32 +112,35 @@ class ChatModel(Protocol):
     stopped: ModelError | None
 
     async def reply(self, request: Request, show: Show | None = None) -> Reply:
-        """Answer a request; `show` is told the answer's parts as they come. Raises
-        ModelError."""
+        """Return the reply to a request. Raise ModelError if the model does not give one.
+
+        show: called with each part of the text as it arrives."""
         ...
 
     async def close(self) -> None:
-        """Let connections go; they are made again where they are needed."""
+        """Close all connections; they are opened again when needed."""
         ...
 
 
 @dataclass
 class Asker:
-    """Asks a model, by way of the reply cache. `warn` is told once where the cache
-    cannot be used; the work goes on without it."""
+    """A chat model with a cache of its replies.
+
+    warn: called once if the cache cannot be used; the work goes on without it."""
 
     model: ChatModel
     cache: ReplyCache | None = None
     warn: Callable[[str], None] = field(default=lambda message: None)
 
     async def ask(self, request: Request, read: Callable[[str], Answer], show: Show | None = None) -> Answer:
-        """The answer to a request, as `read` reads the reply's text; `read` raises
-        ModelError where it is of no use. Only useful replies are kept. `show` is told
-        the parts of a reply as they come."""
+        """Return the answer that `read` finds in the text of the model's reply.
+
+        `read` raises ModelError if the reply is of no use; such a reply is not cached. show: called
+        with each part of a reply as it arrives."""
         key = self._key(request)
         known = self._find(key)
         if known is not None:
-            with contextlib.suppress(ModelError):  # kept by a version that read replies otherwise
+            with contextlib.suppress(ModelError):  # cached by a version that read replies differently
                 answer = read(known)
                 self.model.usage.cached += 1
                 return answer
@@ -147,9 +153,10 @@ class Asker:
         return answer
 
     async def turn(self, request: Request, show: Show | None = None) -> Reply:
-        """The reply to a request with tools: a text, or calls of them. It is kept like other
-        replies; `show` is told the parts of its text as they come, of one from the cache the
-        whole. Raises ModelError."""
+        """Return the reply to a request with tools: a text, or calls of tools.
+
+        It is cached like other replies. show: called with each part of the text as it arrives, or
+        with the whole text of a cached reply. Raise ModelError if the model does not answer."""
         key = self._key(request)
         known = self._find(key)
         if known is not None:
@@ -166,7 +173,7 @@ class Asker:
         return reply
 
     def forget(self, request: Request) -> None:
-        """Keep the reply to a request no longer, so that the same request is asked anew."""
+        """Remove the reply to a request from the cache, so that the model is asked again."""
         try:
             if self.cache:
                 self.cache.forget(self._key(request))
@@ -174,8 +181,10 @@ class Asker:
             self._go_without(error)
 
     def _key(self, request: Request) -> bytes:
-        """The key of a request in the cache. The server is part of it: a `config.toml` may have
-        another one answer under the name of a source of ours."""
+        """Return the key of a request in the cache.
+
+        It includes the server, because a `config.toml` may put another server behind the name of
+        one of our sources."""
         if not self.cache:
             return b""
         messages = [
@@ -201,7 +210,7 @@ class Asker:
 
     def _go_without(self, error: CacheError) -> None:
         self.cache = None
-        self.warn(f"going on without the reply cache: {error}")
+        self.warn(f"The reply cache is not used: {error}")
 
     async def close(self) -> None:
         """Close the model's connections and the cache."""
@@ -211,7 +220,7 @@ class Asker:
 
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """The result of asynchronous work, also where a loop runs already (a notebook)."""
+    """Return the result of a coroutine, even if an event loop is running already (in a notebook)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,8 +1,7 @@
-"""What models are told, as data. Nothing else in the project speaks to a model in words.
+"""The prompts, as data. All words that this project sends to a model are here.
 
-A prompt's system message and template are filled in with `str.format_map`; what a
-writer has written comes last, between tags, so that it is read as text and not as
-instructions.
+A prompt's system message and template are filled in with `str.format_map`. The writer's text
+comes last and between tags, so that it is read as material and not as instructions.
 """
 
 from __future__ import annotations
@@ -16,8 +15,10 @@ from .chat import ChatMessage, Request
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """receives: what the fields of the template hold; returns: what is answered;
-    schema: the JSON schema of the answer, None where it is free text."""
+    """The parts of a prompt.
+
+    receives: the contents of the template's fields; returns: a description of the answer; schema:
+    the JSON schema of the answer, or None for free text."""
 
     receives: Mapping[str, str]
     returns: str
@@ -26,8 +27,7 @@ class Prompt:
     schema: Mapping[str, Any] | None = field(default=None)
 
     def request(self, values: Mapping[str, str], instead: str = "", chat: Sequence[ChatMessage] = ()) -> Request:
-        """The request with `values` for the fields that `receives` names; `chat` goes on
-        after it."""
+        """Return the request with `values` in the template's fields, followed by the messages of `chat`."""
         first = (
             ChatMessage("system", self.system.format_map(values)),
             ChatMessage("user", self.template.format_map(values)),
@@ -46,8 +46,9 @@ _LANGUAGES = {
 
 
 def language_of(code: str) -> str:
-    """A language as models are told of it: `German (de-AT)`; that of the text where
-    the document does not say."""
+    """Return a language as models are told of it: `German (de-AT)`.
+
+    If the document does not say, that is the language of the text."""
     name = _LANGUAGES.get(code.replace("_", "-").split("-")[0].lower())
     if not code.strip():
         return "the language of the text"
@@ -103,7 +104,7 @@ _WANTED = {
 
 
 def annotate_prompt(wanted: tuple[str, ...]) -> Prompt:
-    """The prompt for questions, a summary, or both."""
+    """Return the prompt for questions, a summary, or both."""
     parts = [key for key in ("questions", "summary") if key in wanted]
     properties = {"questions": _QUESTIONS, "summary": _SUMMARY}
     return Prompt(
@@ -239,7 +240,7 @@ PLAN = Prompt(
     },
 )
 
-# LLMD documents: the first three texts stand in each of them, for the model and for who reads it.
+# LLMD documents. The first three texts are written into each document, for its model and its reader.
 LLMD_ABOUT = (
     "A structured markdown document in which a person and a language model work on a programming project: its mission, "
     "its files, a log of what has changed, and the conversation about it."

@@ -1,4 +1,4 @@
-"""What stands in a model's reply: an object, however it is wrapped, and texts on one line."""
+"""Reading models' replies: a JSON object, however it is wrapped, and texts on one line."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def one_line(text: str) -> str:
-    """A text on one line, without characters that no text file should hold; nothing
-    else in it is changed."""
+    """Return a text on one line, without characters that no text file should hold."""
     return " ".join(_UNSEEN.sub(" ", text.encode("utf-8", "replace").decode("utf-8")).split())
 
 
 def find_object(text: str) -> dict[str, Any]:
-    """The first JSON object in a reply: servers without schemas put prose, thoughts or
-    a code fence around it. Raises ModelError."""
-    thoughts = text.rfind("</think>")  # an object that ends before is none yet
+    """Return the first JSON object in a reply.
+
+    Servers that ignore schemas put prose, thoughts or a code fence around it. Raise ModelError if
+    there is no object."""
+    thoughts = text.rfind("</think>")  # an object inside the thoughts is not the answer
     for start in (0, thoughts + 1):
         found, end = _first_object(text, start)
         if found is not None and end > thoughts:
             return found
-    raise ModelError(f"the reply is not JSON: {_shown(text)}" if text.strip() else "empty reply")
+    raise ModelError(f"the reply is not JSON: {_shown(text)}" if text.strip() else "the reply is empty")
 
 
 def find_value(text: str, key: str) -> Any:
-    """The value of a key in the object that a reply holds. Raises ModelError."""
+    """Return the value of a key in the object that a reply holds. Raise ModelError if it has no such key."""
     try:
         return find_object(text)[key]
     except (ModelError, KeyError):
@@ -37,7 +38,7 @@ def find_value(text: str, key: str) -> Any:
 
 
 def _first_object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
-    """The first object from a place on, and where it ends."""
+    """Return the first object from a position on (or None), and the position where it ends."""
     decoder = json.JSONDecoder(strict=False)
     for _ in range(50):
         at = text.find("{", at)

@@ -1,4 +1,4 @@
-"""Frequent words of some languages, which say nothing of what a text is about."""
+"""Frequent words of some languages, which say nothing about a text's subject."""
 
 STOPWORDS: dict[str, frozenset[str]] = {
     "en": frozenset(

@@ -1,5 +1,7 @@
-"""Tokens: how many a text has, for budgets and for the cost of a run before it is
-paid. Never waits for the network."""
+"""Numbers of tokens, for budgets and for the cost of a run before it is paid.
+
+Counting never waits for the network.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +17,19 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 ENCODING = "o200k_base"
-# Where tiktoken would load the encoding from (its file's name is the SHA-1 of that)
-# and the file's SHA-256: with another, tiktoken would go and download it again.
+# The address from which tiktoken loads the encoding (its cache file is named by the SHA-1 of it),
+# and the file's SHA-256: if it differed, tiktoken would download the file again.
 _ADDRESS = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.tiktoken"
 _SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 BYTES_A_TOKEN = 6
 _PIECE = re.compile(r"\w+|[^\w\s]")
-# Of each byte: whether it is part of a word (w), a sign (s) or white space.
+# The kind of each byte: part of a word (w), a sign (s) or white space.
 _KINDS = re.sub(r"[^\w\s]", "s", re.sub(r"\w", "w", bytes(range(128)).decode()))
 _KINDS_OF_BYTES = re.sub(r"\s", " ", _KINDS).encode().ljust(256)
 
 
 def count_tokens(text: str) -> int:
-    """The number of tokens of a text: by tiktoken's o200k_base where that lies on
-    disk, else an estimate."""
+    """Return the number of tokens of a text in o200k_base, if tiktoken has it on disk, or an estimate."""
     encoding = _encoding()
     if encoding is None:
         return estimate_tokens(text)
@@ -36,17 +37,19 @@ def count_tokens(text: str) -> int:
 
 
 def estimate_tokens(text: str) -> int:
-    """An estimate: a token for each sign and for each 6 bytes of a word, or part of
-    them. On English prose and lessons with code it is within 7% of the tokens of
-    BERT's WordPiece (`benchmarks/tokens.py`); GPT's encodings have fewer."""
+    """Return an estimate: a token for each sign and for every 6 bytes of a word.
+
+    On English prose and lessons with code it is within 7% of the tokens of BERT's WordPiece
+    (`benchmarks/tokens.py`). GPT's encodings make fewer tokens."""
     if text.isascii():
         return _tokens_of_ascii(text)
     return sum(map(_tokens_of_line, text.split("\n")))
 
 
 def _tokens_of_ascii(text: str) -> int:
-    """The same where a character is a byte, without looking at each token: what fills one
-    becomes a sign, and what is left of a word begins behind a blank."""
+    """Return the estimate for a text whose characters are bytes, without looking at each word.
+
+    Every 6 bytes of a word become a sign, and the rest of a word is a `w` after a blank."""
     kinds = text.encode().translate(_KINDS_OF_BYTES).replace(b"w" * BYTES_A_TOKEN, b"s")
     return kinds.count(b"s") + (b" " + kinds.replace(b"s", b" ")).count(b" w")
 
@@ -70,7 +73,7 @@ def _encoding() -> Encoding | None:
 
 
 def _on_disk() -> bool:
-    """Whether tiktoken's cache holds the encoding, whole."""
+    """Return True if tiktoken's cache holds the complete encoding."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
         folder = str(Path(tempfile.gettempdir(), "data-gym-cache"))

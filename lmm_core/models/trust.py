@@ -1,14 +1,12 @@
-"""Trust: which keys the person at this machine lets go to which hosts.
+"""The hosts that may have a key, as the person at this machine decides.
 
-A `config.toml` may come with a cloned folder. What it says may send a key to the host of the
-source of ours that the key belongs to, and to this machine; to any other host only once the
-person has said so: in a file of the user's own configuration (`lmm trust add HOST VARIABLE`),
-or in LMM_TRUST. Hosts are compared whole, with their ports, never by parts of their names.
+A `config.toml` may come with a cloned folder. It can have a key sent only to this machine and
+to the host of the source that the key belongs to. Any other host needs the person's consent,
+given in a file of the user's own configuration (`lmm trust add HOST VARIABLE`) or in LMM_TRUST.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import re
@@ -20,15 +18,10 @@ from pathlib import Path
 
 from ..errors import MarkdownError, TrustError
 from ..markdown.files import MarkdownFile, load_markdown, save_markdown
+from .addresses import address_of, read_host
 
 TRUST_VARIABLE = "LMM_TRUST"
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
-# Narrower than any client reads addresses, so that none can take another host from one.
-_HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
-_ADDRESS = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?(?:/[!-~]*)?", re.I)
-_HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_HTTPS = 443
 _HEAD = (
     "# Which keys may go to which hosts, beside those of LM markdown's own sources: HOST = [VARIABLES].\n"
     "# Written by `lmm trust add HOST VARIABLE` and `lmm trust remove HOST VARIABLE`.\n"
@@ -37,105 +30,38 @@ _HEAD = (
 
 @dataclass(frozen=True, order=True, slots=True)
 class Pair:
-    """A host (with its port, where that is not 443) and the variable whose key it may have."""
+    """A host (with its port unless that is 443) and a variable whose key may be sent to it."""
 
     host: str
     variable: str
 
     @property
     def command(self) -> str:
-        """The command that allows it, safe to be pasted into a shell."""
+        """Return the command that allows the pair, safe to paste into a shell."""
         return f"lmm trust add {shlex.quote(self.host)} {shlex.quote(self.variable)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server is: `host` with its port, where that is not the scheme's own; `here`:
-    on this machine."""
-
-    scheme: str
-    host: str
-    here: bool
-
-
-# Hosts and variables
+# Pairs of a host and a variable
 
 
 def read_pair(host: str, variable: str) -> Pair:
-    """A pair as a person writes it. Raises TrustError, which does not repeat what may be a key."""
+    """Return a pair as a person writes it.
+
+    Raise TrustError if it is wrong. The message does not repeat the text, which may be a key."""
     if not VARIABLE.fullmatch(variable):
-        raise TrustError("the name of an environment variable (A-Z, 0-9, _) is wanted, never the key itself")
+        raise TrustError("give the name of an environment variable (A-Z, 0-9, _), never the key itself")
     return Pair(read_host(host), variable)
 
 
-def read_host(text: str) -> str:
-    """A host as it is compared: in lower case, without the dot at its end and without port
-    443. Raises TrustError where it is anything but HOST or HOST:PORT."""
-    if not text.isascii():
-        raise TrustError(f"a host is written in ASCII{_ascii_form(text)}")
-    found = _HOST_AND_PORT.fullmatch(text)
-    if not found:
-        raise TrustError("a host alone is wanted, like api.groq.com or api.groq.com:8443: no https://, no path, no @")
-    return _with_port(_host(found[1]), found[2], _HTTPS)
-
-
-def address_of(url: str) -> Address:
-    """The server that a URL leads to. Raises TrustError where it is not written plainly."""
-    found = _ADDRESS.fullmatch(url)
-    if not found:
-        raise TrustError("an address like https://host:port/path is wanted, in ASCII, without user and `\\`")
-    scheme, host = found[1].lower(), _host(found[2])
-    here = host == "localhost" or (_is_ip(host) and ipaddress.ip_address(host.strip("[]")).is_loopback)
-    return Address(scheme, _with_port(host, found[3], _HTTPS if scheme == "https" else 80), here)
-
-
-def _host(text: str) -> str:
-    """A name or an IP address as it is compared. Raises TrustError where it could be read in
-    more than one way (`127.1`, `localhost.`, which a name server may answer for)."""
-    if _is_ip(text):
-        address = ipaddress.ip_address(text.strip("[]"))
-        return f"[{address}]" if address.version == 6 else str(address)
-    name = text.lower().removesuffix(".")
-    labels = name.split(".")
-    if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)) or re.fullmatch(r"\d+|0x[0-9a-f]*", labels[-1]):
-        raise TrustError("neither a host's name nor an IP address (IPv6 in brackets)")
-    if name == "localhost" and text.endswith("."):
-        raise TrustError("localhost is written without a dot at its end")
-    return name
-
-
-def _is_ip(host: str) -> bool:
-    bracketed = host.startswith("[") and host.endswith("]")
-    try:
-        return (ipaddress.ip_address(host.strip("[]")).version == 6) == bracketed
-    except ValueError:
-        return False
-
-
-def _with_port(host: str, port: str | None, usual: int) -> str:
-    if port is not None and not 0 < int(port) < 65536:
-        raise TrustError("a port is a number from 1 to 65535")
-    return host if port is None or int(port) == usual else f"{host}:{int(port)}"
-
-
-def _ascii_form(host: str) -> str:
-    """How a name in other letters is written in ASCII, which shows what only looks alike."""
-    try:
-        return f": if you mean it, write {host.encode('idna').decode('ascii')}"
-    except UnicodeError:
-        return ""
-
-
-# The question
+# The decision
 
 
 def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), otherwise: str = "") -> str:
-    """Why the key in a variable is not sent to a server, in a sentence with the command that
-    allows it; "" where it is sent.
+    """Return why the key in a variable is not sent to a server, or "" if it may be sent.
 
-    file: the `config.toml` that names the server or the variable; "" where the person does
-    (environment, code), who may send it anywhere. home: the hosts that the key is for; otherwise:
-    what else can be done than to take https."""
+    The sentence includes the command that would allow it. file: the `config.toml` that names the
+    server or the variable; "" if the person does (environment, code), who may send the key
+    anywhere. home: the hosts that the key is for. otherwise: advice besides using https."""
     if not file:
         return ""
     try:
@@ -143,8 +69,8 @@ def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), 
         if address.here or (address.scheme == "https" and address.host in home):
             return ""
         if address.scheme != "https":
-            unsafe = f"the key in {variable} is not sent to {address.host} unencrypted, as {file} has it"
-            return f"{unsafe}: take https://{otherwise}"
+            unsafe = f"the key in {variable} is not sent to {address.host} unencrypted, as {file} asks"
+            return f"{unsafe}: use https://{otherwise}"
         pair = read_pair(address.host, variable)
         if pair in read_trust_variable() or pair in trusted_pairs(Path(file).parent):
             return ""
@@ -152,14 +78,15 @@ def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), 
         return f"the key in {variable} is not sent to the server that {file} names: {error}"
     return (
         f"the key in {variable} is not sent to {pair.host}, which {file} names: "
-        f"if that server may have it, say so on this machine: {pair.command}"
+        f"if that server may have it, run this on this machine: {pair.command}"
     )
 
 
 def trusted_pairs(root: Path | None) -> dict[Pair, str]:
-    """What the person at this machine has allowed, each with where that is said; root: the
-    folder of the project's `config.toml`, in which nobody's trust is kept; None without such
-    a file. Raises TrustError."""
+    """Return the pairs that the person has allowed, each with the place that says so.
+
+    root: the folder of the project's `config.toml`, or None; a file of pairs inside it does not
+    count. Raise TrustError if a pair or the file is wrong."""
     path = trust_file()
     given = dict.fromkeys(read_trust_variable(), f"environment {TRUST_VARIABLE}")
     kept = _pairs_in(_load(path, root)) if path.exists() else []
@@ -167,14 +94,16 @@ def trusted_pairs(root: Path | None) -> dict[Pair, str]:
 
 
 def read_trust_variable() -> list[Pair]:
-    """The pairs in LMM_TRUST: `HOST VARIABLE, HOST VARIABLE`. Raises TrustError, which names
-    the pair by its number, since what stands there may be a key."""
+    """Return the pairs in LMM_TRUST: `HOST VARIABLE, HOST VARIABLE`.
+
+    Raise TrustError if one is wrong. The message gives its number instead of its text, which may be
+    a key."""
     pairs = []
     for number, text in enumerate(os.environ.get(TRUST_VARIABLE, "").split(","), 1):
         words = text.split()
         try:
             if len(words) not in (0, 2):
-                raise TrustError("a host and a variable are wanted: HOST VARIABLE, HOST VARIABLE")
+                raise TrustError("write a host and a variable: HOST VARIABLE, HOST VARIABLE")
             pairs += [read_pair(*words)] if words else []
         except TrustError as error:
             raise TrustError(f"{TRUST_VARIABLE}, pair {number}: {error}") from None
@@ -185,15 +114,17 @@ def read_trust_variable() -> list[Pair]:
 
 
 def trust_file() -> Path:
-    """Where trust is kept: in the user's configuration folder, which is XDG_CONFIG_HOME on
-    every system, else where the system keeps configuration. Raises TrustError."""
+    """Return the file of allowed pairs, in the user's configuration folder.
+
+    That folder is XDG_CONFIG_HOME on every system, or the system's usual one. Raise TrustError if
+    the user has no home."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     if base and Path(base).is_absolute():
         return Path(base, "lmm", "trust.toml")
     try:
         home = Path.home()
     except RuntimeError:
-        raise TrustError(f"there is no home folder to keep trust in: set {TRUST_VARIABLE}") from None
+        raise TrustError(f"there is no home folder for the file of allowed hosts: set {TRUST_VARIABLE}") from None
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "lmm" / "trust.toml"
     if sys.platform == "win32":
@@ -202,7 +133,7 @@ def trust_file() -> Path:
 
 
 def add_pair(pair: Pair, root: Path | None) -> bool:
-    """Keep a pair; says whether it is new. Raises TrustError and OSError."""
+    """Add a pair to the file, and return True if it is new. Raise TrustError or OSError."""
     path = trust_file()
     _check_place(path, root)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -215,7 +146,7 @@ def add_pair(pair: Pair, root: Path | None) -> bool:
 
 
 def remove_pair(pair: Pair, root: Path | None) -> bool:
-    """Take a pair out of the file; says whether it was there. Raises TrustError and OSError."""
+    """Remove a pair from the file, and return True if it was there. Raise TrustError or OSError."""
     path = trust_file()
     if not path.exists():
         return False
@@ -227,13 +158,15 @@ def remove_pair(pair: Pair, root: Path | None) -> bool:
 
 
 def _load(path: Path, root: Path | None) -> MarkdownFile:
-    """The file as it is. Raises TrustError, also where somebody else may have written it."""
+    """Return the file as it is now.
+
+    Raise TrustError if it cannot be read, or if somebody else may have written it."""
     _check_place(path, root)
     try:
         _check_owner(path)
         return load_markdown(path)
     except OSError as error:
-        raise TrustError(f"{path}: cannot be read: {error.strerror}") from None
+        raise TrustError(f"{path} cannot be read: {error.strerror}") from None
     except MarkdownError as error:
         raise TrustError(str(error)) from None
 
@@ -249,7 +182,7 @@ def _pairs_in(file: MarkdownFile) -> list[Pair]:
 
 
 def _save(file: MarkdownFile, pairs: list[Pair]) -> None:
-    """Replace the file, where it is still the one that was read."""
+    """Replace the file, unless it has changed since it was read."""
     hosts: dict[str, list[str]] = {}
     for pair in sorted(set(pairs)):
         hosts.setdefault(pair.host, []).append(pair.variable)
@@ -262,34 +195,34 @@ def _save(file: MarkdownFile, pairs: list[Pair]) -> None:
 
 def _names(value: object) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise TrustError('lines like "api.groq.com" = ["GROQ_API_KEY"] are wanted')
+        raise TrustError('each line has to be like "api.groq.com" = ["GROQ_API_KEY"]')
     return value
 
 
 def _check_place(path: Path, root: Path | None) -> None:
-    """Raises TrustError for what is no file, like a pipe, which would be waited for; and in a
-    project, which may be cloned, and does not say what it may itself."""
+    """Raise TrustError if the path is no regular file, or lies in the project.
+
+    Reading a pipe would wait for ever. A project may be cloned, and must not trust itself."""
     if path.exists() and not path.is_file():
-        raise TrustError(f"{path}: is not a file, so it does not count: remove it")
+        raise TrustError(f"{path} is not a file, so it does not count: remove it")
     folder = root.resolve() if root else None
     if folder is None:
         return
     if path.is_relative_to(folder) or path.resolve().is_relative_to(folder):
         raise TrustError(
-            f"{path}: lies inside the project {folder}, so it does not count: say it in the environment "
+            f"{path} lies inside the project {folder}, so it does not count: use the environment instead "
             f'({TRUST_VARIABLE}="HOST VARIABLE"), or set XDG_CONFIG_HOME to a folder elsewhere'
         )
 
 
 def _check_owner(path: Path) -> None:
-    """Raises TrustError where others than this user (and root) can write the file, the folder
-    that it is in, or the link that leads there."""
+    """Raise TrustError if anybody but this user and root can write the file, its folder or its link."""
     if os.name != "posix":
         return
     for place in dict.fromkeys((path.parent, path, path.resolve().parent, path.resolve())):
         states = place.lstat(), place.stat()
         if any(state.st_uid not in (os.geteuid(), 0) for state in states):
-            raise TrustError(f"{place}: belongs to another user, so it does not count")
+            raise TrustError(f"{place} belongs to another user, so it does not count")
         if states[1].st_mode & 0o022:
             advice = f"chmod go-w {shlex.quote(str(place))}"
-            raise TrustError(f"{place}: others may write it, so it does not count: {advice}")
+            raise TrustError(f"{place} can be written by others, so it does not count: run {advice}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ModelError, ToolError
-from ..models.annotators.extractive import plain_text, split_sentences
+from ..models.annotators.prose import plain_text, split_sentences
 from ..models.chat import Asker, Call, ChatMessage, Reply, Request, Show
 from ..models.embedders.bm25 import Bm25Encoder
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ModelError
+from ..models.addresses import is_address, shown_address
 from ..models.chat import Asker
 from ..models.embedders.cross_encoder import CrossEncoder
-from ..models.openai_chat import require_key, without_key
+from ..models.names import ModelName
+from ..models.openai.client import require_key, without_key
 from ..models.prompts import RERANK
 from ..models.replies import find_value
-from ..models.roles import ModelName
-from ..models.sources import ModelSource, is_address, shown_address
+from ..models.sources import ModelSource
 from .delimit import as_data, enclose
 from .passages import Passage
 

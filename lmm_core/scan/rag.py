@@ -21,7 +21,8 @@ from ..markdown.originals import Unfolded, unfold_edits
 from ..markdown.rag_only import KnitRules, node_block
 from ..markdown.spelling import edit_block, settle, settle_safely
 from ..markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, sections, traverse, tree_to_blocks
-from ..models.annotators.annotator import Annotation, Annotator, stand_in
+from ..models.annotators.annotator import Annotation, Annotator
+from ..models.annotators.lazy import stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from .annotations.identify import identities
 from .annotations.lm_markdown import report_stale_lm_markdown

@@ -16,7 +16,7 @@ from ..errors import FolderError, ModelError, TrustError
 from ..files.marked import check_inside
 from ..files.names import clash, name_problem
 from ..markdown.rag_only import DIV_TYPES, OUT, RAG_ONLY, named_types
-from ..models.roles import ModelName, is_default, leads_outside, parse_name
+from ..models.names import ModelName, is_default, leads_outside, parse_name
 from ..models.sources import FASTEMBED, NONE, STAND_IN, ModelSource, known_sources
 from ..models.trust import read_trust_variable
 from .environment import MODEL_KEYS

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource
 
-from ..models.roles import is_default
+from ..models.names import is_default
 from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN
 from .names import KEY_NAME, PREFIX, is_setting
 from .reading import Keys, Reading, plain_tables

@@ -15,17 +15,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError, LmmError
 from ..markdown.files import project_root
 from ..markdown.rag_only import KnitRules, configured_types, header_rules, taken_out_types
-from ..models.roles import (
-    DEFAULT,
-    ROLES,
-    ModelName,
-    Requests,
-    choose_model,
-    is_default,
-    leads_outside,
-    parse_name,
-)
-from ..models.sources import ModelSource, known_sources
+from ..models.names import DEFAULT, ModelName, is_default, leads_outside, parse_name
+from ..models.roles import ROLES, choose_model
+from ..models.sources import ModelSource, Requests, known_sources
 from ..scan.options import ScanOpts, SplitOpts
 from .names import CONFIG_NAME, is_setting
 

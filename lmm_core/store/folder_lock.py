@@ -1,4 +1,4 @@
-"""A folder that one process has at a time."""
+"""A lock that gives a folder to one process at a time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from ..errors import FolderError, StoreError
 from ..files.marked import check_inside
 
 NAME = ".lock"
-QUEUE = ".queue"  # who has this one is the next to have the folder
-WAIT = 1.0  # seconds: a search that is just ending
-FAR = 1 << 20  # Windows keeps others from reading what is locked: lock what is never read
+QUEUE = ".queue"  # whoever has locked this file is the next to have the folder
+WAIT = 1.0  # seconds; enough for a search to end
+FAR = 1 << 20  # Windows lets nobody read what is locked, so a byte that is never read is locked
 
 
 class FolderLock:
-    """Who has the lock writes its number into the file. The system lets the lock go when
-    the process ends, however it ends; the file stays."""
+    """The lock of a folder.
+
+    Its holder writes its process id into the lock file. The system releases the lock when the
+    process ends, however it ends; the file remains."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -26,12 +28,11 @@ class FolderLock:
 
     @property
     def held(self) -> bool:
-        """Whether the folder is ours."""
+        """Return True if this lock is taken."""
         return self._file is not None
 
     def take(self) -> None:
-        """Make the folder ours. Raises StoreError where another has it, and where there
-        can be no such folder."""
+        """Take the lock. Raise StoreError if another process holds it or the folder cannot be used."""
         file, queue = self._open(NAME), self._open(QUEUE)
         try:
             self._wait_for(file, queue)
@@ -50,12 +51,12 @@ class FolderLock:
             raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(
-                f"the index in {self.folder} cannot be opened: {error.strerror}; it has to be a folder that can "
-                "be written to, for searching too"
+                f"The index in {self.folder} cannot be opened: {error.strerror}. Its folder has to be writable, even "
+                "for searching."
             ) from error
 
     def _wait_for(self, file: int, queue: int) -> None:
-        """Wait in the queue, so that who lets the folder go does not get it back first."""
+        """Wait in the queue, so that whoever releases the folder does not get it back first."""
         until = time.monotonic() + WAIT
         for wanted in (queue, file):
             while not _lock(wanted):
@@ -69,19 +70,19 @@ class FolderLock:
         os.lseek(file, 0, os.SEEK_SET)
         number = os.read(file, 20).decode(errors="replace").strip()
         if number == str(os.getpid()):
-            return f"the index in {self.folder} is open in this program already: close it first"
+            return f"The index in {self.folder} is already open in this program: close it first."
         who = f"another process (pid {number})" if number.isdigit() else "another process"
-        return f"the index in {self.folder} is in use by {who}; try again when that has ended"
+        return f"The index in {self.folder} is in use by {who}. Try again when that process has ended."
 
     def release(self) -> None:
-        """Let others have the folder."""
+        """Release the lock."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
 
 def is_awaited(folder: Path) -> bool:
-    """Whether somebody waits for a folder to be let go."""
+    """Return True if somebody waits for a folder to be released."""
     try:
         queue = os.open(folder / QUEUE, os.O_RDWR)
     except OSError:

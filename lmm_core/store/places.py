@@ -1,4 +1,4 @@
-"""Where collections can be: in memory, in a folder, on a server."""
+"""The places of collections: memory, a folder, or a server."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from ..errors import StoreError, TrustError
-from ..models.sources import is_address, is_loopback, shown_address
-from ..models.trust import address_of, key_refusal
-from .vector_store import VectorStore
+from ..models.addresses import address_of, is_loopback, shown_address
+from ..models.trust import key_refusal
 
 KEY_VARIABLE = "QDRANT_API_KEY"
 URL_VARIABLE = "QDRANT_URL"
@@ -22,17 +21,19 @@ GRPC_PORT = 6334
 
 @dataclass(frozen=True, slots=True)
 class LocalStorage:
-    """A folder: Qdrant's engine in this process."""
+    """A folder, used by Qdrant's engine in this process."""
 
     folder: Path | str
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteSource:
-    """A Qdrant server or cluster. The port is the URL's, else `port`, else 6333; timeout:
-    seconds for one request. What stands after `timeout` is for collections that are made.
-    The key is in the environment (QDRANT_API_KEY) and never part of this. file: the
-    `config.toml` that names the server; "" where the person does (environment, code)."""
+    """A Qdrant server or cluster.
+
+    port: used if the URL has none (default 6333); timeout: seconds for one request; file: the
+    `config.toml` that names the server, "" if the person does (environment, code). The fields
+    after `timeout` apply to new collections. The key is in the environment (QDRANT_API_KEY), never
+    here."""
 
     url: str
     port: int | None = None
@@ -47,7 +48,7 @@ class RemoteSource:
 
     @property
     def address(self) -> str:
-        """Scheme, host and port, as they are shown."""
+        """Return the scheme, host and port, for display."""
         shown = shown_address(self.url).rstrip("/")
         parts = urlsplit(shown)
         if parts.port:
@@ -55,9 +56,10 @@ class RemoteSource:
         return f"{parts.scheme}://{parts.netloc}:{self.port or PORT}{parts.path}"
 
     def key(self) -> str:
-        """The key, "" where there is none. Raises StoreError where it would be sent
-        through the internet for all to read, or to a server that a `config.toml` names,
-        which may come with a cloned folder, and the person does not."""
+        """Return the key, or "".
+
+        Raise StoreError if the key would travel through the internet unencrypted, or would go to a
+        server that only a `config.toml` names, which may come with a cloned folder."""
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if key and urlsplit(self.url).scheme != "https" and not _is_near(self.url):
             raise StoreError(
@@ -70,7 +72,7 @@ class RemoteSource:
         return key
 
     def _is_named_by_the_person(self) -> bool:
-        """Whether the server is the one that QDRANT_URL names in the environment."""
+        """Return True if QDRANT_URL in the environment names the server."""
         if not self.file:
             return True
         try:
@@ -80,7 +82,7 @@ class RemoteSource:
             return False
 
     def _servers(self) -> list[str]:
-        """The addresses that get the key: gRPC has a port of its own."""
+        """Return the addresses that get the key; gRPC has its own port."""
         if not self.prefer_grpc:
             return [self.address]
         parts = urlsplit(self.address)
@@ -90,28 +92,8 @@ class RemoteSource:
 Place = Literal[":memory:"] | LocalStorage | RemoteSource
 
 
-def open_store(place: Place) -> VectorStore:
-    """The store at a place. A server is not asked anything yet; a folder that is there is
-    ours from now on. Raises StoreError."""
-    if isinstance(place, LocalStorage):
-        from .edge_store import EdgeStore
-
-        return EdgeStore(Path(place.folder))
-    if isinstance(place, RemoteSource):
-        if not is_address(place.url):
-            raise StoreError(f"{place.url!r} is no address of a Qdrant server: http://… or https://… is wanted")
-        from .qdrant_store import remote_store
-
-        return remote_store(place)
-    if place == ":memory:":
-        from .qdrant_store import memory_store
-
-        return memory_store()
-    raise StoreError(f"{place!r} is no place for an index: ':memory:', a LocalStorage or a RemoteSource is wanted")
-
-
 def _is_near(url: str) -> bool:
-    """Whether a host is this machine or one of the network around it (`http://qdrant:6333`)."""
+    """Return True if a host is this machine or in the network around it (`http://qdrant:6333`)."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_private

@@ -1,5 +1,8 @@
-"""Threads in which stores work: their own, so that a store that hangs (a server that does not
-answer) keeps nothing waiting that does not need it, such as the look-up of an address."""
+"""Threads of their own for stores.
+
+A store that hangs, for instance on a silent server, then blocks nothing that does not need a
+store, such as looking up an address.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,10 @@ Result = TypeVar("Result")
 
 
 async def in_store(work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
-    """What a store's method returns. Who gives up waiting for it makes room in the queue, but
-    ends nothing that has begun: stores have time-outs of their own."""
+    """Return what a store's method returns, run in a thread.
+
+    A caller that gives up frees its place in the queue, but stops nothing that has begun: stores
+    have their own time-outs."""
     return await asyncio.wrap_future(_pool().submit(work, *given, **named))
 
 

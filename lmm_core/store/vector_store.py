@@ -1,7 +1,7 @@
-"""The vector store protocol: points with named vectors in collections.
+"""The vector store protocol: points with named vectors, in collections.
 
-A store is synchronous; asynchronous callers use `asyncio.to_thread`. Every place (a
-folder, memory, a server) gives the same points in the same order.
+A store is synchronous; asynchronous callers use `threads`. All places (a folder, memory, a
+server) give the same points in the same order.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ Vector = Dense | list[Dense] | Sparse
 
 @dataclass(frozen=True, slots=True)
 class VectorSpec:
-    """The vectors of a collection by name. dense: dimensions, compared by cosine; multi:
-    dimensions of multivectors (compared by the best match of each, MAX_SIM); sparse: names
-    of sparse vectors, weighed by IDF."""
+    """The vectors of a collection, by name.
+
+    dense: numbers of dimensions, compared by cosine; multi: numbers of dimensions of
+    multivectors, compared by each one's best match (MAX_SIM); sparse: names of sparse vectors,
+    weighted by IDF."""
 
     dense: Mapping[str, int] = field(default_factory=dict)
     multi: Mapping[str, int] = field(default_factory=dict)
@@ -29,7 +31,7 @@ class VectorSpec:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What is stored: `id` is a UUID as text."""
+    """A point to be stored; `id` is a UUID as text."""
 
     id: str
     vectors: Mapping[str, Vector]
@@ -38,7 +40,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPoint:
-    """What is found; `score` is 0 where nothing was compared."""
+    """A point that was found; `score` is 0 if nothing was compared."""
 
     id: str
     payload: dict[str, Any]
@@ -47,8 +49,9 @@ class ScoredPoint:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which points: each key of `all` has the value (or one of the values), none of
-    `none` has."""
+    """A filter of points by their payload.
+
+    Every key of `all` has to have the value (or one of the values), and no key of `none` may."""
 
     all: Mapping[str, str | int | Sequence[str | int]] = field(default_factory=dict)
     none: Mapping[str, str | int | Sequence[str | int]] = field(default_factory=dict)
@@ -56,10 +59,12 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A query. vectors: by the name of the vector that each is compared with; several are
-    fused by reciprocal ranks (Qdrant's RRF with its own k), each with `prefetch`
-    candidates. boost: payload key and value to what is added to the score where they
-    fit, after fusion (what Qdrant's formula query does)."""
+    """A query.
+
+    vectors: by the name of the vector to compare each with. The results of several are fused by
+    reciprocal ranks (Qdrant's RRF with its own k), from `prefetch` candidates each. boost: a
+    payload key, a value, and the number added to the score of points with that value after fusion
+    (like Qdrant's formula query)."""
 
     vectors: Mapping[str, Vector]
     limit: int
@@ -73,7 +78,7 @@ class VectorStore(Protocol):
     """A place for collections. All methods raise StoreError."""
 
     def collections(self) -> list[str]:
-        """The names of all collections, sorted."""
+        """Return the names of all collections, sorted."""
         ...
 
     def create(
@@ -83,12 +88,14 @@ class VectorStore(Protocol):
         metadata: Mapping[str, Any],
         indexes: Mapping[str, Literal["keyword", "integer"]],
     ) -> None:
-        """Make a collection; one of the name must not be there. `metadata` (JSON values)
-        is remembered with it, `indexes` are payload keys that are filtered."""
+        """Create a collection.
+
+        metadata: JSON values that are kept with it; indexes: the payload keys to be filtered by. Raise
+        StoreError if there is one of this name."""
         ...
 
     def metadata(self, name: str) -> dict[str, Any] | None:
-        """What `create` was given; None where there is no such collection."""
+        """Return the metadata that `create` was given, or None if there is no such collection."""
         ...
 
     def drop(self, name: str) -> None:
@@ -96,39 +103,39 @@ class VectorStore(Protocol):
         ...
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
-        """Write points, in place of those with the same ids. They are safe on disk (or in
-        the server) when this returns."""
+        """Write points, replacing those with the same ids.
+
+        They are safe on disk (or on the server) when this returns."""
         ...
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
-        """Put whole payloads in place of those of the points with these ids."""
+        """Replace the whole payloads of points, given by id."""
         ...
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
-        """Remove points; ids that are not there do not matter."""
+        """Remove points; unknown ids are ignored."""
         ...
 
     def scroll(self, name: str, where: Where | None = None, keys: Sequence[str] | None = None) -> Iterator[ScoredPoint]:
-        """All points that fit, in the order of their ids, with the payload (of it, the
-        keys named)."""
+        """Yield all points that fit, by id, with the payload or only its named keys."""
         ...
 
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
-        """The points with these ids, in this order; those that are not there are left out."""
+        """Return the points with these ids in this order; unknown ids are left out."""
         ...
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
-        """The best points, the best first; equal ones in the order of their ids."""
+        """Return the best points, best first; those with equal scores by id."""
         ...
 
     def count(self, name: str, where: Where | None = None) -> int:
-        """How many points fit, exactly."""
+        """Return the exact number of points that fit."""
         ...
 
     def facet(self, name: str, key: str) -> dict[str, int]:
-        """How many points there are for each value of a keyword payload key."""
+        """Return the number of points for each value of a keyword in the payload."""
         ...
 
     def close(self) -> None:
-        """Let files and connections go. Closing twice does not matter."""
+        """Release files and connections. Closing twice is harmless."""
         ...

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..models.embedders.cross_encoder import CrossEncoder
-from ..models.roles import parse_name
+from ..models.names import parse_name
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
 from ..retrieve.answer import Conversation
 from ..retrieve.library import Lender, Library

@@ -22,7 +22,8 @@ from ..retrieve.library import Library
 from ..retrieve.passages import Material, Passage, build_material
 from ..retrieve.queries import MOST_CHARACTERS
 from ..settings.project import Project
-from ..store.places import LocalStorage, open_store
+from ..store.opening import open_store
+from ..store.places import LocalStorage
 from ..store.vector_store import ScoredPoint
 from ..study.measures import (
     DEPTH,

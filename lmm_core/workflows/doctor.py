@@ -12,8 +12,10 @@ import yaml
 
 from .. import __version__
 from ..errors import ConfigError, ModelError
-from ..models.roles import NO_MODEL, ROLES, ModelName
-from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources, shown_address
+from ..models.addresses import shown_address
+from ..models.names import NO_MODEL, ModelName
+from ..models.roles import ROLES
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources
 from ..settings.names import CONFIG_NAME
 from ..settings.project import Project, load_project, model_name
 
@@ -105,7 +107,7 @@ def _local_model(role: str, name: ModelName, project: Project) -> MachineFinding
 def _server(source: ModelSource) -> MachineFinding:
     """Find out whether a source's server answers."""
     from ..models.chat import run
-    from ..models.openai_chat import check_server
+    from ..models.openai.client import check_server
 
     error = run(check_server(source, SECONDS_ONLINE))
     if error:

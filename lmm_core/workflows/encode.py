@@ -18,7 +18,7 @@ from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, TextBlock, header_content
 from ..markdown.files import MarkdownFile, load_markdown, project_root
 from ..markdown.parse import parse_markdown_text
-from ..models.roles import DEFAULT
+from ..models.names import DEFAULT
 from ..scan.options import SplitOpts
 from ..settings.project import Project, load_project, project_from_settings
 from ..store.threads import in_store

@@ -15,7 +15,7 @@ from ..files.marked import own_place
 from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
 from ..markdown.blocks import HeaderBlock, HeadingBlock
 from ..markdown.parse import parse_markdown_text
-from ..models.roles import DEFAULT
+from ..models.names import DEFAULT
 from ..settings.project import Project
 from ..store.places import RemoteSource
 from .encode import make_encoder

@@ -61,7 +61,8 @@ _open: dict[str, VectorStore] = {}
 
 def client_from_config(config: ConfigSettings | Project | None = None) -> VectorStore:
     """Return the store that the configuration names; the caller closes it. Raise StoreError and ConfigError."""
-    from ..store.places import LocalStorage, RemoteSource, open_store
+    from ..store.opening import open_store
+    from ..store.places import LocalStorage, RemoteSource
 
     project = project_from(config)
     index = project.index

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from ..errors import ModelError
 from ..logging import ConsoleLogger
-from ..models.annotators.annotator import Annotator, Deferred, stand_in
-from ..models.roles import NO_MODEL, ModelName, Requests, parse_name
-from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources
+from ..models.annotators.annotator import Annotator
+from ..models.annotators.lazy import Deferred, stand_in
+from ..models.names import NO_MODEL, ModelName, parse_name
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, Requests, known_sources
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project, model_name
 
@@ -103,7 +104,7 @@ class Models:
 
     def _open(self, name: ModelName, source: ModelSource, limits: Requests) -> Asker:
         from ..models.chat import Asker
-        from ..models.openai_chat import OpenAIChat
+        from ..models.openai.chat import OpenAIChat
         from ..models.reply_cache import ReplyCache
 
         limits = replace(limits, max_concurrency=self.jobs or limits.max_concurrency)

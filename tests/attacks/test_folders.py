@@ -18,7 +18,8 @@ from lmm_core.llmd.journal import JOURNAL, Journal, change
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
 from lmm_core.quarto.setup import init_project
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorSpec
 from tests.commands import held, run, text, write
 from tests.indexing import document, lmm
@@ -28,7 +29,7 @@ NOTES = document("oak")
 SAYS_WHAT_TO_DO = re.compile(
     r"name (a|another) (new or empty )?folder|remove it and run this again|move (it|them) away|should (be|lie|differ)|"
     r"cannot be the name of|give them names|choose a name|does not lie in|which is none of ours|or name another folder|"
-    r"remove it$|move it away|and index again$|a link; the journal has to be in the project"
+    r"remove it$|move it away|and index again\.?$|a link; the journal has to be in the project"
 )
 
 

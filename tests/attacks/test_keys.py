@@ -17,12 +17,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from lmm_core.errors import ConfigError, ModelError, StoreError, TrustError
+from lmm_core.models.addresses import address_of
 from lmm_core.models.chat import ChatMessage, Request
-from lmm_core.models.trust import add_pair, address_of, read_pair, trust_file, trusted_pairs
+from lmm_core.models.trust import add_pair, read_pair, trust_file, trusted_pairs
 from lmm_core.retrieve.passages import Passage
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.project import load_project
-from lmm_core.store.places import RemoteSource, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import RemoteSource
 from lmm_core.workflows.ask import _reranker
 from lmm_core.workflows.doctor import examine
 from lmm_core.workflows.index import client_from_config
@@ -674,8 +676,8 @@ def test_a_file_that_others_may_write_does_not_count(what, mode, outside, monkey
     clone("https://lab.example/v1", "LAB_TOKEN")
     lmm("trust add lab.example LAB_TOKEN")
     (trust_file() if what == "file" else trust_file().parent).chmod(mode)
-    assert "others may write it, so it does not count: chmod go-w" in said_by(chat)
-    assert "others may write it" in "".join(lmm("trust add other.example X", 1))
+    assert "can be written by others, so it does not count: run chmod go-w" in said_by(chat)
+    assert "can be written by others" in "".join(lmm("trust add other.example X", 1))
     assert outside.seen == []
 
 
@@ -788,7 +790,7 @@ def test_a_campus_network_without_https(name, outside, monkeypatch):
     monkeypatch.setenv("UNI_KEY", SECRET)
     clone("http://gpu:8000/v1", "UNI_KEY", name)
     said = said_by(chat)
-    assert "take https://" in said and 'key_variable = ""' in said
+    assert "use https://" in said and 'key_variable = ""' in said
     variables = [word.strip("(,") for word in said.split() if "LMM_SOURCES__" in word]
     assert outside.seen == []
     for variable in variables:
@@ -811,7 +813,7 @@ def test_what_is_allowed_is_allowed_by_https(outside, monkeypatch):
     monkeypatch.setenv("UNI_KEY", SECRET)
     assert "the key in UNI_KEY may go to gpu:8000 by https: " in lmm("trust add gpu:8000 UNI_KEY")[1]
     clone("http://gpu:8000/v1", "UNI_KEY")
-    assert "take https://" in said_by(chat)
+    assert "use https://" in said_by(chat)
     assert outside.seen == []
 
 

@@ -323,8 +323,7 @@ def test_a_server_that_is_not_there_stops_the_run(model, monkeypatch):
     write("book/config.toml", NO_PATIENCE)
     monkeypatch.setenv("OPENAI_BASE_URL", closed_port())
     done = lmm("lmm rag book", status=1)
-    assert "cannot reach http://127.0.0.1:" in done.stderr
-    assert "(is the server running?)" in done.stderr
+    assert "cannot be reached. Is the server running?" in done.stderr
     assert "questions" not in text("book/notes.md") + text("book/other.md")
 
 
@@ -334,7 +333,7 @@ def test_a_wrong_key_is_tried_once_in_all(model):
     model.key = "sk-another"
     done = lmm("lmm rag --jobs 1 book", status=1)
     assert model.count == 1
-    assert "the key is refused (401): look at $OPENAI_API_KEY" in done.stderr
+    assert "the server refuses the key (401): check $OPENAI_API_KEY" in done.stderr
     assert "questions" not in "".join(text(f"book/{number}.md") for number in range(20))
     model.key = KEY
     lmm("lmm rag book")
@@ -354,7 +353,7 @@ def test_a_section_that_fails_does_not_stop_the_others(status, model):
     write("notes.md", NOTES)
     model.fault = failing("Three", status=status)
     done = lmm("lmm rag notes.md", status=1)
-    said = "cannot reach" if status == "drop" else f"error {status}"
+    said = "http://127.0.0.1:" if status == "drop" else f"the server reports error {status}"
     assert f"notes.md:{line_of('## Three')}: section not annotated: openai/gpt-4o-mini: {said}" in done.stderr
     assert "2 sections above wait for those that failed; run again" in done.stderr
     assert "1 of 1 files annotated" in done.stderr
@@ -380,7 +379,7 @@ def test_a_model_that_takes_too_long(model):
     write("notes.md", NOTES)
     model.reply = lambda body: time.sleep(1 if section_of(body) == "Two" else 0) or annotate(body)
     done = lmm("lmm rag notes.md", status=1)
-    assert "section not annotated: openai/gpt-4o-mini: no answer in 0.5 s" in done.stderr
+    assert "section not annotated: openai/gpt-4o-mini: the server has not answered within 0.5 s" in done.stderr
     assert value("Three", "~summary")
     model.reply = annotate
     model.requests.clear()
@@ -389,13 +388,13 @@ def test_a_model_that_takes_too_long(model):
 
 
 USELESS = {
-    "": "empty reply",
-    " \n": "empty reply",
+    "": "the reply is empty",
+    " \n": "the reply is empty",
     "I am sorry.": "the reply is not JSON: 'I am sorry.'",
     '["a", "b"]': "the reply is not JSON",
-    '{"answer": 42}': "the reply's `questions` are no list of texts but nothing",
-    '{"questions": "What?", "summary": "S."}': "the reply's `questions` are no list of texts but of type str",
-    '{"questions": ["What?"], "summary": ["S."]}': "the reply's `summary` is no text but of type list",
+    '{"answer": 42}': "the reply's `questions` are not a list of texts but nothing",
+    '{"questions": "What?", "summary": "S."}': "the reply's `questions` are not a list of texts but of type str",
+    '{"questions": ["What?"], "summary": ["S."]}': "the reply's `summary` is not a text but of type list",
     '{"questions": [], "summary": "S."}': "the reply's `questions` are empty",
     '{"questions": ["What?"], "summary": " "}': "the reply's `summary` is empty",
     '{"questions": ["What?"], "summary": "S."': "the reply is not JSON",
@@ -464,7 +463,10 @@ def test_a_filter_hands_on_the_document_whatever_fails(spelling, model, pandoc):
     model.reply = lambda body: said.get(section_of(body)) or annotate(body)
     done = run(f"pandoc -F lmm-rag -M lmm-spelling={spelling} notes.md -o notes.md", pandoc)
     assert done.returncode == 0
-    assert f"notes.md:{line_of('## Two')}: section not annotated: openai/gpt-4o-mini: error 500" in done.stderr.decode()
+    assert (
+        f"notes.md:{line_of('## Two')}: section not annotated: openai/gpt-4o-mini: the server reports error 500"
+        in done.stderr.decode()
+    )
     assert value("Four", "~summary") == "::: ``` -->"
     assert squeezed(outside_metadata(text("notes.md"))) == squeezed(outside_metadata(NOTES))
     assert KEY.encode() not in done.stderr
@@ -572,7 +574,7 @@ def test_a_cache_that_cannot_be_read_is_done_without(model, tmp_path):
     write(tmp_path / "cache" / "lmm" / "replies.sqlite", "no database, but long enough to look like one" * 40)
     write("notes.md", NOTES)
     done = lmm("lmm rag notes.md")
-    assert done.stderr.count("warning: going on without the reply cache: ") == 1
+    assert done.stderr.count("warning: The reply cache is not used: ") == 1
     assert sorted(asked(model)) == ALL
 
 
@@ -661,7 +663,7 @@ def test_doctor_online(model, monkeypatch):
     assert f"openai      {model.url}: is there" in lmm("lmm doctor --online").stdout
     monkeypatch.setenv("OPENAI_BASE_URL", closed_port())
     done = lmm("lmm doctor --online", status=1)
-    assert "--  openai      openai: cannot reach http://127.0.0.1:" in done.stdout
+    assert "--  openai      openai: http://127.0.0.1:" in done.stdout
 
 
 def test_a_model_without_its_key(monkeypatch):
@@ -716,7 +718,8 @@ def test_an_unknown_source_in_the_header(model):
     write("notes.md", notes)
     done = lmm("lmm rag notes.md", status=1)
     assert (
-        "notes.md:1: `model.minor`: 'opnai/gpt-4o': unknown source 'opnai'; known are openai, mistral," in done.stderr
+        "notes.md:1: `model.minor`: 'opnai/gpt-4o': the source 'opnai' is unknown. The sources are openai, mistral,"
+        in done.stderr
     )
     assert (model.count, text("notes.md")) == (0, notes)
 

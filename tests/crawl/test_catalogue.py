@@ -125,7 +125,7 @@ def test_two_processes_do_not_write_the_catalogue_at_once(monkeypatch):
     made = database(entry("one"))
     other = FolderLock(made.root)
     other.take()
-    with pytest.raises(StoreError, match="db is open in this program already"):
+    with pytest.raises(StoreError, match="db is already open in this program"):
         made.write(entry("two"))
     other.release()
     made.write(replace(entry("one"), files=2))

@@ -18,7 +18,8 @@ from lmm_core.crawl.indexer import payload_of, snippet_of
 from lmm_core.crawl.snippets import read_snippet_file, slice_text
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.refresh import FILES
-from lmm_core.store.places import RemoteSource, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import RemoteSource
 from tests.commands import copy_folder, held, write
 from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
 from tests.indexing import FailingStore
@@ -493,7 +494,7 @@ def test_on_a_server_too_one_process_changes_an_index_at_a_time(monkeypatch):
         database = Database(Path(".md_index"), RemoteSource(server.url))
         index(database=database)
         opened = database.open("docs", to_change=True)
-        with pytest.raises(StoreError, match="open in this program already"):
+        with pytest.raises(StoreError, match="already open in this program"):
             index(database=database)
         assert search("oak", database=database)
         opened.close()

@@ -16,8 +16,8 @@ from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
-from lmm_core.models.roles import Requests, parse_name
-from lmm_core.models.sources import known_sources
+from lmm_core.models.names import parse_name
+from lmm_core.models.sources import Requests, known_sources
 from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
 from tests.crawl.indexed import DATABASE, bm25, fill, index, page, search
@@ -336,8 +336,8 @@ def test_an_index_in_use_is_told_of_or_left_out_of_all(monkeypatch):
     held.take()
     told = []
     assert [match.index for match in search("oak", warn=told.append)] == ["one"]
-    assert "left out: the index in .md_index/two is open" in told[0]
-    with pytest.raises(StoreError, match="two is open"):
+    assert "left out: The index in .md_index/two is already open" in told[0]
+    with pytest.raises(StoreError, match="two is already open"):
         search("oak", "two")
     held.release()
 

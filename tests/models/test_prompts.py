@@ -1,4 +1,4 @@
-"""What models are told."""
+"""The prompts that models get."""
 
 from string import Formatter
 
@@ -20,7 +20,7 @@ def fields(template):
 
 
 def objects(schema):
-    """All objects in a schema."""
+    """Yield all objects in a schema."""
     if isinstance(schema, dict):
         if schema.get("type") == "object":
             yield schema

@@ -29,7 +29,7 @@ print("tiktoken" in sys.modules)
 
 
 def counted(**environment):
-    """What is said by a process without network, in which tiktoken has no encoding."""
+    """Return the output of a process without network, in which tiktoken has no encoding."""
     done = subprocess.run([sys.executable, "-c", COUNT], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

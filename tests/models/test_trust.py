@@ -1,4 +1,4 @@
-"""Which keys go where: hosts as they are compared, and the file that says what is allowed."""
+"""The hosts that may have a key: how hosts are compared, and the file of allowed pairs."""
 
 from pathlib import Path
 
@@ -7,12 +7,11 @@ import pytest
 from lmm_core.errors import TrustError
 from lmm_core.markdown.files import load_markdown
 from lmm_core.models import trust
+from lmm_core.models.addresses import address_of, read_host
 from lmm_core.models.trust import (
     Pair,
     add_pair,
-    address_of,
     key_refusal,
-    read_host,
     read_pair,
     read_trust_variable,
     remove_pair,
@@ -61,7 +60,7 @@ def test_without_a_file_nothing_is_allowed_and_nothing_made():
 
 
 def test_two_at_the_same_time_lose_nothing(monkeypatch):
-    """One that finds the file changed since it was read writes nothing, and says so."""
+    """A run that finds the file changed since it was read writes nothing, and says so."""
 
     def read_and_be_overtaken(path):
         file = load_markdown(path)
@@ -71,7 +70,7 @@ def test_two_at_the_same_time_lose_nothing(monkeypatch):
     add_pair(Pair("a.example", "A"), None)
     with monkeypatch.context() as overtaken:
         overtaken.setattr(trust, "load_markdown", read_and_be_overtaken)
-        with pytest.raises(TrustError, match="run again"):
+        with pytest.raises(TrustError, match="run this again"):
             add_pair(Pair("c.example", "C"), None)
     assert list(trusted_pairs(None)) == [Pair("b.example", "B")]
 
@@ -90,7 +89,7 @@ def test_what_the_person_says_needs_no_trust():
 def test_what_a_file_says_needs_it():
     file = str(Path("config.toml").absolute())
     assert key_refusal("https://a.example/v1", "A", file, home={"a.example"}) == ""
-    assert key_refusal("http://a.example/v1", "A", file, home={"a.example"}).endswith("take https://")
+    assert key_refusal("http://a.example/v1", "A", file, home={"a.example"}).endswith("use https://")
     assert key_refusal("https://a.example/v1", "A", file).endswith("lmm trust add a.example A")
     add_pair(Pair("a.example", "A"), None)
     assert key_refusal("https://a.example/v1", "A", file) == ""

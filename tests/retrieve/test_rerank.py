@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
 from lmm_core.models.embedders.cross_encoder import CrossEncoder
-from lmm_core.models.embedders.fastembed_embedder import models_folder
-from lmm_core.models.openai_chat import OpenAIChat
-from lmm_core.models.roles import ModelName
+from lmm_core.models.embedders.fastembed_models import models_folder
+from lmm_core.models.names import ModelName
+from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.sources import ModelSource
 from lmm_core.retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, in_order
 from tests.model_server import ModelServer
@@ -230,13 +230,17 @@ def test_a_cross_encoder_reranks(counting):
 
 
 def test_a_cross_encoder_that_is_not_there_is_named():
-    with pytest.raises(ModelError, match="is not on this machine: lmm models get Xenova/ms-marco-MiniLM-L-6-v2"):
+    with pytest.raises(
+        ModelError, match=r"is not on this machine\. To download it, run `lmm models get Xenova/ms-marco-MiniLM-L-6-v2"
+    ):
         CrossEncoder(ModelName("fastembed", "Xenova/ms-marco-MiniLM-L-6-v2"))
     with pytest.raises(
-        ModelError, match=r"fastembed knows no such model: did you mean Xenova/ms-marco-MiniLM-L-6-v2\?"
+        ModelError, match=r"fastembed does not know this model\. Did you mean Xenova/ms-marco-MiniLM-L-6-v2\?"
     ):
         CrossEncoder(ModelName("fastembed", "Xenova/ms-marco-MiniLM-L-6"))
-    with pytest.raises(ModelError, match=r"model\.onnx, tokenizer\.json, tokenizer_config\.json missing"):
+    with pytest.raises(
+        ModelError, match=r"there is no folder .* with model\.onnx, tokenizer\.json, tokenizer_config\.json"
+    ):
         CrossEncoder(ModelName("fastembed", "./nowhere"))
 
 

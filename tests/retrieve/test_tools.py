@@ -17,7 +17,8 @@ from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.passages import build_material
 from lmm_core.retrieve.tools import DATA, MOST, SHOWN, Tools, section_text
 from lmm_core.settings.project import load_project
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.workflows.ask import SharedLibrary, open_library
 from lmm_core.workflows.models import Models
@@ -456,7 +457,7 @@ def test_an_index_that_another_process_has_is_an_error_that_says_so(notes, monke
     async def work():
         async with shared(notes) as (_, tools):
             other = open_store(LocalStorage(notes / ".lmm" / "index"))
-            with pytest.raises(ToolError, match="is open in this program already"):
+            with pytest.raises(ToolError, match="is already open in this program"):
                 await tools.call("outline", {})
             other.close()
             assert (await tools.call("outline", {}))["sections"]

@@ -146,7 +146,7 @@ def test_a_model_that_fails_is_asked_again_for_the_next_question(course, model):
         server.key = None
         assert said(served.events()) == "Yes [1]."
     log = "\n".join(served.log)
-    assert "the key is refused (401): look at $OPENAI_API_KEY" in log and KEY not in log
+    assert "the server refuses the key (401): check $OPENAI_API_KEY" in log and KEY not in log
 
 
 def test_readers_are_told_nothing_of_the_server(course, monkeypatch):
@@ -536,7 +536,7 @@ def test_what_keeps_it_from_starting_is_told(own_course, monkeypatch):
     monkeypatch.chdir(own_course)
     assert "should end in .jsonl" in lmm("serve --log-questions asked.txt", status=2)[1]
     assert "there is no folder there" in lmm("serve --log-questions there/asked.jsonl", status=2)[1]
-    assert "unknown source" in lmm("serve --model nobody/x", status=1)[1]
+    assert "the source 'nobody' is unknown" in lmm("serve --model nobody/x", status=1)[1]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         told = lmm(f"serve --port {port}", status=1)[1]

@@ -13,8 +13,7 @@ import pytest
 
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.rag_only import KnitRules
-from lmm_core.models.roles import Requests
-from lmm_core.models.sources import ModelSource
+from lmm_core.models.sources import ModelSource, Requests
 from lmm_core.scan.options import ScanOpts
 from lmm_core.settings.config import (
     ConfigSettings,
@@ -207,8 +206,11 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
         ("[major]\ntimeout = 0", "`major.timeout`: should be greater than 0, not 0"),
         ("[major]\ntimeout = inf", "`major.timeout`: should be a finite number"),
         ("[aux]\nmax_concurrency = 0", "`aux.max_concurrency`: should be greater than or equal to 1"),
-        ("[minor]\nmodel = 'opnai/x'", "`minor.model`: 'opnai/x': unknown source 'opnai'; known are openai, mistral"),
-        ("[embeddings]\ndense_model = 'x'", "`embeddings.dense_model`: 'x': unknown source"),
+        (
+            "[minor]\nmodel = 'opnai/x'",
+            "`minor.model`: 'opnai/x': the source 'opnai' is unknown. The sources are openai, mistral",
+        ),
+        ("[embeddings]\ndense_model = 'x'", "`embeddings.dense_model`: 'x': the source 'x' is unknown"),
         ("[knit]\nkeep = 'topic'", "`knit.keep`: should be a valid list, not 'topic'"),
         ("[split]\nsize = 3000", "`split`: max_size (2000) should be at least size (3000)"),
         ("[split]\noverlap = 1000", "`split`: overlap (1000) should be less than size (1000)"),
@@ -258,7 +260,7 @@ def test_a_byte_order_mark_is_read():
         ("LMM_RAG", '{"titles": "yes"}', "LMM_RAG: `RAG.titles`: should be true or false, not 'yes'"),
         ("LMM_RAG", "null", 'LMM_RAG: should be JSON, like {"key": "value"}'),
         ("LMM_MAJOR__MAX_RETRIES", "true", "`major.max_retries`: should be a valid integer, not 'true'"),
-        ("LMM_SOURCE_AUX", "nobody", "LMM_SOURCE_AUX: `aux.model`: 'nobody': unknown source"),
+        ("LMM_SOURCE_AUX", "nobody", "LMM_SOURCE_AUX: `aux.model`: 'nobody': the source 'nobody' is unknown"),
         ("LMM_RAG__QUESTION", "1", "LMM_RAG__QUESTION: unknown variable (did you mean LMM_RAG__QUESTIONS?)"),
         ("LMM_MODEL_MAJR", "x", "LMM_MODEL_MAJR: unknown variable (did you mean LMM_MODEL_MAJOR?)"),
         ("LMM_SOURCES__LAB__BASE_UR", "x", "did you mean LMM_SOURCES__LAB__BASE_URL?"),
@@ -543,7 +545,10 @@ def test_a_header_has_knit_rules():
         (["openai/x"], "`model`: should be a mapping"),
         ({"majr": "openai/x"}, "unknown key `model.majr` (known: embedding, major"),
         ({"minor": 4}, "`model.minor`: should be source/model, source or default, not 4"),
-        ({"aux": "something tiny"}, "`model.aux`: 'something tiny': unknown source 'something tiny'; known are openai"),
+        (
+            {"aux": "something tiny"},
+            "`model.aux`: 'something tiny': the source 'something tiny' is unknown. The sources are openai",
+        ),
         ({"system": ["x"]}, "`model.system`: should be a text"),
         ({"RAG": ["keywords"]}, "`model.RAG`: should be a list of questions, summary, summaries, titles"),
         ({"RAG": False}, "`model.RAG`: should be a list of questions"),
@@ -602,7 +607,7 @@ def test_a_model_that_is_not_named_follows_from_what_is(role, models, name):
 
 
 def test_a_source_without_a_model_of_its_own_wants_a_name():
-    with pytest.raises(ModelError, match="name a model: ollama/MODEL"):
+    with pytest.raises(ModelError, match="name a model, ollama/MODEL"):
         named("major", {"major": "ollama"})
 
 

@@ -1,4 +1,4 @@
-"""Points to store, for this process and those that are killed: nothing heavy is imported."""
+"""Points for tests in this process and in those that are killed; imports nothing heavy."""
 
 from uuid import UUID
 
@@ -11,17 +11,17 @@ INDEXES = {"type": "keyword", "docid": "keyword", "sequence": "integer"}
 
 
 def key(number):
-    """A point's id; those of higher numbers are later."""
+    """Return a point's id; ids are in the order of the numbers."""
     return str(UUID(int=number))
 
 
 def near(number):
-    """A dense vector: those of near numbers are near."""
+    """Return a dense vector; those of close numbers are close."""
     return [1.0, number / 10, *[0.0] * (DIMENSIONS - 2)]
 
 
 def point(number, words=(), payload=None, **vectors):
-    """A point: `content` by its number, `words` each once."""
+    """Return a point with a `content` vector by its number, and each of `words` once."""
     given = {"content": near(number)} | vectors
     if words:
         given["words"] = Sparse(list(words), [1.0] * len(words))

@@ -11,7 +11,8 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.settings.config import ConfigSettings
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.vector_store_qdrant import (
     aquery,
     aquery_grouped,

@@ -1,5 +1,7 @@
-"""Every place keeps and finds the same: memory, a folder, a server (and a real one, where
-LMM_TEST_QDRANT names it, as in LMM_TEST_QDRANT=http://localhost:6333)."""
+"""Every place keeps and finds the same: memory, a folder, and a server.
+
+A real server is tested too if LMM_TEST_QDRANT names one (`LMM_TEST_QDRANT=http://localhost:6333`).
+"""
 
 import os
 import random
@@ -15,8 +17,9 @@ import pytest
 
 from lmm_core.errors import StoreError
 from lmm_core.models.embedders.embedder import Sparse
-from lmm_core.store import edge_store, folder_lock, qdrant_store
-from lmm_core.store.places import LocalStorage, RemoteSource, open_store
+from lmm_core.store import edge_engine, edge_store, folder_lock, qdrant_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage, RemoteSource
 from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where
 from tests.qdrant_server import Fault, OwnNames, QdrantServer
 from tests.store.points import DIMENSIONS, INDEXES, SPEC, key, near, point
@@ -27,7 +30,7 @@ PLACES = ["memory", "folder", "server", *(["qdrant"] if QDRANT else [])]
 
 
 def opened(place, folder, using):
-    """A store at a place; what it stands on ends with `using`."""
+    """Return a store at a place; what it needs is closed with `using`."""
     if place == "memory":
         return open_store(":memory:")
     if place == "folder":
@@ -49,7 +52,7 @@ def store(request, tmp_path):
 
 @pytest.fixture
 def notes(store):
-    """A store with the empty collection `notes`."""
+    """Return a store with the empty collection `notes`."""
     store.create("notes", SPEC, {"encoding": "hybrid"}, INDEXES)
     return store
 
@@ -62,7 +65,7 @@ def server():
 
 @pytest.fixture
 def remote(server, monkeypatch):
-    """A store on a server, with the empty collection `notes`, that does not wait long."""
+    """Return a store on a server, with the empty collection `notes`, that does not wait long."""
     monkeypatch.setattr(qdrant_store, "WAITS", (0.01, 0.02))
     store = open_store(RemoteSource(server.url, timeout=1))
     store.create("notes", SPEC, {}, INDEXES)
@@ -73,7 +76,7 @@ def remote(server, monkeypatch):
 
 
 def random_points(count, seed=1):
-    """Points with all vectors, about half of them with twins; 1 of 10 without dense ones."""
+    """Return points with all vectors, about half of them with twins; 1 of 10 without dense ones."""
     chance, points = random.Random(seed), []
     for number in range(1, count + 1):
         payload = {"type": chance.choice(TYPES), "docid": f"a/{number % 7}.md", "sequence": number}
@@ -140,7 +143,7 @@ def test_metadata_comes_back_as_it_was_given(store):
 
 
 def test_a_collection_is_made_once(notes):
-    with pytest.raises(StoreError, match=r"a collection 'notes' .* already"):
+    with pytest.raises(StoreError, match=r"There is already a collection 'notes' "):
         notes.create("notes", SPEC, {}, {})
 
 
@@ -335,10 +338,10 @@ def random_searches(count):
 @pytest.mark.slow
 @pytest.mark.parametrize("segment", [None, 50], ids=["one segment", "many"])
 def test_all_places_find_the_same_in_the_same_order(tmp_path, monkeypatch, segment):
-    """Of points with many twins, written twice in part, and in part removed."""
+    """The points have many twins; some were written twice, and some removed."""
     if segment:
         monkeypatch.setattr(edge_store, "SEGMENT", segment)
-        monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+        monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
     points, newer, searches = random_points(400), random_points(400, seed=2), list(random_searches(30))
     found = {}
     with ExitStack() as using:
@@ -361,7 +364,7 @@ def test_all_places_find_the_same_in_the_same_order(tmp_path, monkeypatch, segme
 
 
 def test_our_fusion_is_the_engines(tmp_path):
-    """Without ties, what the engine's own RRF and formula query say."""
+    """Without ties, it gives the results of the engine's own RRF and formula query."""
     import qdrant_edge as edge
 
     store = open_store(LocalStorage(tmp_path / "index"))
@@ -396,13 +399,13 @@ def test_our_fusion_is_the_engines(tmp_path):
         (Point("no-uuid", {}, {}), "'no-uuid' cannot be the id"),
         (Point(key(2), {"content": [1.0, 2.0]}, {}), "has 2 dimensions, the collection's has 8: .* another embedding"),
         (Point(key(2), {"parts": [near(1), [1.0]]}, {}), "'parts' has 1 dimensions"),
-        (Point(key(2), {"parts": []}, {}), "'parts' is a multivector, and is empty"),
+        (Point(key(2), {"parts": []}, {}), "'parts' is a multivector without vectors"),
         (Point(key(2), {"other": near(1)}, {}), "no vector 'other' .*: content, parts, words"),
         (Point(key(2), {"content": Sparse([1], [1.0])}, {}), "no vector 'content' of this kind"),
         (Point(key(2), {"words": Sparse([1, 1], [1.0, 2.0])}, {}), "each index once"),
         (Point(key(2), {"words": Sparse([1, 2], [1.0])}, {}), "one value for each"),
-        (Point(key(2), {"content": [float("nan")] * DIMENSIONS}, {}), "'content' holds what is not a number"),
-        (Point(key(2), {"content": [None] * DIMENSIONS}, {}), "'content' holds what is not a number"),
+        (Point(key(2), {"content": [float("nan")] * DIMENSIONS}, {}), "'content' holds something that is not a number"),
+        (Point(key(2), {"content": [None] * DIMENSIONS}, {}), "'content' holds something that is not a number"),
     ],
 )
 def test_a_point_that_does_not_fit_is_named_and_nothing_written(notes, wrong, told):
@@ -429,7 +432,7 @@ def test_what_is_not_there_is_said_by_every_method(store):
         lambda: store.facet("gone", "type"),
     ]
     for use in uses:
-        with pytest.raises(StoreError, match="there is no collection 'gone'"):
+        with pytest.raises(StoreError, match="There is no collection 'gone'"):
             use()
 
 
@@ -449,9 +452,9 @@ def test_empty_sparse_vectors_are_no_vectors(notes):
 
 def test_places_that_are_none(tmp_path):
     for place in ("memory", tmp_path, None):
-        with pytest.raises(StoreError, match="is no place for an index"):
+        with pytest.raises(StoreError, match="is not a place for an index"):
             open_store(place)
-    with pytest.raises(StoreError, match="is no address of a Qdrant server"):
+    with pytest.raises(StoreError, match="is not the address of a Qdrant server"):
         open_store(RemoteSource("localhost:6333"))
 
 
@@ -479,7 +482,8 @@ def test_looking_for_a_folder_does_not_make_it(tmp_path):
 
 WRITES = """
 import os, sys
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from tests.store.points import *
 store = open_store(LocalStorage(sys.argv[1]))
 if not store.collections():
@@ -497,7 +501,7 @@ os.kill(os.getpid(), 9)
 
 
 def run(code, folder, **options):
-    """Python in another process, in which tests can be imported."""
+    """Start Python in another process, in which tests can be imported."""
     where = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     command = [sys.executable, "-c", code, str(folder)]
     return subprocess.Popen(
@@ -521,8 +525,8 @@ def test_a_killed_process_loses_nothing_that_was_written(tmp_path):
 
 
 SETTLING = """
-from lmm_core.store import edge_store
-edge_store.SEGMENT, edge_store.IN_MEMORY = 300, 1
+from lmm_core.store import edge_engine, edge_store
+edge_store.SEGMENT, edge_engine.IN_MEMORY = 300, 1
 for at in range(1000, 9000, 100):
     store.upsert('notes', [point(n, words=[n % 99]) for n in range(at, at + 100)])
 """
@@ -535,7 +539,7 @@ for at in range(1000, 9000, 100):
     ids=["one segment", "many"],
 )
 def test_a_process_that_is_killed_while_it_writes_leaves_whole_points(tmp_path, forever):
-    """At any moment: what upsert has returned for is there, of the rest each point is whole or not there."""
+    """Points that upsert has returned for are there; of the others, each is whole or missing."""
     for wait in (0.0, 0.1, 0.3):
         with run(WRITES.replace("MORE", forever), tmp_path / "index") as writer:
             while writer.stdout.readline().strip() != "written":
@@ -565,7 +569,7 @@ def test_a_collection_that_was_half_made_or_half_removed_is_not_there(tmp_path):
 
 
 def test_a_folder_in_use_is_one_sentence(tmp_path, monkeypatch):
-    holds = "import sys\nfrom lmm_core.store.places import *\nstore = open_store(LocalStorage(sys.argv[1]))\n"
+    holds = "import sys\nfrom lmm_core.store.opening import *\nstore = open_store(LocalStorage(sys.argv[1]))\n"
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, {})
     store.close()
@@ -576,7 +580,7 @@ def test_a_folder_in_use_is_one_sentence(tmp_path, monkeypatch):
         other.kill()
     monkeypatch.setattr(folder_lock, "WAIT", 0.1)
     store = open_store(LocalStorage(tmp_path / "index"))
-    with pytest.raises(StoreError, match="open in this program already"):
+    with pytest.raises(StoreError, match="already open in this program"):
         open_store(LocalStorage(tmp_path / "index"))
     store.close()
     open_store(LocalStorage(tmp_path / "index")).close()
@@ -586,7 +590,7 @@ def test_a_folder_that_is_made_after_opening_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(folder_lock, "WAIT", 0.1)
     early, other = open_store(LocalStorage(tmp_path / "index")), open_store(LocalStorage(tmp_path / "index"))
     other.create("notes", SPEC, {}, {})
-    with pytest.raises(StoreError, match="open in this program already"):
+    with pytest.raises(StoreError, match="already open in this program"):
         early.count("notes")
     other.close()
     assert early.count("notes") == 0
@@ -609,7 +613,7 @@ def test_a_damaged_collection_says_what_to_do(tmp_path, what):
     for path in (tmp_path / "index").rglob(what):
         path.rename(tmp_path / "away") if path.is_dir() else path.write_bytes(b"garb\0age" * 5)
     store = open_store(LocalStorage(tmp_path / "index"))
-    with pytest.raises(StoreError, match=r"'notes' in .* is damaged: remove .*notes and index again \("):
+    with pytest.raises(StoreError, match=r"'notes' in .* is damaged \(.*\). Remove .*notes and index again"):
         store.count("notes")
     store.drop("notes")
     store.create("notes", SPEC, {}, INDEXES)
@@ -623,20 +627,20 @@ def test_a_record_that_is_none_says_what_to_do(tmp_path, text):
     store.close()
     (tmp_path / "index" / "notes" / "collection.json").write_text(text)
     store = open_store(LocalStorage(tmp_path / "index"))
-    with pytest.raises(StoreError, match=r"collection.json .*: remove .*notes and index again"):
+    with pytest.raises(StoreError, match=r"collection.json .*\. Remove .*notes and index again"):
         store.count("notes")
     store.close()
 
 
 def test_a_full_disk_is_noticed_before_the_engine_does(tmp_path, monkeypatch):
-    """The engine writes through memory maps: on a full disk the process would be ended."""
+    """The engine writes through memory maps: on a full disk the process would be killed."""
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, {})
     store.upsert("notes", [point(1)])
     monkeypatch.setattr(edge_store, "SPARE", 10**18)
     for use in (lambda: store.upsert("notes", [point(2)]), lambda: store.delete("notes", [key(1)])):
         with pytest.raises(
-            StoreError, match=r"only [\d,]+ MB are free on the disk of .*: make room and run this again"
+            StoreError, match=r"Only [\d,]+ MB are free on the disk of .*\. Make room and run this again"
         ):
             use()
     assert store.count("notes") == 1
@@ -664,8 +668,8 @@ def best_of(store, word):
 
 
 def test_new_payloads_change_no_score(tmp_path, monkeypatch):
-    """To the engine, in a collection of many segments, they make new points of the old ones."""
-    monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+    """In a collection of many segments, the engine makes new points from the old ones."""
+    monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
     monkeypatch.setattr(edge_store, "SEGMENT", 100)
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, {})
@@ -678,7 +682,7 @@ def test_new_payloads_change_no_score(tmp_path, monkeypatch):
 
 
 def test_what_was_written_last_is_tidied_up_though_a_segment_was_just_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+    monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
     monkeypatch.setattr(edge_store, "SEGMENT", 300)
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, {})
@@ -711,14 +715,14 @@ def test_a_folder_of_an_earlier_version_is_used_as_it_is(tmp_path, monkeypatch):
 
     points, searches = random_points(300), list(random_searches(10))
     found = {}
-    for name, config in (("earlier", earlier), ("now", edge_store._edge_config)):
+    for name, config in (("earlier", earlier), ("now", edge_store.edge_config)):
         with monkeypatch.context() as patched:
-            patched.setattr(edge_store, "_edge_config", config)
+            patched.setattr(edge_store, "edge_config", config)
             store = open_store(LocalStorage(tmp_path / name))
             store.create("notes", SPEC, {}, INDEXES)
             store.upsert("notes", points[:200])
             store.close()
-        monkeypatch.setattr(edge_store, "IN_MEMORY", 1)
+        monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
         store = open_store(LocalStorage(tmp_path / name))
         store.upsert("notes", points[150:])
         store.delete("notes", [each.id for each in points[:50]])
@@ -730,7 +734,8 @@ def test_a_folder_of_an_earlier_version_is_used_as_it_is(tmp_path, monkeypatch):
 
 MEASURED = """
 import sys
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store import edge_store
 from tests.store.points import *
 edge_store.SEGMENT = 4096
@@ -790,7 +795,8 @@ import sys
 import lmm_core.store.edge_store, lmm_core.store.qdrant_store
 heavy = {"qdrant_edge", "qdrant_client", "numpy", "grpc", "httpx", "pydantic"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorSpec, Search
 store = open_store(LocalStorage(sys.argv[1]))
 store.create("notes", VectorSpec(dense={"d": 2}), {}, {})
@@ -848,7 +854,7 @@ def test_a_time_out_says_after_how_long(server, remote, monkeypatch):
 
 def test_a_broken_connection_is_named(server, remote):
     server.faults.append(Fault("/points/count", times=3, drop=True))
-    with pytest.raises(StoreError, match=r"the connection to the Qdrant server at http://127.0.0.1:\d+ broke"):
+    with pytest.raises(StoreError, match=r"The connection to http://127.0.0.1:\d+ broke"):
         remote.count("notes")
 
 
@@ -881,7 +887,7 @@ def test_the_key_comes_from_the_environment_and_is_never_told(monkeypatch):
     with QdrantServer(key="s3cret-key") as server:
         told = []
         for given, expected in (
-            ("", "wants a key: set QDRANT_API_KEY"),
+            ("", "requires a key: set QDRANT_API_KEY"),
             ("wr0ng-key", "refuses the key in QDRANT_API_KEY"),
         ):
             monkeypatch.setenv("QDRANT_API_KEY", given)
@@ -909,7 +915,7 @@ def test_the_key_does_not_go_through_the_internet_for_all_to_read(monkeypatch):
 
 
 def test_an_old_server_remembers_metadata_too(monkeypatch):
-    """Servers before 1.16 drop the metadata of a collection: it goes into one of ours."""
+    """Servers before 1.16 drop the metadata of a collection, so they go into a collection of ours."""
     with QdrantServer(old=True) as server:
         store = open_store(RemoteSource(server.url))
         store.create("notes", SPEC, {"embedding": "é"}, INDEXES)
@@ -920,7 +926,7 @@ def test_an_old_server_remembers_metadata_too(monkeypatch):
         assert store.metadata("notes") is None
         store.create("notes", SPEC, {}, INDEXES)
         assert store.metadata("notes") == {}
-        with pytest.raises(StoreError, match="keeps for itself"):
+        with pytest.raises(StoreError, match="uses itself"):
             store.drop("lmm-collections")
 
 

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from tests.commands import write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
@@ -106,7 +107,7 @@ def test_for_programs(indexed_book):
 
 def test_a_model_that_cannot_be_reached_is_told(indexed_book):
     _, said = ask("mean", status=1, OPENAI_API_KEY="sk-test", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
-    assert "cannot reach http://127.0.0.1:9/v1" in said
+    assert "http://127.0.0.1:9/v1 cannot be reached" in said
     assert "sk-test" not in said
 
 

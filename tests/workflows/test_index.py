@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from tests.commands import BIN, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, counts, document, found, lmm, section, stored
@@ -444,7 +445,7 @@ def test_a_folder_that_is_in_use_is_told_in_one_sentence():
             done = run(command)
             assert done.returncode == 1
             assert re.fullmatch(
-                rb"the index in .* is in use by another process \(pid \d+\); try again .*\n", done.stderr
+                rb"The index in .* is in use by another process \(pid \d+\). Try again .*\n", done.stderr
             )
     finally:
         store.close()

@@ -98,7 +98,7 @@ def models() -> None:
 @json_option
 def print_models(as_json: bool) -> None:
     """List the models that fastembed knows, with dimensions and size, and say which are here."""
-    from ...models.embedders.fastembed_embedder import list_models
+    from ...models.embedders.fastembed_models import list_models
 
     found = list_models()
     if as_json:
@@ -117,7 +117,7 @@ def download_model(name: str) -> None:
 
     The model that was downloaded last is used where no embedding model is configured and
     OPENAI_API_KEY is not set."""
-    from ...models.embedders.fastembed_embedder import get_model, models_folder
+    from ...models.embedders.fastembed_models import get_model, models_folder
 
     try:
         got = get_model(name)

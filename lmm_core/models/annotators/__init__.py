@@ -1,4 +1,4 @@
-"""Models that write the annotations of a section: a chat model, or a stand-in without one.
+"""Annotators: they write the questions and the summary of a section, with or without a model.
 
-May import `files` and `markdown`.
+May import `errors`, `logging`, `files`, `markdown` and the other modules of `models`.
 """

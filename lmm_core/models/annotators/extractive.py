@@ -1,11 +1,10 @@
-"""The extractive stand-in: annotations without a language model.
+"""Annotations without a language model, taken from the text itself.
 
-It needs no key and no network. Its summary is made of sentences of the text
-itself: the first one and the one that holds most of the key terms (the lead and
-frequency heuristics of H. P. Luhn, "The Automatic Creation of Literature
-Abstracts", 1958). Its questions ask for what the text defines ("X is a …") and
-for its key terms. It understands nothing, and what it writes is marked with its
-name.
+This stand-in needs no key and no network. The summary consists of the first sentence and
+the sentence with the most key terms (the lead and frequency heuristics of H. P. Luhn, "The
+Automatic Creation of Literature Abstracts", 1958). The questions ask about terms that the
+text defines ("X is a …") and about its key terms. Nothing is understood, and what is written
+is marked with the stand-in's name.
 """
 
 from __future__ import annotations
@@ -15,20 +14,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...markdown.regions import split_fences
 from ..sources import STAND_IN_NAME
 from ..stopwords import STOPWORDS
 from .annotator import Annotation, AnnotatorSection
+from .prose import plain_text, split_sentences
 
 SUMMARY_CHARACTERS = 400
 MOST_QUESTIONS = 3
-MOST_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True)
 class _Phrases:
-    """How questions are asked in a language. `definition` finds what is defined:
-    its groups are `term` and `verb`; `what` asks for it, by verb."""
+    """The wording of questions in one language.
+
+    definition: matches a sentence that defines a `term` by a `verb` (its groups); what: the
+    question about such a term, by verb; about: the question about a title; terms, joiner: the
+    question about several terms."""
 
     definition: re.Pattern[str]
     what: dict[str, str]
@@ -65,41 +66,11 @@ _PHRASES = {
         "Che cosa dice il testo su «{title}»?", "Come sono collegati {terms}?", " e ",
     ),
 }  # fmt: skip
-_REMOVED = (
-    re.compile(r"<!--.*?-->", re.S),
-    re.compile(r"\$\$.*?\$\$(?:[ \t]*\{[^}\n]*\})?", re.S),
-    re.compile(r"^[ \t]*\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.M | re.S),
-    re.compile(r"^(?: {4}|\t).*$", re.M),
-    re.compile(r"^:{3,}.*$", re.M),
-    re.compile(r"^[ \t]*[|+].*$", re.M),
-    re.compile(r"^[ \t]*[-=*_:| \t+]{3,}$", re.M),
-    re.compile(r"^[ \t]*(?::|Table:)[ \t].*$", re.M),
-    re.compile(r"^\[\^?[^\]\n]+\]:.*$", re.M),
-    re.compile(r"^#{1,6}[ \t].*$", re.M),
-    re.compile(r"\{\{<.*?>\}\}", re.S),
-    re.compile(r"</?[A-Za-z][^<>\n]*>"),
-    re.compile(r"!\[[^\]]*\](?:\([^)\n]*\)|\[[^\]]*\])?(?:\{[^}\n]*\})?"),
-    re.compile(r"\[\^[^\]]+\]|\^\[[^\]]*\]"),
-    re.compile(r"[ ]?\[[^\]\[]*?-?@[\w][^\]]*\]"),
-)
-_LINK = re.compile(r"\[([^\[\]]+)\](?:\([^()\n]*(?:\([^()]*\)[^()\n]*)*\)|\[[^\]\n]*\])?(?:\{[^}\n]*\})?")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=\S)(.{1,400}?)(?<=\S)\1(?![\w*])", re.S)
-_CODE = re.compile(r"(?<!`)(`+)(?!`)(.{1,400}?)(?<!`)\1(?!`)(?:\{[^}\n]*\})?", re.S)
-_ITEM = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,3}[.)]|#\.|\(@\w*\))[ \t]+(?:\[[ xX]\][ \t]+)?", re.M)
-_QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.M)
-_HIDE = {ord(sign): 0xF0000 + ord(sign) for sign in "[]*_\\`<>$#|:!~"}
-_SHOW = {hidden: sign for sign, hidden in _HIDE.items()}
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’»)\]]?\s+(?=[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\d])")
-_ABBREVIATION = re.compile(
-    r"\b(?:[A-Za-z]|e\.g|i\.e|cf|vs|etc|Dr|Prof|Mr|Mrs|Fig|Eq|No|Nr|vol|pp|approx|bzw|ca|vgl|usw|d\.h|z\.\s?B)\.$"
-)
 _WORD = re.compile(r"[^\W\d_][\w'’-]*[^\W_]", re.U)
 
 
 class ExtractiveAnnotator:
-    """The annotator that needs no model. One call takes milliseconds."""
+    """The annotator that needs no model. A section takes it milliseconds."""
 
     name = STAND_IN_NAME
     stopped = None
@@ -117,8 +88,9 @@ class ExtractiveAnnotator:
 
 
 def extract(section: AnnotatorSection) -> Annotation:
-    """At most 3 questions, a summary of at most 400 characters. Nothing where the text
-    holds no sentence."""
+    """Return at most 3 questions and a summary of at most 400 characters.
+
+    Both are empty if the text holds no sentence."""
     language = section.language.lower()[:2]
     sentences = split_sentences(plain_text(section.text))
     terms = key_terms(" ".join([*sentences, *section.summaries]), language)
@@ -127,42 +99,10 @@ def extract(section: AnnotatorSection) -> Annotation:
     return Annotation(questions if summary else [], summary)
 
 
-def plain_text(markdown: str) -> str:
-    """The prose of a markdown text (of its first 100,000 characters): one paragraph a
-    line, without code, equations, tables, markup and notes."""
-    prose = "".join("\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
-    text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), prose[:MOST_CHARACTERS])
-    for pattern in _REMOVED:
-        text = pattern.sub("", text)
-    text = _ITEM.sub("\n\n", _QUOTE.sub("", text))
-    text = _CODE.sub(lambda m: m[2].strip().translate(_HIDE), text)
-    text = _LINK.sub(lambda m: m[1], text)
-    for _ in range(3):
-        text = _EMPHASIS.sub(lambda m: m[2], text)
-    text = _CONTROL.sub(" ", text.translate(_SHOW))
-    paragraphs = (" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
-    return "\n".join(part for part in paragraphs if part)
-
-
-def split_sentences(text: str) -> list[str]:
-    """The sentences of a plain text, one paragraph a line; fragments that end in no
-    full stop (items of lists, labels) are left out where there are sentences."""
-    found: list[str] = []
-    for paragraph in text.split("\n"):
-        open_parts: list[str] = []
-        for part in _SENTENCE_END.split(paragraph):
-            open_parts.append(part)
-            if not _ABBREVIATION.search(part[-12:]):
-                found.append(" ".join(open_parts))
-                open_parts = []
-        found += [" ".join(open_parts)] if open_parts else []
-    whole = [s for s in found if s[-1:] in ".!?…”" and not s[:1].islower() and len(s.split()) > 3]
-    return whole or [s for s in found if len(s.split()) > 3]
-
-
 def key_terms(text: str, language: str, most: int = 4) -> list[str]:
-    """The words that occur most often, stop words left out, the longer first among
-    equals; each in the form in which it occurs first."""
+    """Return the most frequent words, without stop words, each in the form that occurs first.
+
+    Of words that occur equally often, the longer come first. A word has to occur twice."""
     stop = STOPWORDS.get(language, STOPWORDS["en"])
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -190,14 +130,14 @@ def _score(sentence: str, terms: list[str]) -> float:
 
 
 def _cut(sentence: str) -> str:
-    """A sentence that is longer than the summary may be ends at a word, with `…`."""
+    """Return a sentence, cut at a word and ended with `…` if it is too long for a summary."""
     if len(sentence) <= SUMMARY_CHARACTERS:
         return sentence
     return sentence[: SUMMARY_CHARACTERS - 2].rsplit(" ", 1)[0] + " …"
 
 
 def _fit(sentences: list[str]) -> str:
-    """As many whole sentences as fit, in their order, none twice."""
+    """Return as many whole sentences as fit into a summary, in order and without repetition."""
     taken: list[str] = []
     for sentence in dict.fromkeys(sentences):
         if len(" ".join([*taken, sentence])) <= SUMMARY_CHARACTERS:
@@ -220,8 +160,9 @@ def _ask(section: AnnotatorSection, sentences: list[str], terms: list[str], phra
 
 
 def _define(sentence: str, prose: str, phrases: _Phrases, stop: frozenset[str]) -> str | None:
-    """The question that a defining sentence answers, None for any other sentence.
-    A term loses the capital of its sentence's start where the prose has it without."""
+    """Return the question that a defining sentence answers, or None for other sentences.
+
+    A capital at the start of a sentence is dropped if the prose has the term without it."""
     found = phrases.definition.match(sentence)
     if not found:
         return None

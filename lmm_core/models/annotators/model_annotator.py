@@ -1,4 +1,4 @@
-"""Annotations by a chat model: one request for each section."""
+"""Annotations by a chat model, with one request for each section."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ModelAnnotator:
 
 
 def make_request(section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Request:
-    """What is asked of a section."""
+    """Return the request for the annotations of a section."""
     items = "\n".join(f"- {summary}" for summary in section.summaries)
     values = {
         "language": language_of(section.language),
@@ -56,8 +56,9 @@ def make_request(section: AnnotatorSection, wanted: Sequence[str], instead: str 
 
 
 def read_annotation(text: str, wanted: Sequence[str]) -> Annotation:
-    """The annotation in a reply. Raises ModelError where what was wanted is not in it,
-    or is of a size that no annotation has."""
+    """Return the annotation that a reply holds.
+
+    Raise ModelError if a wanted part is missing, or too large to be an annotation."""
     found = find_object(text)
     questions = _read_questions(found.get("questions")) if "questions" in wanted else []
     summary = _read_summary(found.get("summary")) if "summary" in wanted else ""
@@ -66,7 +67,7 @@ def read_annotation(text: str, wanted: Sequence[str]) -> Annotation:
 
 def _read_questions(value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ModelError(f"the reply's `questions` are no list of texts but {_kind(value)}")
+        raise ModelError(f"the reply's `questions` are not a list of texts but {_kind(value)}")
     questions = [question for question in dict.fromkeys(map(one_line, value)) if question]
     if not questions:
         raise ModelError("the reply's `questions` are empty")
@@ -79,7 +80,7 @@ def _read_questions(value: Any) -> list[str]:
 
 def _read_summary(value: Any) -> str:
     if not isinstance(value, str):
-        raise ModelError(f"the reply's `summary` is no text but {_kind(value)}")
+        raise ModelError(f"the reply's `summary` is not a text but {_kind(value)}")
     summary = one_line(value)
     if not summary:
         raise ModelError("the reply's `summary` is empty")

@@ -1,4 +1,4 @@
-"""Models that turn texts into vectors, and those that rank texts.
+"""Models that turn texts into vectors, and cross-encoders, which rank texts.
 
-May import `files` and `markdown`.
+May import `errors`, `logging`, `files`, `markdown` and the other modules of `models`.
 """

@@ -1,7 +1,7 @@
-"""BM25 as sparse vectors: the words of a text, weighed. Qdrant adds how rare each is.
+"""BM25 as sparse vectors: the weighted words of a text. Qdrant adds how rare each word is.
 
-The vectors are those of fastembed's `Qdrant/bm25`, made on the libraries that fastembed
-makes them with, since importing fastembed itself takes longer than a search may.
+The vectors equal those of fastembed's `Qdrant/bm25` and are made with the libraries that
+fastembed uses, because importing fastembed itself would take longer than a search may.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .embedder import Sparse
 LISTS = Path(__file__).parents[1] / "stopword_lists"
 LANGUAGES = {"en": "english", "de": "german", "fr": "french", "it": "italian", "es": "spanish"}
 NO_LANGUAGE = "none"
-# fastembed's defaults: how soon further occurrences of a word stop to count, how much the
-# length of a text counts, the usual length in words, and what is too long for a word.
+# fastembed's defaults: how quickly repetitions of a word stop counting, how much the length
+# of a text counts, the usual length in words, and the longest word in characters.
 _K, _B, _USUAL_LENGTH, _LONGEST_WORD = 1.2, 0.75, 256.0, 40
 _MOST_WORDS_KNOWN = 500_000  # about 80 MB
 _SIGN = re.compile(r"[^\w\s]")
@@ -28,8 +28,9 @@ _WORD = re.compile(r"\w+")
 
 
 def bm25_language(lang: str) -> str:
-    """The language of a code (`de`, `de-AT`) or name (`german`): English where none is
-    said, `none` for one that there is no list of stop words for."""
+    """Return the language of a code (`de`, `de-AT`) or name (`german`).
+
+    The default is English; a language without a list of stop words is `none`."""
     if not lang.strip():
         return "english"
     code = re.split(r"[-_.]", lang.strip().lower())[0]
@@ -38,18 +39,20 @@ def bm25_language(lang: str) -> str:
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Words that say nothing of what a text is about. Raises ModelError where the list is
-    missing: a search without it would find other things than one with it."""
+    """Return the words of a language that say nothing about a text's subject.
+
+    Raise ModelError if the list is missing, since a search without it would give other results."""
     file = LISTS / f"{language}.txt"
     try:
         return frozenset(file.read_text(encoding="utf-8").splitlines())
     except OSError as error:
-        raise ModelError(f"{file}: {error.strerror}; install LM markdown anew", stop=True) from None
+        raise ModelError(f"{file}: {error.strerror}. Install LM markdown again.", stop=True) from None
 
 
 class Bm25Encoder:
-    """Makes BM25 vectors of texts in one language, which is given by its code or name.
-    In a language that is not ours, all words count, as they are written."""
+    """An encoder of texts in one language, given by its code or name, as BM25 vectors.
+
+    In a language without stop words here, every word counts, in exactly the form it has."""
 
     def __init__(self, language: str = "") -> None:
         import mmh3
@@ -78,11 +81,11 @@ class Bm25Encoder:
         return Sparse(list(weights), list(weights.values()))
 
     def _words(self, text: str) -> list[str]:
-        """The stems of the words that count, in their order."""
+        """Return the stems of the words that count, in order."""
         if len(self._stems) > _MOST_WORDS_KNOWN:
             self._stems.clear()
         stems, found = self._stems, []
-        composed = unicodedata.normalize("NFC", text)  # `é` as one sign, as it is typed
+        composed = unicodedata.normalize("NFC", text)  # `é` as one character, as it is typed
         for word in _WORD.findall(_SIGN.sub(" ", composed).lower()):
             stem = stems.get(word)
             if stem is None:
@@ -92,7 +95,7 @@ class Bm25Encoder:
         return found
 
     def _stem_of(self, word: str) -> str:
-        """The stem of a word, "" where it does not count."""
+        """Return the stem of a word, or "" if the word does not count."""
         if word == "_" or word in self._left_out or len(word) > _LONGEST_WORD:
             return ""
         return self._stem(word)

@@ -1,6 +1,7 @@
-"""Cross-encoders on this machine, by fastembed: how well texts answer a question, each
-read together with it. No server, no key; nothing is downloaded (`lmm models get` is for
-that)."""
+"""Cross-encoders on this machine, by fastembed: they score texts by how well each answers a question.
+
+They need no server and no key, and download nothing (`lmm models get` does).
+"""
 
 from __future__ import annotations
 
@@ -12,17 +13,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ModelError
-from ..roles import ModelName, local_folder
-from .fastembed_embedder import LOCAL, ModelFiles, cached_files, encodable, explained, fingerprint, hush, local_files
+from ..names import ModelName, local_folder
+from .fastembed_models import (
+    LOCAL,
+    ModelFiles,
+    cached_files,
+    fastembed_errors,
+    fingerprint,
+    local_files,
+    replace_surrogates,
+    silence_fastembed,
+)
 
 if TYPE_CHECKING:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
 
 class CrossEncoder:
-    """A model that was got (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`), or one in a folder
-    (`fastembed/./models/x`; root: what it is relative to). Raises ModelError where it is not
-    there."""
+    """A cross-encoder on this machine.
+
+    It was downloaded before (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`), or lies in a folder
+    (`fastembed/./models/x`, relative to `root`). Raise ModelError if it is missing."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
@@ -32,22 +43,26 @@ class CrossEncoder:
         self._model: TextCrossEncoder | None = None
 
     async def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """For each text how well it answers the question: numbers without a unit, the
-        higher the better. Raises ModelError."""
+        """Return a score for each text; the better it answers the question, the higher.
+
+        The scores have no unit. Raise ModelError if the model fails."""
         return await asyncio.to_thread(self._score, question, list(texts))
 
     def _score(self, question: str, texts: list[str]) -> list[float]:
-        with self._lock, explained(f"{self.name} cannot be used"):
+        with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             self._model = self._model or _load(self._files)
             # one at a time: see FastEmbedder
-            found = [*map(float, self._model.rerank(encodable(question), [*map(encodable, texts)], batch_size=1))]
+            question, texts = replace_surrogates(question), [*map(replace_surrogates, texts)]
+            found = [*map(float, self._model.rerank(question, texts, batch_size=1))]
             if len(found) != len(texts) or not all(map(math.isfinite, found)):
-                raise ModelError(f"{self.name}: gives no number for a text: is it a cross-encoder?", stop=True)
+                raise ModelError(
+                    f"{self.name}: the model returned no number for a text. Is it a cross-encoder?", stop=True
+                )
             return found
 
 
 def _load(files: ModelFiles) -> TextCrossEncoder:
-    hush()
+    silence_fastembed()
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
     name = files.known or _register(files)
@@ -55,7 +70,7 @@ def _load(files: ModelFiles) -> TextCrossEncoder:
 
 
 def _register(files: ModelFiles) -> str:
-    """Make a folder known to fastembed; returns the name that it has there."""
+    """Make a folder known to fastembed, and return its name there."""
     from fastembed.common.model_description import ModelSource
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 

@@ -1,4 +1,4 @@
-"""The embedder protocol: texts become vectors."""
+"""The protocols of models that turn texts into dense or sparse vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """A sparse vector: where it is not 0, and its values there."""
+    """A sparse vector: the indices of the numbers that are not 0, and these numbers."""
 
     indices: list[int]
     values: list[float]
@@ -17,41 +17,45 @@ class Sparse:
 
 @runtime_checkable
 class SparseEncoder(Protocol):
-    """Anything that makes sparse vectors of texts. `name` and `language` belong to the
-    collection that holds them."""
+    """Anything that makes sparse vectors of texts.
+
+    `name` and `language` are remembered with the collection that holds the vectors."""
 
     name: str
     language: str
 
     def encode(self, texts: Sequence[str]) -> list[Sparse]:
-        """One vector for each text that is stored."""
+        """Return one vector for each text to be stored."""
         ...
 
     def encode_query(self, text: str) -> Sparse:
-        """The vector of a query."""
+        """Return the vector of a query."""
         ...
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Anything that embeds texts. `name` is `source/model`; `window` is how many tokens
-    of a text it sees (what is beyond is cut off, or is an error)."""
+    """Anything that makes dense vectors of texts.
+
+    name: `source/model`; window: the number of tokens of a text that count (the rest is cut off,
+    or is an error)."""
 
     name: str
     window: int
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector for each text, all of one length. Raises ModelError."""
+        """Return one vector for each text, all of the same length. Raise ModelError if it fails."""
         ...
 
     async def close(self) -> None:
-        """Let connections go; they are made again where they are needed."""
+        """Close all connections; they are opened again when needed."""
         ...
 
 
 def batches(texts: Sequence[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:
-    """Texts in their order, in groups of at most so many texts and characters together
-    (a text that is longer goes alone)."""
+    """Yield the texts in order, in groups of limited number and total length in characters.
+
+    A text that is longer than the limit makes a group of its own."""
     group: list[str] = []
     size = 0
     for text in texts:

@@ -1,7 +1,6 @@
-"""The embedding cache: vectors of texts, kept on disk, so that what has not changed is
-not embedded again, and an interrupted run goes on where it stopped.
+"""A cache of embeddings on disk: unchanged texts are not embedded again, interrupted runs resume.
 
-It holds vectors under hashes of model and text, not the texts.
+It holds vectors under hashes of model and text, never the texts themselves.
 """
 
 from __future__ import annotations
@@ -16,35 +15,37 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CacheError, ModelError
-from ..reply_cache import CacheFile
+from ..cache_file import CacheFile
 from .embedder import Embedder, batches
 
 MOST_BYTES = 500_000_000
-# A group of texts is embedded and kept together: so much at most is done again.
+# Texts are embedded and cached in groups; an interrupted run repeats at most one group of these
+# sizes for each that ran at once.
 MOST_TEXTS = 64
 MOST_CHARACTERS = 200_000
-AT_ONCE = 8  # groups; a model on this machine takes one after the other
+AT_ONCE = 8  # groups; a model on this machine takes one at a time
 _ASKED_AT_ONCE = 500  # keys in a statement
 _DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCacheSize:
-    """How many vectors there are, and their bytes."""
+    """The number of vectors in the cache, and their size in bytes."""
 
     vectors: int
     bytes: int
 
 
 class EmbeddingCache(CacheFile):
-    """Vectors of 32-bit numbers. When they were used is known to the day, so that a run
-    in which nothing has changed writes nothing."""
+    """Vectors of 32-bit numbers, in an SQLite file.
+
+    The time of last use is precise to a day, so that a run that changes nothing writes nothing."""
 
     table = "embeddings"
     schema = (
         "CREATE TABLE IF NOT EXISTS embeddings "
         "(key BLOB PRIMARY KEY, vector BLOB NOT NULL, size INTEGER NOT NULL, used REAL NOT NULL)",
-        # Adding up sizes, and finding the oldest, then reads no vectors.
+        # With this index, adding up sizes and finding the oldest rows reads no vectors.
         "CREATE INDEX IF NOT EXISTS embeddings_used ON embeddings (used, size, key)",
     )
 
@@ -52,7 +53,7 @@ class EmbeddingCache(CacheFile):
         super().__init__(folder, most_bytes)
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, list[float]]:
-        """The vectors that are there. Raises CacheError."""
+        """Return the vectors that are in the cache, by key. Raise CacheError if it cannot be read."""
         found: dict[bytes, list[float]] = {}
         stale: list[bytes] = []
         now = time.time()
@@ -72,29 +73,30 @@ class EmbeddingCache(CacheFile):
             yield from self._run(f"SELECT key, vector, used FROM embeddings WHERE key IN ({places})", *some)
 
     def keep(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
-        """Keep vectors; they are on disk when this returns. Raises CacheError."""
+        """Write vectors to disk. Raise CacheError if that fails."""
         now = time.time()
         rows = ((key, data := array("f", vector).tobytes(), len(data), now) for key, vector in vectors.items())
         self._run_many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", rows)
         self._limit()
 
     def size(self) -> EmbeddingCacheSize:
-        """How much is in it. Raises CacheError."""
+        """Return how much the cache holds. Raise CacheError if it cannot be read."""
         return EmbeddingCacheSize(*self._totals())
 
     def clear(self) -> EmbeddingCacheSize:
-        """Empty it, also where it cannot be read; returns what was in it. Raises
-        CacheError."""
+        """Empty the cache, even if it cannot be read, and return how much it held.
+
+        Raise CacheError if its file cannot be removed."""
         return EmbeddingCacheSize(*self._remove())
 
 
 class CachedEmbedder:
-    """An embedder that embeds each text once. `warn` is told once where the cache cannot
-    be used; the work goes on without it.
+    """An embedder that embeds each text only once.
 
-    at_once: groups of texts that are given to the embedder at the same time; hits: texts
-    that it had not to embed; embedded: texts that it had. All vectors have 32-bit numbers,
-    so that they are the same whether they come from the cache or not."""
+    warn: called once if the cache cannot be used; the work goes on without it. at_once: groups of
+    texts that the embedder gets at the same time. hits, embedded: numbers of texts from the cache
+    and from the embedder so far. All vectors have 32-bit numbers, whether they come from the
+    cache or not."""
 
     def __init__(
         self,
@@ -106,7 +108,7 @@ class CachedEmbedder:
         self.embedder, self.cache, self.warn = embedder, cache, warn
         self.name, self.window = embedder.name, embedder.window
         self.hits = self.embedded = 0
-        # What tells vectors apart where the name does not: a server, a model's files.
+        # Tells vectors apart that must not be mixed although the name is the same: by server or files
         self._space = str(getattr(embedder, "space", embedder.name))
         self._at_once = at_once
 
@@ -125,14 +127,15 @@ class CachedEmbedder:
         return [vectors[key] for key in keys]
 
     async def close(self) -> None:
-        """See `Embedder`; closes the cache, too."""
+        """Close the embedder and the cache."""
         await self.embedder.close()
         if self.cache:
             self.cache.close()
 
     async def _fill(self, vectors: dict[bytes, list[float]], wanted: Mapping[bytes, str]) -> None:
-        """Embed what is missing. After an error no further group begins; those that have
-        begun are ended and kept."""
+        """Embed the missing texts.
+
+        After an error no further group is begun; those under way are finished and cached."""
         slots = asyncio.Semaphore(self._at_once)
         failed: list[ModelError] = []
 
@@ -158,7 +161,7 @@ class CachedEmbedder:
         try:
             return [array("f", vector).tolist() for vector in vectors]
         except TypeError:
-            raise ModelError(f"{self.name}: a vector that is not of numbers") from None
+            raise ModelError(f"{self.name}: the model returned a vector that does not consist of numbers") from None
 
     def _key(self, text: str) -> bytes:
         data = f"{self._space}\0{text}".encode("utf-8", "surrogatepass")
@@ -180,4 +183,4 @@ class CachedEmbedder:
 
     def _go_without(self, error: CacheError) -> None:
         self.cache = None
-        self.warn(f"going on without the embedding cache: {error}")
+        self.warn(f"The embedding cache is not used: {error}")

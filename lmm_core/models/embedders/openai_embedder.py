@@ -8,24 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
 from ..chat import Reply, Usage
-from ..openai_chat import explain, number_in, open_client, require_key
-from ..roles import ModelName, Requests
-from ..sources import ModelSource
+from ..names import ModelName
+from ..openai.client import explain, open_client, require_key
+from ..openai.completions import number_in
+from ..sources import ModelSource, Requests
 from ..tokens import estimate_tokens
 from .embedder import batches
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-# OpenAI takes up to 2,048 texts and 300,000 tokens a request; smaller ones fail less dearly.
+# OpenAI takes up to 2,048 texts and 300,000 tokens a request. A small request that fails costs less.
 MOST_TEXTS = 256
 MOST_CHARACTERS = 200_000
 WINDOW = 8191
 
 
 class OpenAIEmbedder:
-    """An embedding model; texts go in batches, several at once. Raises ModelError where
-    a key is needed and not set."""
+    """An embedding model on a server, asked for several batches of texts at once.
+
+    Raise ModelError if a key is needed and not set."""
 
     window = WINDOW
 
@@ -57,7 +59,9 @@ class OpenAIEmbedder:
                 answered = self.usage.requests > 0
                 raise explain(error, self.name, self._source, self._key, self._limits.timeout, answered) from None
             except (ValueError, RecursionError) as error:
-                raise ModelError(f"{self.name}: not a reply of the OpenAI protocol ({type(error).__name__})") from None
+                raise ModelError(
+                    f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"
+                ) from None
         return self._read(reply, texts)
 
     def _read(self, reply: Any, texts: list[str]) -> list[list[float]]:
@@ -68,7 +72,8 @@ class OpenAIEmbedder:
         found = [getattr(item, "embedding", None) for item in items]
         vectors = [vector for vector in found if isinstance(vector, list) and vector]
         if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) != 1:
-            raise ModelError(f"{self.name}: {len(vectors)} vectors for {len(texts)} texts, or of several lengths")
+            counts = f"{len(vectors)} vectors for {len(texts)} texts"
+            raise ModelError(f"{self.name}: the server returned {counts}, or vectors of different lengths")
         used = getattr(reply, "usage", None)
         tokens = number_in(used, "prompt_tokens") or sum(map(estimate_tokens, texts))
         self.usage.add(Reply("", tokens))

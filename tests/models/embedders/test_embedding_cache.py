@@ -1,4 +1,4 @@
-"""Vectors that are kept, and embedding by way of them."""
+"""The cache of embeddings, and embedding through it."""
 
 import asyncio
 import os
@@ -22,11 +22,11 @@ from lmm_core.models.embedders.embedding_cache import (
     EmbeddingCacheSize,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Lengths:
-    """Embeds a text as its length, and its first character."""
+    """An embedder that embeds a text as its length and its first character."""
 
     window = 100
 
@@ -148,7 +148,7 @@ def test_what_is_no_vector_is_an_error(cache):
         async def embed(self, texts):
             return [[None, 1.0] for _ in texts]
 
-    with pytest.raises(ModelError, match="not of numbers"):
+    with pytest.raises(ModelError, match="does not consist of numbers"):
         embed(cached(Broken(), cache)[0], ["a"])
 
 
@@ -161,7 +161,7 @@ KILLED = """
 import asyncio, os, sys
 from pathlib import Path
 from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
-from tests.models.test_embedding_cache import Lengths
+from tests.models.embedders.test_embedding_cache import Lengths
 class Killed(Lengths):
     async def embed(self, texts):
         if "text 200" in texts:
@@ -190,7 +190,7 @@ def goes_on(cache):
     assert len(embed(embedder, ["a", "b"])) == len(embed(embedder, ["a", "b"])) == 2
     assert model.seen == ["a", "b", "a", "b"]
     assert len(warnings) == 1
-    assert warnings[0].startswith(f"going on without the embedding cache: {cache.path}: ")
+    assert warnings[0].startswith(f"The embedding cache is not used: {cache.path}: ")
 
 
 @pytest.mark.parametrize("data", [b"not a database at all" * 99, b"SQLite format 3\0" + b"\xff" * 4096])

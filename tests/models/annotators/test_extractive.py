@@ -7,13 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmm_core.models.annotators.annotator import AnnotatorSection
-from lmm_core.models.annotators.extractive import (
-    SUMMARY_CHARACTERS,
-    extract,
-    key_terms,
-    plain_text,
-    split_sentences,
-)
+from lmm_core.models.annotators.extractive import SUMMARY_CHARACTERS, extract, key_terms
+from lmm_core.models.annotators.prose import plain_text, split_sentences
 from tests.strategies import LONG, any_text, markdown
 
 often = settings(max_examples=150, deadline=None)

@@ -1,4 +1,4 @@
-"""Texts become vectors, by the real client against a loopback server."""
+"""Embeddings by the real client, from a server on loopback."""
 
 import asyncio
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from lmm_core.errors import ModelError
 from lmm_core.models.embedders.embedder import Embedder, batches
 from lmm_core.models.embedders.openai_embedder import MOST_TEXTS, OpenAIEmbedder
-from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelSource
+from lmm_core.models.names import ModelName
+from lmm_core.models.sources import ModelSource, Requests
 from tests.embedding_server import EmbeddingServer
 
 NAME = ModelName("local", "embedding")

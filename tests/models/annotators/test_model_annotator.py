@@ -1,4 +1,4 @@
-"""Annotations by a chat model: what is asked, and how replies are read."""
+"""Annotations by a chat model: its requests, and the reading of its replies."""
 
 import asyncio
 import json
@@ -18,11 +18,11 @@ from lmm_core.models.annotators.model_annotator import (
     read_annotation,
 )
 from lmm_core.models.chat import Asker
-from lmm_core.models.openai_chat import OpenAIChat
+from lmm_core.models.names import ModelName
+from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
 from lmm_core.models.reply_cache import ReplyCache
-from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelSource
+from lmm_core.models.sources import ModelSource, Requests
 from tests.effort import at_most
 from tests.model_server import ModelServer
 from tests.strategies import markdown
@@ -35,7 +35,7 @@ every_text = st.text(st.characters(codec=None))
 
 
 def said(**found):
-    """The annotation in a reply of JSON."""
+    """Return the annotation in a reply of JSON."""
     return read_annotation(json.dumps(found), BOTH)
 
 
@@ -47,7 +47,7 @@ def summary_in(reply):
 
 
 def asked(text="A mean is a sum.", titles=("Book", "Means"), summaries=(), language="", wanted=BOTH):
-    """The system message and the user's."""
+    """Return the system message and the user's message."""
     request = make_request(AnnotatorSection(titles, text, summaries, language), wanted)
     return [message.content for message in request.messages]
 
@@ -161,12 +161,12 @@ def test_what_the_model_said_instead_is_shown_on_one_line():
 @pytest.mark.parametrize(
     ("questions", "error"),
     [
-        (None, "the reply's `questions` are no list of texts but nothing"),
-        ("What?", "the reply's `questions` are no list of texts but of type str"),
-        ({"a": "What?"}, "the reply's `questions` are no list of texts but of type dict"),
-        (["What?", 1], "the reply's `questions` are no list of texts"),
-        ([["What?"]], "the reply's `questions` are no list of texts"),
-        ([None], "the reply's `questions` are no list of texts"),
+        (None, "the reply's `questions` are not a list of texts but nothing"),
+        ("What?", "the reply's `questions` are not a list of texts but of type str"),
+        ({"a": "What?"}, "the reply's `questions` are not a list of texts but of type dict"),
+        (["What?", 1], "the reply's `questions` are not a list of texts"),
+        ([["What?"]], "the reply's `questions` are not a list of texts"),
+        ([None], "the reply's `questions` are not a list of texts"),
         ([], "the reply's `questions` are empty"),
         (["", " \n", "\0"], "the reply's `questions` are empty"),
         (["x" * 100_000], "the reply has 1 question, the longest of 100,000 characters: not kept"),
@@ -181,10 +181,10 @@ def test_questions_that_are_none(questions, error):
 @pytest.mark.parametrize(
     ("summary", "error"),
     [
-        (None, "the reply's `summary` is no text but nothing"),
-        (["On means."], "the reply's `summary` is no text but of type list"),
-        (7, "the reply's `summary` is no text but of type int"),
-        (False, "the reply's `summary` is no text but of type bool"),
+        (None, "the reply's `summary` is not a text but nothing"),
+        (["On means."], "the reply's `summary` is not a text but of type list"),
+        (7, "the reply's `summary` is not a text but of type int"),
+        (False, "the reply's `summary` is not a text but of type bool"),
         ("", "the reply's `summary` is empty"),
         (" \n\t\0\u2028", "the reply's `summary` is empty"),
         ("x" * 100_000, "the reply's summary has 100,000 characters: not kept"),
@@ -196,7 +196,7 @@ def test_a_summary_that_is_none(summary, error):
 
 
 def test_a_reply_of_another_object():
-    with pytest.raises(ModelError, match="`questions` are no list of texts but nothing"):
+    with pytest.raises(ModelError, match="`questions` are not a list of texts but nothing"):
         said(answer=42)
 
 
@@ -369,7 +369,7 @@ def test_a_reply_of_no_use_is_an_error_and_not_kept(server, tmp_path, reply):
 @pytest.mark.parametrize("reply", ["", " \n"])
 def test_an_empty_reply_is_called_so(server, reply):
     server.reply = reply
-    with pytest.raises(ModelError, match="empty reply"):
+    with pytest.raises(ModelError, match="the reply is empty"):
         annotation(annotator_of(server), AnnotatorSection(("T",), "text"))
 
 

@@ -1,4 +1,4 @@
-"""Chat models over the OpenAI protocol: the real client, and a server on loopback."""
+"""Chat models over the OpenAI protocol: the real client, with a server on loopback."""
 
 import asyncio
 import json
@@ -9,9 +9,10 @@ import pytest
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import ChatMessage, ChatModel, Reply, Request, Usage, run
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
-from lmm_core.models.openai_chat import OpenAIChat, check_server
-from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelSource, known_sources
+from lmm_core.models.names import ModelName
+from lmm_core.models.openai.chat import OpenAIChat
+from lmm_core.models.openai.client import check_server
+from lmm_core.models.sources import ModelSource, Requests, known_sources
 from tests.model_server import ModelServer, completion
 
 KEY = "sk-secret-0123456789"
@@ -39,7 +40,7 @@ def chat_at(url, variable="TEST_API_KEY", **limits):
 
 
 def answers(chat, *requests):
-    """The replies to requests that are made at once, or the errors in their place."""
+    """Return the replies to simultaneous requests, or the errors in their place."""
 
     async def ask():
         try:
@@ -51,14 +52,14 @@ def answers(chat, *requests):
 
 
 def error_of(server, *requests, **limits):
-    """The error that a server's answer becomes."""
+    """Return the error that a server's answer becomes."""
     [error] = answers(chat_at(server.url, **limits), *(requests or [asked()]))
     assert isinstance(error, ModelError)
     return error
 
 
 def body_with(message=None, **choice):
-    """The body of a reply with another message or choice."""
+    """Return the body of a reply with another message or choice."""
     whole = json.loads(completion({"model": "m"}, "text"))
     whole["choices"][0] |= choice
     if message is not None:
@@ -184,7 +185,7 @@ def test_a_server_without_schemas_is_asked_in_words_from_then_on(status):
 def test_a_bad_request_stays_one_without_its_schema():
     with ModelServer(fault=lambda body, number: 400) as server:
         error = error_of(server, asked(schema=SCHEMA))
-        assert (str(error), error.stop) == ("test/m: error 400: error 400", False)
+        assert (str(error), error.stop) == ("test/m: the server reports error 400: error 400", False)
     assert server.count == 2
 
 
@@ -211,7 +212,7 @@ def test_a_refused_key_is_sent_once_and_not_once_for_each_section(status):
         with pytest.raises(ModelError):
             asyncio.run(chat.reply(asked()))
     assert server.count == 1
-    assert {str(error) for error in errors} == {f"test/m: the key is refused ({status}): look at $TEST_API_KEY"}
+    assert {str(error) for error in errors} == {f"test/m: the server refuses the key ({status}): check $TEST_API_KEY"}
     assert chat.stopped
     assert chat.stopped.stop
 
@@ -220,7 +221,7 @@ def test_a_model_that_is_not_there_stops_the_run():
     with ModelServer(fault=lambda body, number: 404) as server:
         error = error_of(server)
     assert error.stop
-    assert str(error) == f"test/m: no such model or address at {server.url} (404): error 404"
+    assert str(error) == f"test/m: there is no such model or address at {server.url} (404): error 404"
 
 
 def test_a_wrong_key_is_not_shown():
@@ -231,7 +232,7 @@ def test_a_wrong_key_is_not_shown():
 def test_a_key_that_the_server_quotes_is_not_shown():
     with ModelServer(key="another", fault=None) as server:
         server.answer = lambda body, key: (400, json.dumps({"error": {"message": f"who is {key}?\nWho?"}}).encode())
-        assert str(error_of(server)) == "test/m: error 400: who is Bearer (key)? Who?"
+        assert str(error_of(server)) == "test/m: the server reports error 400: who is Bearer (key)? Who?"
 
 
 def test_a_long_error_is_cut_and_its_key_is_gone_before():
@@ -239,7 +240,7 @@ def test_a_long_error_is_cut_and_its_key_is_gone_before():
     with ModelServer() as server:
         server.answer = lambda body, key: (400, json.dumps({"error": {"message": said}}).encode())
         error = str(error_of(server))
-    assert len(error) < 330
+    assert len(error) < 350
     assert "sk-" not in error
 
 
@@ -247,7 +248,7 @@ def test_a_long_error_is_cut_and_its_key_is_gone_before():
 def test_errors_of_any_shape(said):
     with ModelServer() as server:
         server.answer = lambda body, key: (418, said)
-        assert str(error_of(server)).startswith("test/m: error 418: ")
+        assert str(error_of(server)).startswith("test/m: the server reports error 418: ")
 
 
 def test_a_used_up_quota_stops_the_run():
@@ -255,7 +256,7 @@ def test_a_used_up_quota_stops_the_run():
     with ModelServer() as server:
         server.answer = lambda body, key: (429, json.dumps(said).encode())
         error = error_of(server)
-    assert (str(error), error.stop) == ("test/m: error 429: You exceeded your quota", True)
+    assert (str(error), error.stop) == ("test/m: the server reports error 429: You exceeded your quota", True)
 
 
 def closed_port():
@@ -267,7 +268,7 @@ def closed_port():
 def test_a_server_that_is_not_there_stops_the_run():
     url = f"http://127.0.0.1:{closed_port()}/v1"
     [error] = answers(chat_at(url), asked())
-    assert (str(error), error.stop) == (f"test/m: cannot reach {url} (is the server running?)", True)
+    assert (str(error), error.stop) == (f"test/m: {url} cannot be reached. Is the server running?", True)
 
 
 def test_a_server_that_went_away_does_not_stop_the_run():
@@ -275,7 +276,7 @@ def test_a_server_that_went_away_does_not_stop_the_run():
         chat = chat_at(server.url)
         answers(chat, asked())
     [error] = answers(chat, asked())
-    assert "cannot reach" in str(error)
+    assert "cannot be reached" in str(error)
     assert not error.stop
     assert chat.stopped is None
 
@@ -303,7 +304,7 @@ def test_the_client_tries_again(status):
 def test_a_server_that_fails_for_ever():
     with ModelServer(fault=lambda body, number: 500) as server:
         error = error_of(server, max_retries=2)
-    assert (str(error), error.stop) == ("test/m: error 500: error 500", False)
+    assert (str(error), error.stop) == ("test/m: the server reports error 500: error 500", False)
     assert server.count == 3
 
 
@@ -318,7 +319,7 @@ def test_after_an_error_the_next_request_is_made():
 def test_no_answer_in_time():
     with ModelServer(delay=0.6) as server:
         error = error_of(server, timeout=0.2)
-    assert (str(error), error.stop) == ("test/m: no answer in 0.2 s", False)
+    assert (str(error), error.stop) == ("test/m: the server has not answered within 0.2 s", False)
 
 
 def test_a_dropped_connection_is_tried_again():
@@ -328,7 +329,7 @@ def test_a_dropped_connection_is_tried_again():
 
 def test_connections_that_are_always_dropped():
     with ModelServer(fault=lambda body, number: "drop") as server:
-        assert "cannot reach" in str(error_of(server))
+        assert "cannot be reached" in str(error_of(server))
 
 
 @pytest.mark.parametrize(
@@ -338,11 +339,11 @@ def test_connections_that_are_always_dropped():
         (body_with({"role": "assistant", "content": None, "refusal": f"no {KEY}"}), "the model refused: no (key)"),
         (body_with(finish_reason="length"), "the reply was cut short (length)"),
         (body_with(finish_reason="content_filter"), "the reply was cut short (content_filter)"),
-        (b'{"choices": []}', "not a reply of the OpenAI protocol (no choices)"),
-        (b'{"choices": null}', "not a reply of the OpenAI protocol (no choices)"),
-        (b"{}", "not a reply of the OpenAI protocol (no choices)"),
-        (b"not JSON", "not a reply of the OpenAI protocol (JSONDecodeError)"),
-        (b"", "not a reply of the OpenAI protocol (JSONDecodeError)"),
+        (b'{"choices": []}', "the reply does not follow the OpenAI protocol (no choices)"),
+        (b'{"choices": null}', "the reply does not follow the OpenAI protocol (no choices)"),
+        (b"{}", "the reply does not follow the OpenAI protocol (no choices)"),
+        (b"not JSON", "the reply does not follow the OpenAI protocol (JSONDecodeError)"),
+        (b"", "the reply does not follow the OpenAI protocol (JSONDecodeError)"),
     ],
 )
 def test_a_reply_that_is_none(body, error):
@@ -414,7 +415,7 @@ def test_a_reply_that_was_cut_short_was_paid_for():
 @pytest.mark.parametrize("key", ["sk-one\nsk-two", "sk one", "sk-schlüssel", "sk-\x07bell", "sk-\x7f", "“sk-quoted”"])
 def test_a_key_that_is_none_is_refused_before_any_request(key, monkeypatch):
     monkeypatch.setenv("TEST_API_KEY", key)
-    with pytest.raises(ModelError, match="TEST_API_KEY holds what no key holds") as error:
+    with pytest.raises(ModelError, match="TEST_API_KEY holds characters that no key has") as error:
         chat_at("http://127.0.0.1:9/v1")
     assert error.value.stop
     assert key not in str(error.value)
@@ -445,7 +446,7 @@ def test_a_server_on_this_machine_needs_no_key(variable):
 def test_a_server_that_wants_a_key_where_none_is_configured():
     with ModelServer(key=KEY) as server:
         [error] = answers(chat_at(server.url, ""), asked())
-    assert "the server wants a key: key_variable" in str(error)
+    assert "name its variable in key_variable" in str(error)
 
 
 def test_an_error_that_a_server_sends_as_a_reply_is_told():
@@ -482,7 +483,7 @@ def test_a_server_that_is_there():
 
 
 def test_a_server_that_is_not_there():
-    assert "cannot reach" in str(checked(f"http://127.0.0.1:{closed_port()}/v1"))
+    assert "cannot be reached" in str(checked(f"http://127.0.0.1:{closed_port()}/v1"))
 
 
 def test_a_server_at_an_address_that_is_none():
@@ -494,4 +495,4 @@ def test_a_server_of_another_kind(body):
     with ModelServer() as server:
         server.models = body
         error = checked(server.url)
-    assert error is None or "not a reply of the OpenAI protocol" in str(error)
+    assert error is None or "the reply does not follow the OpenAI protocol" in str(error)

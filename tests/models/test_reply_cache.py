@@ -1,4 +1,4 @@
-"""The reply cache, and asking by way of it."""
+"""The reply cache, and asking through it."""
 
 import asyncio
 import json
@@ -15,11 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmm_core.errors import CacheError, ModelError
+from lmm_core.files.user import cache_folder
 from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
-from lmm_core.models.openai_chat import OpenAIChat
-from lmm_core.models.reply_cache import CacheSize, ReplyCache, cache_folder, request_key
-from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import ModelSource
+from lmm_core.models.names import ModelName
+from lmm_core.models.openai.chat import OpenAIChat
+from lmm_core.models.reply_cache import CacheSize, ReplyCache, request_key
+from lmm_core.models.sources import ModelSource, Requests
 from tests.model_server import ModelServer
 
 KEY = "sk-secret-0123456789"
@@ -42,7 +43,7 @@ def server(monkeypatch):
 
 
 class Asked(Asker):
-    """An asker of a server's model that keeps what it was warned of."""
+    """An asker of a server's model that keeps its warnings."""
 
     def __init__(self, server, cache, model="m"):
         source = ModelSource("test", server.url, "TEST_API_KEY")
@@ -147,12 +148,12 @@ def test_a_reply_that_no_file_can_hold_is_kept_all_the_same(server, cache):
 
 
 def goes_on(server, cache):
-    """Whether two requests were answered, with one warning; the asker."""
+    """Check that two requests are answered with one warning, and return the asker."""
     asker = Asked(server, cache)
     assert asker.answer("one")
     assert asker.answer("two")
     assert len(asker.warnings) == 1
-    assert asker.warnings[0].startswith(f"going on without the reply cache: {cache.path}: ")
+    assert asker.warnings[0].startswith(f"The reply cache is not used: {cache.path}: ")
     return asker
 
 
@@ -390,14 +391,14 @@ def test_a_run_that_was_killed_pays_for_nothing_twice(server, cache):
         "import asyncio, os, sys\n"
         "from pathlib import Path\n"
         "from lmm_core.models.reply_cache import ReplyCache\n"
-        "from lmm_core.models.chat import Asker, Message, Request\n"
-        "from lmm_core.models.openai_chat import OpenAIChat\n"
-        "from lmm_core.models.roles import ModelName\n"
-        "from lmm_core.models.sources import Source\n"
-        "chat = OpenAIChat(ModelName('test', 'm'), Source('test', sys.argv[1], 'TEST_API_KEY'))\n"
+        "from lmm_core.models.chat import Asker, ChatMessage, Request\n"
+        "from lmm_core.models.openai.chat import OpenAIChat\n"
+        "from lmm_core.models.names import ModelName\n"
+        "from lmm_core.models.sources import ModelSource\n"
+        "chat = OpenAIChat(ModelName('test', 'm'), ModelSource('test', sys.argv[1], 'TEST_API_KEY'))\n"
         "asker = Asker(chat, ReplyCache(Path(sys.argv[2])))\n"
         "async def work():\n"
-        "    await asyncio.gather(*(asker.ask(Request((Message('user', str(n)),)), str) for n in range(10)))\n"
+        "    await asyncio.gather(*(asker.ask(Request((ChatMessage('user', str(n)),)), str) for n in range(10)))\n"
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(work())\n"
     )

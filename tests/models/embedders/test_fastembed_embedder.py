@@ -16,20 +16,16 @@ from lmm_core.cli.commands.machine import models as models_command
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
-from lmm_core.models.embedders.fastembed_embedder import (
-    FastEmbedder,
-    list_models,
-    models_folder,
-    newest_model,
-)
+from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
+from lmm_core.models.embedders.fastembed_models import list_models, models_folder, newest_model
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
-from lmm_core.models.roles import ModelName, leads_outside, parse_name
+from lmm_core.models.names import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.project import for_document, load_project
 from lmm_core.workflows.doctor import examine
 from lmm_core.workflows.models import Models, embedder_from_config
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 NEAR = ("The mean is pulled by extreme values.", "Outliers move the average.", "We went to the beach by bus.")
@@ -61,14 +57,14 @@ def minilm():
 
 @pytest.fixture
 def own_model(tmp_path):
-    """A copy of the model that a test may break, in the working folder's `model`."""
+    """Copy the model to the working folder's `model`, where a test may break it."""
     folder = shutil.copytree(MINILM, tmp_path / "model", copy_function=shutil.copyfile)
     os.chmod(folder, 0o755)
     return folder
 
 
 def put_on_machine(hub="Qdrant/all-MiniLM-L6-v2-onnx", files=MINILM, model_file="model.onnx"):
-    """What a download leaves in the cache folder."""
+    """Put into the cache folder what a download leaves there."""
     folder = models_folder() / f"models--{hub.replace('/', '--')}"
     revision = "0123456789abcdef0123456789abcdef01234567"
     shutil.copytree(files, folder / "snapshots" / revision, copy_function=shutil.copyfile)
@@ -197,7 +193,7 @@ def test_a_folder_that_does_not_say_its_dimensions(own_model):
 @needs_model
 def test_a_folder_that_says_wrong_dimensions(own_model):
     (own_model / "config.json").write_text('{"hidden_size": 100, "pad_token_id": 0}')
-    with pytest.raises(ModelError, match="384, not 100 dimensions"):
+    with pytest.raises(ModelError, match="384 dimensions instead of 100"):
         embed(FastEmbedder(name("./model")), "text")
 
 
@@ -216,7 +212,7 @@ def test_the_folder_says_how_tokens_become_one_vector(own_model, minilm):
 @pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "tokenizer_config.json"])
 def test_a_folder_in_which_a_file_is_missing(own_model, file):
     (own_model / file).unlink()
-    with pytest.raises(ModelError, match=f"{file} missing") as caught:
+    with pytest.raises(ModelError, match=f"lacks {file}") as caught:
         FastEmbedder(name("./model"))
     assert caught.value.stop
 
@@ -311,12 +307,12 @@ def test_with_a_key_openai_goes_first(monkeypatch):
 
 
 def test_a_model_that_fastembed_does_not_know():
-    with pytest.raises(ModelError, match="did you mean BAAI/bge-small-en"):
+    with pytest.raises(ModelError, match="Did you mean BAAI/bge-small-en"):
         FastEmbedder(name("BAAI/bge-smal-en"))
 
 
 def test_what_embeds_cannot_be_asked():
-    with pytest.raises(ModelError, match="for embeddings alone"):
+    with pytest.raises(ModelError, match="only for embeddings"):
         Models("fastembed/BAAI/bge-small-en").asker(load_project(None), "major")
     with pytest.raises(ModelError, match="name a model"):
         parse_name("fastembed", known_sources())
@@ -350,7 +346,10 @@ def offline(code):
 
 def test_a_model_that_is_not_there_asks_no_network():
     said, seconds, errors = offline("FastEmbedder(ModelName('fastembed', 'BAAI/bge-small-en-v1.5'))")
-    assert said == "fastembed/BAAI/bge-small-en-v1.5 is not on this machine: lmm models get BAAI/bge-small-en-v1.5"
+    assert (
+        said
+        == "fastembed/BAAI/bge-small-en-v1.5 is not on this machine. To download it, run `lmm models get BAAI/bge-small-en-v1.5`."
+    )
     assert (seconds < 1, errors) == (True, "")
 
 
@@ -364,7 +363,7 @@ def test_a_model_that_is_there_asks_no_network():
 
 def test_a_hub_that_cannot_be_reached_is_said_within_seconds():
     said, seconds, errors = offline("get_model('BAAI/bge-small-en-v1.5')")
-    assert said.startswith("BAAI/bge-small-en-v1.5 cannot be got: the model hub cannot be reached: ")
+    assert said.startswith("BAAI/bge-small-en-v1.5 cannot be downloaded: the model hub cannot be reached: ")
     assert len(said.splitlines()) == 1
     assert seconds < 10
     assert set(errors.splitlines()) == {"asked the network"}
@@ -386,7 +385,7 @@ def test_models_are_listed():
 def test_a_model_that_does_not_exist_cannot_be_got():
     done = CliRunner().invoke(models_command, ["get", "nobody/nothing"])
     assert done.exit_code == 1
-    assert "fastembed knows no such model" in done.stderr
+    assert "fastembed does not know this model" in done.stderr
 
 
 def embedding_finding():

@@ -1,4 +1,4 @@
-"""Answers that come in parts, through the real client."""
+"""Replies that arrive in parts, through the real client."""
 
 import asyncio
 
@@ -6,9 +6,9 @@ import pytest
 
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import ChatMessage, Request
-from lmm_core.models.openai_chat import OpenAIChat
-from lmm_core.models.roles import ModelName, Requests
-from lmm_core.models.sources import known_sources
+from lmm_core.models.names import ModelName
+from lmm_core.models.openai.chat import OpenAIChat
+from lmm_core.models.sources import Requests, known_sources
 from tests.model_server import ModelServer
 
 REQUEST = Request((ChatMessage("user", "Hello?"),))
@@ -16,7 +16,7 @@ LONG = "One two\n\nthree — 🙂 four."
 
 
 def ask(server, monkeypatch, shown):
-    """The reply, with its parts put into `shown`."""
+    """Return the reply, and append its parts to `shown`."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 

@@ -1,4 +1,4 @@
-"""BM25 vectors: those of fastembed, without fastembed."""
+"""BM25 vectors equal those of fastembed, without fastembed."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from lmm_core.models.embedders.bm25 import LANGUAGES, LISTS, Bm25Encoder, bm25_l
 from lmm_core.models.embedders.embedder import Sparse, SparseEncoder
 from tests.real_files import markdown_files
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TEXTS = [
     "The mean is not robust; the median's robustness is well-known (see §3).",
     "Der Mittelwert ist nicht robust: größere Ausreißer verschieben ihn, daß es kracht.",
@@ -37,7 +37,7 @@ def plain(sparse):
 
 @pytest.fixture(scope="module")
 def reference():
-    """fastembed's own encoder, on our lists."""
+    """Return fastembed's own encoder, with our lists."""
     from fastembed.sparse.bm25 import Bm25
 
     def make(language, **more):
@@ -129,7 +129,7 @@ def test_a_list_that_is_missing_is_an_error(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("language", LANGUAGES.values())
 def test_lists_hold_words_as_texts_are_read(language):
-    """One word a line, in lower case, without what a text is split at."""
+    """A line holds one word, in lower case and without the signs at which texts are split."""
     data = (LISTS / f"{language}.txt").read_bytes()
     lines = data.decode("utf-8").split("\n")
     assert lines.pop() == ""

@@ -1,0 +1,125 @@
+"""Addresses of servers, compared and displayed.
+
+Hosts are compared as a whole, with their ports, never by parts of their names.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from ..errors import TrustError
+
+# Stricter than any client, so that no client can read another host from an address.
+_HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
+_ADDRESS = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?(?:/[!-~]*)?", re.I)
+_HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_HTTPS = 443
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server.
+
+    host: with its port, unless that is the scheme's default; here: True if it is this machine."""
+
+    scheme: str
+    host: str
+    here: bool
+
+
+def read_host(text: str) -> str:
+    """Return a host in the form that is compared: lower case, without a final dot and without port 443.
+
+    Raise TrustError unless the text is HOST or HOST:PORT."""
+    if not text.isascii():
+        raise TrustError(f"a host has to be written in ASCII{_ascii_form(text)}")
+    found = _HOST_AND_PORT.fullmatch(text)
+    if not found:
+        raise TrustError("write only the host, like api.groq.com or api.groq.com:8443, without https://, path and @")
+    return _with_port(_host(found[1]), found[2], _HTTPS)
+
+
+def address_of(url: str) -> Address:
+    """Return the server that a URL leads to. Raise TrustError if the URL is not written plainly."""
+    found = _ADDRESS.fullmatch(url)
+    if not found:
+        raise TrustError("write an address like https://host:port/path, in ASCII, without user and `\\`")
+    scheme, host = found[1].lower(), _host(found[2])
+    here = host == "localhost" or (_is_ip(host) and ipaddress.ip_address(host.strip("[]")).is_loopback)
+    return Address(scheme, _with_port(host, found[3], _HTTPS if scheme == "https" else 80), here)
+
+
+def _host(text: str) -> str:
+    """Return a name or an IP address in the form that is compared.
+
+    Raise TrustError if it can be read in more than one way (`127.1`, or `localhost.`, for which a
+    name server may have an answer)."""
+    if _is_ip(text):
+        address = ipaddress.ip_address(text.strip("[]"))
+        return f"[{address}]" if address.version == 6 else str(address)
+    name = text.lower().removesuffix(".")
+    labels = name.split(".")
+    if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)) or re.fullmatch(r"\d+|0x[0-9a-f]*", labels[-1]):
+        raise TrustError("this is neither a host's name nor an IP address (IPv6 goes in brackets)")
+    if name == "localhost" and text.endswith("."):
+        raise TrustError("write localhost without a dot at its end")
+    return name
+
+
+def _is_ip(host: str) -> bool:
+    bracketed = host.startswith("[") and host.endswith("]")
+    try:
+        return (ipaddress.ip_address(host.strip("[]")).version == 6) == bracketed
+    except ValueError:
+        return False
+
+
+def _with_port(host: str, port: str | None, usual: int) -> str:
+    if port is not None and not 0 < int(port) < 65536:
+        raise TrustError("a port is a number from 1 to 65535")
+    return host if port is None or int(port) == usual else f"{host}:{int(port)}"
+
+
+def _ascii_form(host: str) -> str:
+    """Return a hint with the ASCII form of a name in other letters, which exposes lookalikes."""
+    try:
+        return f": if you mean it, write {host.encode('idna').decode('ascii')}"
+    except UnicodeError:
+        return ""
+
+
+def is_address(url: str) -> bool:
+    """Return True if a URL can be a server's."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def shown_address(url: str) -> str:
+    """Return an address without its secrets: a password or a query."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def server_of(url: str) -> str:
+    """Return the scheme, host and port of an address, for display."""
+    parts = urlsplit(shown_address(url))
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def is_loopback(url: str) -> bool:
+    """Return True if a URL leads to this machine."""
+    try:
+        host = (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,107 @@
+"""A cache in an SQLite file of the user's cache folder."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..errors import CacheError
+from ..files.user import cache_folder
+
+_CHECKED_EVERY = 50  # rows; adding up all sizes takes milliseconds
+_EVICT = (
+    "DELETE FROM {0} WHERE key IN (SELECT key FROM "
+    "(SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS together FROM {0}) WHERE together > ?)"
+)
+
+
+class CacheFile:
+    """A table in an SQLite file of the cache folder, safe for several processes and threads.
+
+    Its rows have a `key`, a `size` in bytes and the time they were last `used`. If the sizes
+    exceed `most_bytes` together, the rows used longest ago are removed."""
+
+    table: ClassVar[str]
+    schema: ClassVar[tuple[str, ...]]
+
+    def __init__(self, folder: Path | None, most_bytes: int) -> None:
+        self.path = (folder or cache_folder()) / f"{self.table}.sqlite"
+        self.most_bytes = most_bytes
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
+        self._kept = 0
+
+    def close(self) -> None:
+        """Close the file; it is opened again when needed."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _totals(self) -> tuple[int, int]:
+        """Return the number of rows and their bytes. Raise CacheError if the file cannot be read."""
+        try:
+            self.path.stat()
+        except FileNotFoundError:
+            return 0, 0
+        except OSError as error:
+            raise CacheError(f"{self.path}: {error.strerror}") from None
+        count, total = self._run(f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM {self.table}")[0]
+        return int(count), int(total)
+
+    def _remove(self) -> tuple[int, int]:
+        """Remove the file, even if it cannot be read, and return the totals of before.
+
+        Raise CacheError if it cannot be removed."""
+        try:
+            totals = self._totals()
+        except CacheError:
+            totals = 0, 0
+        self.close()
+        try:
+            for ending in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+        except OSError as error:
+            raise CacheError(f"{self.path}: {error.strerror}") from None
+        return totals
+
+    def _limit(self) -> None:
+        """Remove old rows if there are too many. To be called whenever a row was added."""
+        if self._kept % _CHECKED_EVERY == 0 and self._totals()[1] > self.most_bytes:
+            # Down to nine tenths of the limit, so that the next row does not evict one again.
+            self._run(_EVICT.format(self.table), self.most_bytes * 0.9)
+        self._kept += 1
+
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        try:
+            with self._lock, self._connection or self._open() as connection:
+                return connection.execute(statement, values).fetchall()
+        except (sqlite3.Error, OSError) as error:
+            raise self._broken(error) from None
+
+    def _run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        try:
+            with self._lock, self._connection or self._open() as connection:
+                connection.executemany(statement, rows)
+        except (sqlite3.Error, OSError) as error:
+            raise self._broken(error) from None
+
+    def _broken(self, error: Exception) -> CacheError:
+        self.close()
+        return CacheError(f"{self.path}: {error}. To start a new cache, run `lmm cache --clear`.")
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
+        os.chmod(self.path, 0o600)
+        with suppress(sqlite3.OperationalError):  # another process is switching it right now
+            self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        for statement in self.schema:
+            self._connection.execute(statement)
+        return self._connection

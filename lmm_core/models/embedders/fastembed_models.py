@@ -1,0 +1,231 @@
+"""Models of fastembed on this machine: listed, downloaded, and found.
+
+A model is one that fastembed knows (`fastembed/BAAI/bge-small-en-v1.5`), downloaded once to
+the user's cache folder, or a folder (`fastembed/./models/x`) with an ONNX file and its
+tokenizer. Only `get_model` downloads.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ...errors import ModelError
+from ...files.user import cache_folder
+from ..sources import FASTEMBED
+
+if TYPE_CHECKING:
+    from fastembed.common.model_description import BaseModelDescription, DenseModelDescription
+
+Known = TypeVar("Known", bound="BaseModelDescription")
+SECONDS_TO_THE_HUB = 5.0
+_ONNX = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
+LOCAL = "lmm-local/"  # begins the names under which folders are made known to fastembed
+
+
+class ListedModel(NamedTuple):
+    """A model that can be downloaded: its size in GB, and whether it is on this machine already."""
+
+    name: str
+    dimensions: int
+    size: float
+    present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """The files of a model.
+
+    onnx: the ONNX file in the folder; known: fastembed's name of the model, "" for a folder of the
+    user's own; dimensions: 0 if only running the model tells."""
+
+    folder: Path
+    onnx: str
+    known: str
+    dimensions: int
+
+
+def models_folder() -> Path:
+    """Return the folder of downloaded models."""
+    return cache_folder() / "fastembed"
+
+
+def list_models() -> list[ListedModel]:
+    """Return all embedding models that fastembed knows, by name."""
+    return [
+        ListedModel(one.model, one.dim or 0, one.size_in_GB, _find(one) is not None)
+        for one in sorted(_descriptions(), key=lambda one: one.model.lower())
+    ]
+
+
+def newest_model() -> str:
+    """Return the name of the model that was downloaded last, or ""."""
+    with suppress(OSError):
+        if any(models_folder().glob("models--*/snapshots/*")):  # if not, importing fastembed is saved
+            here = [one for one in _descriptions() if _find(one)]
+            return max(here, key=_download_time).model if here else ""
+    return ""
+
+
+def get_model(name: str) -> str:
+    """Download an embedding model or cross-encoder, unless it is here, and return its full name.
+
+    The name is the one to write into `config.toml`. Raise ModelError if there is no such model, or
+    the download fails."""
+    model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), [*_descriptions(), *_cross_encoders()])
+    if _find(model) is None:
+        _download(model)
+    with suppress(OSError):
+        os.utime(_repository(model) / "snapshots")  # makes it the newest
+    return f"{FASTEMBED}/{model.model}"
+
+
+def _download(model: BaseModelDescription) -> None:
+    """Download a model.
+
+    Raise ModelError within seconds if the hub cannot be reached; fastembed itself would try for
+    39 seconds."""
+    from fastembed import TextEmbedding
+    from huggingface_hub import HfApi
+
+    with fastembed_errors(f"{model.model} cannot be downloaded: the model hub cannot be reached"):
+        HfApi().model_info(_repository_name(model), timeout=SECONDS_TO_THE_HUB)
+    with fastembed_errors(f"{model.model} was not downloaded completely (what has arrived is kept, so try again)"):
+        models_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+        TextEmbedding.download_model(model, str(models_folder()), retries=1)  # type: ignore[arg-type]
+    if _find(model) is None:
+        raise ModelError(f"{model.model} was not downloaded completely: try again")
+
+
+def _descriptions() -> list[DenseModelDescription]:
+    """Return fastembed's descriptions of embedding models on the hub."""
+    silence_fastembed()
+    from fastembed import TextEmbedding
+
+    known = TextEmbedding._list_supported_models()
+    return [one for one in known if one.sources.hf and not one.model.startswith(LOCAL)]
+
+
+def _cross_encoders() -> list[BaseModelDescription]:
+    """Return fastembed's descriptions of cross-encoders on the hub."""
+    silence_fastembed()
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+    known = TextCrossEncoder._list_supported_models()
+    return [one for one in known if one.sources.hf and not one.model.startswith(LOCAL)]
+
+
+def _describe(name: str, models: Sequence[Known]) -> Known:
+    known = {one.model.lower(): one for one in models}
+    if name.lower() in known:
+        return known[name.lower()]
+    near = difflib.get_close_matches(name.lower(), known, 1)
+    meant = f"Did you mean {known[near[0]].model}? " if near else ""
+    raise ModelError(
+        f"{FASTEMBED}/{name}: fastembed does not know this model. {meant}"
+        "To see all models, run `lmm models list`. The name of a folder begins with ./ or /.",
+        stop=True,
+    )
+
+
+def _find(model: BaseModelDescription) -> Path | None:
+    """Return the folder of a model if it was downloaded completely, or None."""
+    if not _repository(model).is_dir():
+        return None
+    from fastembed import TextEmbedding
+
+    with suppress(OSError, ValueError):
+        return TextEmbedding.download_model(model, str(models_folder()), local_files_only=True)  # type: ignore[arg-type]
+    return None
+
+
+def _repository(model: BaseModelDescription) -> Path:
+    return models_folder() / f"models--{_repository_name(model).replace('/', '--')}"
+
+
+def _repository_name(model: BaseModelDescription) -> str:
+    return model.sources.hf or ""
+
+
+def _download_time(model: DenseModelDescription) -> float:
+    """Return the time of a model's download, in seconds."""
+    with suppress(OSError):
+        return (_repository(model) / "snapshots").stat().st_mtime
+    return 0.0
+
+
+def cached_files(name: str, cross_encoder: bool = False) -> ModelFiles:
+    """Return the files of a downloaded embedding model, or of a cross-encoder.
+
+    Raise ModelError if it is not on this machine."""
+    model = _describe(name, _cross_encoders() if cross_encoder else _descriptions())
+    folder = _find(model)
+    if folder is None:
+        raise ModelError(
+            f"{FASTEMBED}/{model.model} is not on this machine. To download it, run `lmm models get {model.model}`.",
+            stop=True,
+        )
+    return ModelFiles(folder, model.model_file, model.model, getattr(model, "dim", 0) or 0)
+
+
+def local_files(name: str, folder: Path) -> ModelFiles:
+    """Return the files of a model in a folder. Raise ModelError if some are missing."""
+    onnx = next((file for file in _ONNX if (folder / file).is_file()), "")
+    missing = [file for file in _TOKENIZER if not (folder / file).is_file()]
+    if not onnx:
+        missing.insert(0, _ONNX[0])
+    if missing:
+        where = f"the folder {folder} lacks" if folder.is_dir() else f"there is no folder {folder} with"
+        raise ModelError(f"{name}: {where} {', '.join(missing)}", stop=True)
+    size = read_json(folder / "config.json").get("hidden_size")
+    return ModelFiles(folder, onnx, "", size if isinstance(size, int) and size > 0 else 0)
+
+
+def fingerprint(files: ModelFiles) -> str:
+    """Return a hash that changes when a model's files change."""
+    parts = [str(files.folder.resolve())]
+    for name in (files.onnx, *_TOKENIZER, "config.json", "1_Pooling/config.json"):
+        with suppress(OSError):
+            found = (files.folder / name).stat()
+            parts.append(f"{name} {found.st_size} {found.st_mtime_ns}")
+    return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, or an empty one if it cannot be read."""
+    with suppress(OSError, ValueError, RecursionError):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def replace_surrogates(text: str) -> str:
+    """Return a text without halves of surrogate pairs, which tokenizers reject."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def silence_fastembed() -> None:
+    """Keep fastembed from printing to standard error what our own errors say."""
+    from loguru import logger
+
+    logger.disable("fastembed")
+
+
+@contextmanager
+def fastembed_errors(said: str) -> Iterator[None]:
+    """Turn every error of fastembed into a ModelError."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:  # noqa: BLE001  # tokenizers, onnxruntime and the hub raise bare Exceptions
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise ModelError(f"{said}: {reason}", stop=True) from None

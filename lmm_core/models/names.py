@@ -1,0 +1,77 @@
+"""Names of models as people write them: `source/model`, or a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import ModelError
+from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelSource
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """The name of a model: `source/model`, with the source in lower case."""
+
+    source: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.source}/{self.model}" if self.model else self.source
+
+
+NO_MODEL = ModelName(NONE, "")
+
+
+def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
+    """Return the name that a text holds: `OpenAI/gpt-4o-mini`, or a source alone.
+
+    A source alone means its default model. Raise ModelError, with the names that are allowed, if
+    the source is unknown."""
+    source, _, model = text.strip().partition("/")
+    name = source.strip().lower()
+    if name == STAND_IN:
+        if model.strip().lower() not in ("", "default"):
+            raise ModelError(f"{text!r}: the stand-in is called {STAND_IN_NAME}")
+        return ModelName(STAND_IN, "default")
+    if name == NONE and not model.strip():
+        return NO_MODEL
+    if name == FASTEMBED:
+        if not model.strip():
+            raise ModelError(f"{text!r}: name a model, {FASTEMBED}/MODEL; `lmm models list` shows them")
+        return ModelName(FASTEMBED, model.strip())
+    if name not in sources:
+        raise ModelError(
+            f"{text!r}: the source {source!r} is unknown. "
+            f"The sources are {', '.join([*sources, FASTEMBED, STAND_IN])}. "
+            "A model is named source/model; [sources.NAME] in config.toml adds a source."
+        )
+    return ModelName(name, model.strip())
+
+
+def is_default(name: str) -> bool:
+    """Return True if a name leaves the choice to LM markdown."""
+    return name.strip().lower() == DEFAULT
+
+
+def local_folder(name: ModelName, root: Path) -> Path | None:
+    """Return the folder of a model that is one, or None for a model that fastembed knows by name.
+
+    `fastembed/./models/x` is relative to the root, `fastembed//models/x` absolute."""
+    if name.source != FASTEMBED:
+        return None
+    if name.model.startswith(("./", "../", ".\\", "..\\")) or Path(name.model).is_absolute():
+        return root / name.model
+    return None
+
+
+def leads_outside(name: ModelName, root: Path) -> bool:
+    """Return True if a model is a folder outside the project."""
+    try:
+        folder = local_folder(name, root)
+        return folder is not None and not folder.resolve().is_relative_to(root.resolve())
+    except (ValueError, OSError, RuntimeError):  # a NUL; links in a circle
+        return True

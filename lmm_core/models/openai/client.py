@@ -1,0 +1,135 @@
+"""Clients of the OpenAI protocol: opened, checked, and their errors put into sentences without the key."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ModelError
+from ..addresses import is_address, shown_address
+from ..names import ModelName
+from ..sources import ModelSource, Requests
+
+if TYPE_CHECKING:
+    from openai import APIError, AsyncOpenAI
+
+# The only headers that a server other than OpenAI's gets.
+HEADERS = frozenset({
+    "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"
+})  # fmt: skip
+
+
+def require_key(name: ModelName, source: ModelSource) -> str:
+    """Return the key of a source, or "" if it needs none. Raise ModelError if it is missing or wrong."""
+    key = source.key()
+    if source.needs_key and not key:
+        raise ModelError(
+            f"{name}: {source.key_variable} is not set. Put the key into the environment, or use --model "
+            "extractive/default, which needs no key and no network.",
+            stop=True,
+        )
+    if not all("!" <= sign <= "~" for sign in key):
+        raise ModelError(
+            f"{name}: {source.key_variable} holds characters that no key has "
+            "(blanks, control characters, or characters beyond ASCII)",
+            stop=True,
+        )
+    return key
+
+
+def open_client(source: ModelSource, key: str, limits: Requests) -> AsyncOpenAI:
+    """Return a client that sends to the host of a source and to no other.
+
+    Raise ModelError if the source's address is not a server's."""
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    if not is_address(source.base_url):
+        raise ModelError(f"{source.name}: {source.base_url} is not the address of a server (http://…)", stop=True)
+    http = DefaultAsyncHttpxClient(trust_env=not source.local)  # what stays on this machine does not go through a proxy
+    client = AsyncOpenAI(
+        api_key=key or "none",
+        base_url=source.base_url,
+        timeout=limits.timeout,
+        max_retries=limits.max_retries,
+        http_client=http,
+    )
+    http.event_hooks = {"request": [partial(_check_request, source, key or "none", _server(client.base_url))]}
+    return client
+
+
+def _server(url: Any) -> tuple[str, str, int | None]:
+    """Return the part of a client's URL that decides where a request goes."""
+    return url.scheme, url.host, url.port
+
+
+async def _check_request(source: ModelSource, key: str, home: tuple[str, str, int | None], request: Any) -> None:
+    """Check a request before it is sent.
+
+    A redirect may not lead to another server. What the client reads from OPENAI_ORG_ID,
+    OPENAI_CUSTOM_HEADERS and the like goes to OpenAI's source only, as named by the person."""
+    if _server(request.url) != home:
+        there = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
+        raise ModelError(
+            f"{source.name}: {shown_address(source.base_url)} redirects to {there}, and nothing is sent there: "
+            "if that is the right address, use it instead",
+            stop=True,
+        )
+    if source.name != "openai" or source.file:
+        for name in {*request.headers} - HEADERS:
+            del request.headers[name]
+        request.headers["Authorization"] = f"Bearer {key}"
+
+
+async def check_server(source: ModelSource, seconds: float) -> ModelError | None:
+    """Ask a server for its list of models, and return the error, or None if it answers."""
+    import openai
+
+    try:
+        async with open_client(source, source.key(), Requests(timeout=seconds, max_retries=0)) as client:
+            await client.models.list()
+    except ModelError as error:
+        return error
+    except openai.APIError as error:
+        return explain(error, source.name, source, source.key(), seconds, answered=False)
+    except (ValueError, RecursionError, AttributeError) as error:
+        return ModelError(f"{source.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})")
+    return None
+
+
+def explain(
+    error: APIError, name: str, source: ModelSource, key: str, timeout: float, answered: bool
+) -> ModelError:  # fmt: skip
+    """Return an error of the client as a sentence, without the key.
+
+    answered: the server has answered before. If it has not and cannot be reached, the run stops."""
+    import openai
+
+    address = shown_address(source.base_url)
+    if isinstance(error.__cause__, ModelError):  # from `_check_request`; some versions of the client wrap it
+        return error.__cause__
+    if isinstance(error, openai.APITimeoutError):
+        return ModelError(f"{name}: the server has not answered within {timeout:g} s")
+    if isinstance(error, openai.APIConnectionError):
+        return ModelError(f"{name}: {address} cannot be reached. Is the server running?", stop=not answered)
+    if not isinstance(error, openai.APIStatusError):
+        return ModelError(f"{name}: {without_key(str(error), key)}")
+    status, said = error.status_code, without_key(_said(error), key)
+    if status in (401, 403):
+        refused = f"{name}: the server refuses the key ({status}): check ${source.key_variable}"
+        required = f"{name}: the server requires a key ({status}): name its variable in key_variable"
+        return ModelError(refused if source.key_variable else required, stop=True)
+    if status == 404:
+        return ModelError(f"{name}: there is no such model or address at {address} (404): {said}", stop=True)
+    return ModelError(f"{name}: the server reports error {status}: {said}", stop=error.code == "insufficient_quota")
+
+
+def _said(error: Any) -> str:
+    body = error.body
+    said = body.get("message") if isinstance(body, dict) else None
+    return str(said or error.message)
+
+
+def without_key(text: str, key: str) -> str:
+    """Return a text on one line of at most 300 characters, with the key removed."""
+    line = " ".join((text.replace(key, "(key)") if key else text).split())
+    return line if len(line) <= 300 else line[:299] + "…"

@@ -1,0 +1,129 @@
+"""Requests and completions of the OpenAI protocol as JSON: messages written, replies read, streams joined.
+
+Servers leave out various parts of a completion, so nothing is assumed to be there.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ModelError
+from ..chat import Call, ChatMessage, Show
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, AsyncStream
+
+# The client's own `post` is used, and its reply read as JSON. `chat.completions` would check the
+# request and the reply in full, which is a third of the processor time of a call.
+PATH = "/chat/completions"
+
+
+def value_at(value: Any, key: str) -> Any:
+    """Return the value of a key, or None if it is missing or the value is no object."""
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def first_item(value: Any) -> Any:
+    """Return the first item of a list, or None."""
+    return value[0] if isinstance(value, list) and value else None
+
+
+async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Show, name: str) -> dict[str, Any] | None:
+    """Return a completion joined from its parts, each shown as it arrives.
+
+    Return None if the server does not stream, or does not mark the last part. Raise ModelError if
+    the connection breaks off."""
+    texts: list[str] = []
+    refusals: list[str] = []
+    calls: dict[int, dict[str, Any]] = {}
+    ended, used = None, None
+    stream = await _open_stream(client, body)
+    try:
+        async for part in stream:
+            used = value_at(part, "usage") or used
+            if choice := first_item(value_at(part, "choices")):
+                delta = value_at(choice, "delta")
+                texts.append(text_in(value_at(delta, "content")))
+                refusals.append(text_in(value_at(delta, "refusal")))
+                _gather_calls(calls, delta)
+                show(texts[-1])
+                ended = value_at(choice, "finish_reason") or ended
+    except _transport_errors() as error:
+        why = f"the connection broke off in the middle of the answer ({type(error).__name__})"
+        raise ModelError(f"{name}: {why}") from None
+    called = [calls[at] for at in sorted(calls)]
+    message = {"content": "".join(texts), "refusal": "".join(refusals), "tool_calls": called}
+    return {"choices": [{"message": message, "finish_reason": ended}], "usage": used} if ended else None
+
+
+async def _open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AsyncStream[object]:
+    from openai import AsyncStream
+
+    asked = body | {"stream": True, "stream_options": {"include_usage": True}}
+    return await client.post(PATH, cast_to=object, body=asked, stream=True, stream_cls=AsyncStream[object])
+
+
+def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
+    """Add the parts of tool calls to the calls so far, by their numbers."""
+    found = value_at(delta, "tool_calls")
+    for number, part in enumerate(found if isinstance(found, list) else []):
+        at, function = value_at(part, "index"), value_at(part, "function")
+        call = calls.setdefault(number if at is None else at, {"id": "", "function": {"name": "", "arguments": ""}})
+        call["id"] = call["id"] or text_in(value_at(part, "id"))
+        for key in call["function"]:
+            call["function"][key] += text_in(value_at(function, key))
+
+
+def calls_in(message: Any) -> tuple[Call, ...]:
+    """Return the tool calls of a message. Some servers give them no ids."""
+    found = value_at(message, "tool_calls")
+    calls = []
+    for number, call in enumerate(found if isinstance(found, list) else []):
+        name, arguments = (text_in(value_at(value_at(call, "function"), key)) for key in ("name", "arguments"))
+        if name:
+            calls.append(Call(text_in(value_at(call, "id")) or f"call_{number}", name, arguments))
+    return tuple(calls)
+
+
+def message_data(message: ChatMessage) -> dict[str, Any]:
+    """Return a message as the protocol writes it."""
+    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        sent["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.calls
+        ]
+    if message.answers:
+        sent["tool_call_id"] = message.answers
+    return sent
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    """Return the errors that a broken stream can raise.
+
+    The client uses httpx, and httpx2 from its version 3 on, and passes their errors on or wraps
+    them."""
+    from openai import APIConnectionError
+
+    return (APIConnectionError, *(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules))
+
+
+def no_choices(completion: Any) -> str:
+    """Return why a completion holds no reply. Some servers send errors in this form."""
+    said = value_at(value_at(completion, "error"), "message")
+    return str(said or "the reply does not follow the OpenAI protocol (no choices)")
+
+
+def text_in(content: Any) -> str:
+    """Return the text of a message's content. Servers of reasoning models may send it in parts."""
+    if isinstance(content, list):
+        texts = [value_at(part, "text") for part in content]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def number_in(used: Any, key: str) -> int:
+    """Return a number of tokens from a server's report of usage, or 0."""
+    value = value_at(used, key) if isinstance(used, dict) else getattr(used, key, None)
+    return value if isinstance(value, int) else 0

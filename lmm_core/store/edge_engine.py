@@ -1,0 +1,152 @@
+"""Qdrant Edge's terms: configuration, points, searches and errors of its engine."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..errors import FolderError, StoreError
+from ..models.embedders.embedder import Sparse
+from .filters import filter_among, filter_from
+from .ranking import Hit
+from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where
+
+if TYPE_CHECKING:
+    from qdrant_edge import EdgeConfig, EdgeShard
+
+NO_VECTOR = "none"  # stays empty: the engine requires a vector even if a collection needs none
+IN_MEMORY = 4_000  # KB of one vector; a segment with more is rebuilt as one that lies in files
+
+
+def edge_config(spec: VectorSpec, removed: float) -> EdgeConfig:
+    """Return the engine's configuration of a collection.
+
+    removed: the share of removed points above which a segment is rebuilt. Segments in files are
+    read from there (cold). Dense vectors get no graph: comparing all of them is exact, and fast
+    (14 ms for 100,000 x 384)."""
+    import qdrant_edge as edge
+
+    cold, no_graph = edge.Memory.Cold, edge.HnswIndexConfig(0, 100, IN_MEMORY)
+    most_similar = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
+    dense = {
+        name: edge.EdgeVectorParams(
+            size, edge.Distance.Cosine, multivector_config=multi, hnsw_config=no_graph, memory=cold
+        )
+        for sizes, multi in ((spec.dense, None), (spec.multi, most_similar))
+        for name, size in sizes.items()
+    }
+    # Edge requires a vector in every collection; points leave this one out
+    sparse = spec.sparse or (() if dense else (NO_VECTOR,))
+    return edge.EdgeConfig(
+        vectors=dense,
+        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=cold) for name in sparse},
+        optimizers=edge.EdgeOptimizersConfig(
+            deleted_threshold=removed,
+            vacuum_min_vector_number=1,
+            default_segment_number=1,
+            max_segment_size=IN_MEMORY,  # KB; up to this size segments are merged
+            indexing_threshold=IN_MEMORY,
+        ),
+        id_tracker_memory=cold,
+    )
+
+
+def edge_vector(vector: Vector, edge: Any) -> Any:
+    """Return a vector as the engine takes it."""
+    return edge.SparseVector(vector.indices, vector.values) if isinstance(vector, Sparse) else vector
+
+
+def edge_point(point: Point, edge: Any) -> Any:
+    """Return a point as the engine takes it."""
+    vectors = {name: edge_vector(vector, edge) for name, vector in point.vectors.items()}
+    return edge.Point(point.id, vectors, dict(point.payload))
+
+
+def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
+    """Return the points with these ids in this order; unknown ids are left out."""
+    found = {str(record.id): record.payload or {} for record in shard.retrieve([*ids], True, False)}
+    return [ScoredPoint(at, found[at]) for at in ids if at in found]
+
+
+class ShardSearch:
+    """The steps of a search in a shard."""
+
+    def __init__(self, shard: EdgeShard, where: Where | None) -> None:
+        import qdrant_edge as edge
+
+        self._edge, self._shard = edge, shard
+        self._fits = filter_from(where, edge)
+
+    def nearest(self, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
+        """Return the best points for each vector, in one request."""
+        edge = self._edge
+        asked = [
+            edge.QueryRequest(
+                limit, query=edge.Query.Nearest(edge_vector(vector, edge), using=using), filter=self._fits
+            )
+            for using, vector in vectors.items()
+        ]
+        return [
+            [(str(hit.id), hit.score) for hit in hits]
+            for hits in self._shard.query_batch(edge.QueryBatchRequest(asked))
+        ]
+
+    def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
+        """Return those of the points that have a value."""
+        fits = filter_among(self._edge.HasIdCondition(set(ids)), key, value, self._edge)
+        asked = self._edge.ScrollRequest(limit=len(ids), filter=fits, with_payload=False)
+        return [str(record.id) for record in self._shard.scroll(asked)[0]]
+
+    def retrieve(self, ids: Sequence[str]) -> list[ScoredPoint]:
+        """Return the points in this order."""
+        return retrieve_points(self._shard, ids)
+
+
+def point_size(point: Point) -> int:
+    """Return the approximate size of a point in bytes."""
+    return 4 * sum(map(_numbers, point.vectors.values())) + payload_size(point.payload)
+
+
+def _numbers(vector: Vector) -> int:
+    if isinstance(vector, Sparse):
+        return 2 * len(vector.indices)
+    first = vector[0] if vector else 0.0
+    return len(vector) * (len(first) if isinstance(first, list) else 1)
+
+
+def payload_size(payload: Mapping[str, Any]) -> int:
+    """Return the approximate size of a payload in bytes."""
+    return sum(len(key) + (4 * len(value) if isinstance(value, str) else 200) for key, value in payload.items())
+
+
+def give_back_memory() -> None:
+    """Return the memory that the engine's threads have freed to the system; glibc would keep it."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
+
+
+@contextmanager
+def engine_errors(what: str) -> Iterator[None]:
+    """Turn errors of the engine and of the file system into a StoreError."""
+    try:
+        yield
+    except (StoreError, GeneratorExit):
+        raise
+    except FolderError as error:
+        raise StoreError(str(error)) from error
+    except OSError as error:
+        raise StoreError(f"{what}: {error.strerror or error}") from error
+    except BaseException as error:
+        # The engine has no exceptions of its own. It raises Exception itself, and a panic is a
+        # PanicException, which is not a subclass of Exception and cannot be imported.
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
+            raise
+        raise StoreError(f"{what}: {error}") from error
+
+
+def cause_of(error: StoreError) -> str:
+    """Return the first 300 characters of the engine's own message."""
+    return str(error).removeprefix(": ").replace("Service runtime error: ", "")[:300]

@@ -1,0 +1,38 @@
+"""Filters by payload, as Qdrant's libraries write them.
+
+`library` is `qdrant_edge` or `qdrant_client.models`; their classes have the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .vector_store import Where
+
+
+def filter_from(where: Where | None, library: Any) -> Any:
+    """Return the filter for a Where, or None if every point fits."""
+    if where is None or not (where.all or where.none):
+        return None
+    must = [_condition(key, value, library) for key, value in where.all.items()]
+    must_not = [_condition(key, value, library) for key, value in where.none.items()]
+    return library.Filter(must=must or None, must_not=must_not or None)
+
+
+def filter_among(points: Any, key: str, value: str, library: Any) -> Any:
+    """Return the filter for those of some points (a HasIdCondition) that have a value."""
+    return library.Filter(must=[points, _condition(key, value, library)])
+
+
+def _condition(key: str, wanted: str | int | Sequence[str | int], library: Any) -> Any:
+    """Return the condition that a key has the value, or one of the values.
+
+    A list in such a condition holds values of one type only."""
+    if isinstance(wanted, (str, int)):
+        return library.FieldCondition(key=key, match=library.MatchValue(value=wanted))
+    texts = [value for value in wanted if isinstance(value, str)]
+    numbers = [value for value in wanted if not isinstance(value, str)]
+    lists = [values for values in (texts, numbers) if values] or [[]]
+    fits = [library.FieldCondition(key=key, match=library.MatchAny(any=values)) for values in lists]
+    return fits[0] if len(fits) == 1 else library.Filter(should=fits)

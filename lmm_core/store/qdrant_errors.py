@@ -1,0 +1,84 @@
+"""Errors of the `qdrant-client` package, put into sentences."""
+
+from __future__ import annotations
+
+import json
+
+from .places import KEY_VARIABLE, RemoteSource
+
+
+def client_errors() -> tuple[type[Exception], ...]:
+    """Return the errors that the client raises: a server's, gRPC's, and (ValueError) its local mode's."""
+    import grpc  # type: ignore[import-untyped]
+    from qdrant_client.common.client_exceptions import QdrantException
+    from qdrant_client.http.exceptions import ApiException
+
+    return (ApiException, QdrantException, grpc.RpcError, ValueError)
+
+
+def _status(error: Exception) -> int:
+    """Return the HTTP status of a reply (or its equal in gRPC), or 0 if there was no reply."""
+    if code := getattr(error, "code", None):
+        grpc = {"UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "NOT_FOUND": 404, "INVALID_ARGUMENT": 400}
+        return {**grpc, "RESOURCE_EXHAUSTED": 429, "INTERNAL": 500}.get(code().name, 0)
+    if hasattr(error, "retry_after_s"):
+        return 429
+    return int(getattr(error, "status_code", 0) or 0)
+
+
+def _kind(error: Exception) -> str:
+    """Return why a request was not answered: `time-out`, `unreachable`, `broken` or `other`."""
+    import httpx
+
+    source = getattr(error, "source", error)
+    code = error.code().name if hasattr(error, "code") else ""
+    if isinstance(source, httpx.TimeoutException) or code == "DEADLINE_EXCEEDED":
+        return "time-out"
+    if isinstance(source, httpx.ConnectError) or code == "UNAVAILABLE":
+        return "unreachable"
+    return "broken" if isinstance(source, httpx.TransportError) else "other"
+
+
+def may_pass(error: Exception) -> bool:
+    """Return True if the same request may succeed in a moment.
+
+    A server that is not there will not come up, so that a wrong address is reported at once."""
+    status = _status(error)
+    return status == 429 or status >= 500 or (not status and _kind(error) in ("time-out", "broken"))
+
+
+def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str:
+    """Return the sentence for the user."""
+    at, status = f"The Qdrant server at {source.address}", _status(error)
+    if status in (401, 403):
+        have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"requires a key: set {KEY_VARIABLE}"
+        return f"{at} {have} ({status})"
+    if status == 429:
+        return f"{at} is overloaded (429): try again later"
+    if 300 <= status < 400:
+        redirects = f"{at} redirects to another address ({status}), and nothing is sent there"
+        return f"{redirects}: if that is the right address, use it instead"
+    if status >= 500:
+        return f"{at} has failed ({status}): {_answer(error)}"
+    if status:
+        return f"{at} refuses this ({status}): {_answer(error)}"
+    reason = str(getattr(error, "source", error)).strip()
+    return {
+        "time-out": f"{at} has not answered within {source.timeout:g} s",
+        "unreachable": f"No Qdrant server answers at {source.address} ({reason}). Is it running? Is the address right?",
+        "broken": f"The connection to {source.address} broke ({reason or 'the server gives no reason'}): try again",
+        "other": f"{at} has sent a reply that cannot be understood. Is it a Qdrant server? ({reason[:200]})",
+    }[_kind(error)]
+
+
+def _answer(error: Exception) -> str:
+    """Return the server's own message."""
+    content = getattr(error, "content", None)
+    if content is None:
+        details = getattr(error, "details", None)
+        return str(details() if details else error)
+    try:
+        told = json.loads(content)["status"]["error"]
+    except (ValueError, KeyError, TypeError):
+        told = content.decode(errors="replace")[:200].strip()
+    return str(told) or "the server does not say why"
