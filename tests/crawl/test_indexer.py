@@ -431,7 +431,7 @@ def test_what_goes_back_after_a_run_that_failed_at_any_write_is_what_it_was(chan
     monkeypatch.setattr(indexer, "BATCH", 2)
     for after in range(30):
         store = InMemory()
-        monkeypatch.setattr(Database, "open", lambda *given, store=store: catalogue.Opened(store, VECTORS))
+        monkeypatch.setattr(Database, "open", lambda *given, store=store: catalogue.OpenIndex(store, VECTORS))
         monkeypatch.setattr(Path, "touch", lambda path, store=store: store.mark(path))
         shutil.rmtree(".md_index", ignore_errors=True)
         first_version()
