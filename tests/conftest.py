@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from tests.commands import copy_folder, pandocs, write
 from tests.indexing import EXERCISE, document, lmm
-from tests.real_files import CORPORA, NO_CORPORA, PLACES
+from tests.real_files import CORPORA, NO_CORPORA, SAMPLE
 from tests.warm import search_path, start_server
 
 settings.register_profile("tests", deadline=None)  # how long an example takes is the machine's business
@@ -87,7 +87,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(NO_CORPORA)
 
 
-@pytest.fixture(params=PLACES, ids=lambda place: place.name)
+@pytest.fixture(params=[SAMPLE, pytest.param(CORPORA, marks=pytest.mark.slow)], ids=lambda place: place.name)
 def real_place(request):
     """A folder of real markdown: the sample, and the corpora if they are there."""
     if not request.param.is_dir():

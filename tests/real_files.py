@@ -5,7 +5,6 @@ from pathlib import Path
 SAMPLE = Path(__file__).parent / "real"
 CORPORA = Path(__file__).parents[2] / "shared" / "corpora"
 NO_CORPORA = "no corpora beside the repository: real files are those of tests/real alone"
-PLACES = [SAMPLE, CORPORA]
 
 
 def markdown_files(place):

@@ -229,6 +229,7 @@ def test_config_init_on_a_full_disk(full_disk):
     assert not Path("config.toml").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["llmd new P.md", "config init", "quarto init book"])
 def test_a_real_limit_of_file_sizes(line):
     import subprocess

@@ -173,6 +173,7 @@ def test_a_kill_while_pandoc_writes(pandoc):
         assert text("notes.md").count(f"\n\n{PROSE}") == source.count(PROSE)  # in summaries it stands as well
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the size of a process's files")
 def test_a_full_disk_while_pandoc_writes(pandoc):
     """A limit on what pandoc alone may write: it empties the file, and writes so much of it."""

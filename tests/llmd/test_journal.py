@@ -213,6 +213,7 @@ def every_step(work, start):
         yield step
 
 
+@pytest.mark.slow
 def test_killed_at_each_step_of_applying(journal):
     seen = set()
     for step in every_step(lambda: journal.apply(changes(), "P.md"), lambda: put(BEFORE)):

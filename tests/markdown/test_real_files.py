@@ -6,10 +6,10 @@ import pytest
 
 from lmm_core.markdown import HeaderBlock, convert, load_markdown, parse_markdown_text, serialize_blocks
 from lmm_core.models.annotators.extractive import ExtractiveAnnotator
-from tests.real_files import CORPORA, NO_CORPORA, PLACES, SAMPLE, markdown_files
+from tests.real_files import CORPORA, NO_CORPORA, SAMPLE, markdown_files
 from tests.strategies import annotate, knitted, outside_metadata
 
-FILES = [path for place in PLACES for path in markdown_files(place)]
+FILES = [*markdown_files(SAMPLE), *(pytest.param(path, marks=pytest.mark.slow) for path in markdown_files(CORPORA))]
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-3:]))
 
 
