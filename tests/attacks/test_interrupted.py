@@ -241,7 +241,7 @@ def test_after_any_history_the_index_is_as_new(kind, place, commands, history):
         play(made, commands, history)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", [Lmm, Md])
 @many

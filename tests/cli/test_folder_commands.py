@@ -277,7 +277,7 @@ def test_the_schemas_are_the_specification_s():
     assert index["required"] == ["root", "index_name", "description"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_over_mcp():
     """The MCP SDK's own client, and a server that it starts."""
     fill("docs", trees=page("oak"), more=page("elm"))

@@ -520,7 +520,7 @@ def test_the_document_by_another_name(project):
     assert "the document itself" in lmm("lmm llmd apply PROJECT.md -y --allow '*'", 1).stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_at_once(project):
     replied(f"{CHANGE}\n{LOG}")
     command = [BIN / "lmm", "llmd", "apply", "PROJECT.md", "-y"]
@@ -574,7 +574,7 @@ def test_another_run_has_the_journal(project):
     lmm("lmm llmd apply PROJECT.md -y")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_while_it_applies(project):
     """The command kills itself; the next one, whichever it is, makes all changes or none."""
     for number in range(60):

@@ -359,7 +359,7 @@ def second_version():
     Path("docs/b.md").unlink()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("update", [False, True], ids=["first run", "update"])
 def test_a_run_that_is_killed_at_any_moment_is_completed_by_the_next(update):
     first_version()

@@ -31,7 +31,7 @@ def test_knit_to_markdown(source, pandoc):
     assert text("out.md") == f"---\ntitle: T\n---\n\n# A\n\n{PROSE}"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_knit_of_plain_notes_is_pandocs_own_html(real_place, pandoc):
     for file in spread(real_place, 4):
         ok(f"pandoc '{file}' -o plain.html", pandoc)

@@ -555,7 +555,7 @@ SENTENCE = "A residual is the vertical distance between a point and the line. "
     ],
     ids=["paragraphs", "paragraph", "word", "dots", "list", "code", "table", "fences", "divs"],
 )
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_megabyte_takes_little_time(text):
     blocks = parse_markdown_text(text)
     started = process_time()

@@ -228,7 +228,7 @@ def test_killed_at_each_step_of_applying(journal):
     assert seen == {True, False}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_each_step_of_undoing(journal):
     def start():
         put(BEFORE)
@@ -242,7 +242,7 @@ def test_killed_at_each_step_of_undoing(journal):
     assert seen == {True, False}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_each_step_of_undoing_what_was_added_to_since(journal):
     before, after = ({**one, "a.py": one["a.py"] + b"more"} for one in (BEFORE, AFTER))
 
@@ -262,7 +262,7 @@ def test_killed_at_each_step_of_undoing_what_was_added_to_since(journal):
     assert seen == {True, False}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_each_step_of_recovering(journal):
     """Which was needed: some files were replaced already. The recovery after that one is not."""
     apply = lambda: journal.apply(changes(), "P.md")  # noqa: E731
@@ -278,7 +278,7 @@ def test_killed_at_each_step_of_recovering(journal):
         assert contents() in (BEFORE, AFTER), step
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_changed_by_hand_after_the_kill(journal):
     """Then nothing is made, and what was written by hand stays."""
     for step in every_step(lambda: journal.apply(changes(), "P.md"), lambda: put(BEFORE)):
@@ -291,7 +291,7 @@ def test_changed_by_hand_after_the_kill(journal):
         assert journal.recover() == [] and states() == [".left"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_from_outside(tmp_path):
     """A process that applies and takes back without end is killed at some moment."""
     code = (

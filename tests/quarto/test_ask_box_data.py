@@ -394,7 +394,7 @@ def test_identifiers_of_a_page():
     assert element_ids("<p id=a><b ID='b'>id=\"c\"</b><!-- <i id='d'> --><script>'<p id=\"e\">'</script>") == {"a", "b"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_sample_book(sample_book):
     """Every link leads to an element of its page, and the data are compact."""
     (Path("pandoc")).symlink_to(pandocs()[-1])

@@ -16,7 +16,7 @@ from tests.quarto.test_recorded import EVERY_OPTION
 QUARTO = shutil.which("quarto")
 pytestmark = [
     pytest.mark.quarto,
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(QUARTO is None, reason="no quarto on PATH"),
 ]
 PAGE = """# Means

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 QUARTO = shutil.which("quarto")
 pytestmark = [
     pytest.mark.quarto,
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(QUARTO is None, reason="no quarto on PATH"),
 ]
 BLOCK = "::: {.lmm .content-hidden}\n``` yaml\ntype: solution\n```\n:::\n"

@@ -477,7 +477,7 @@ def test_what_is_knitted_never_leaks(source):
     assert leaks("site", logger=ListLogger()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_sample_book_through_pandoc(sample_book, pandoc, monkeypatch):
     """No false alarm in what the filter lets through, and an alarm without it."""
     monkeypatch.chdir(sample_book)
@@ -494,7 +494,7 @@ def test_the_sample_book_through_pandoc(sample_book, pandoc, monkeypatch):
     assert {leak["source"] for leak in json.loads(bad.stdout)["leaks"]} >= {"01-data.md", "06-tests.md"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_hundred_pages_in_seconds():
     page = " ".join(f"word{at} of the page" for at in range(2000))
     for at in range(100):

@@ -18,7 +18,7 @@ BLOCK = re.compile(r"^::: \{\.lmm [^\n]*\n``` yaml\n(.*?)^```\n:::\n", re.M | re
 RAG_ONLY = re.compile(r"^::: (?:exercise|topic|\{\.rag-only[^\n]*)\n(.*?)^:::$", re.M | re.S)
 SCRIPT = "<script>document.body.replaceChildren(document.body.innerText)</script></body>"
 ASK_BOX = re.compile(r"<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module", autouse=True)

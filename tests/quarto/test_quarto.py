@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 QUARTO = shutil.which("quarto")
 pytestmark = [
     pytest.mark.quarto,
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(QUARTO is None, reason="no quarto on PATH"),
 ]
 # An exercise in a div and one after a block, a solution, a definition and a topic.

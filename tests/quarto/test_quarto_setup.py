@@ -353,7 +353,7 @@ def test_pandoc_alone_shows_the_cell_as_code(sample_book, pandoc, monkeypatch):
     assert "For the examination" not in page
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_wheel_has_the_extension(tmp_path):
     """Built from a copy, so that nothing is left in the source tree."""
     for name in ("lmm_core", "filters", "quarto-ext"):
@@ -390,7 +390,7 @@ def test_the_page_for_teachers():
     assert run("lmm quarto check").returncode == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_local_script(sample_book, pandoc):
     """What CI does, without Quarto."""
     folder = Path("bin")

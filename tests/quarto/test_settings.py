@@ -42,7 +42,7 @@ def test_the_scripts_see_what_is_left_out(case):
 
 
 @pytest.mark.quarto
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(QUARTO is None, reason="no quarto on PATH")
 @pytest.mark.parametrize("case", CASES)
 def test_the_pages_are_as_the_scripts_see_them(case):

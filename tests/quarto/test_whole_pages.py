@@ -10,7 +10,7 @@ from tests.commands import BIN, run, text, write
 
 pytestmark = [
     pytest.mark.quarto,
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(shutil.which("quarto") is None, reason="no quarto on PATH"),
 ]
 PROJECT = "project: {{type: {0}}}\n{1}\nfilters: [lmm]\n"

@@ -95,6 +95,6 @@ def test_some_nestings(pandoc):
     compare(range(40), pandoc)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_nestings(pandoc):
     compare(range(1000, 2500), pandoc)

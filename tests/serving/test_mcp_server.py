@@ -100,7 +100,7 @@ async def check_refresh(client, folder):
     assert (await asked(client, "mentions", term="elm"))["total"] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_over_standard_input_and_output(own_course):
     async def work():
         async with stdio(own_course) as client:
@@ -111,7 +111,7 @@ def test_over_standard_input_and_output(own_course):
     asyncio.run(work())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupt_ends_it(own_course):
     with subprocess.Popen(SERVER, cwd=own_course, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -122,7 +122,7 @@ def test_an_interrupt_ends_it(own_course):
         assert process.wait(PATIENCE) != 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_over_http(own_course):
     async def work():
         async with serving(own_course) as address, Client(address) as client:
@@ -136,7 +136,7 @@ def test_over_http(own_course):
     asyncio.run(work())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_over_http_only_known_names_are_answered(own_course):
     from httpx2 import AsyncClient
 
@@ -153,7 +153,7 @@ def test_over_http_only_known_names_are_answered(own_course):
     assert asyncio.run(work()) == (421, 403, 200)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_server_of_an_empty_folder_says_what_to_do():
     write("empty/config.toml", "")
 

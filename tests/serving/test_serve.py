@@ -496,7 +496,7 @@ def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
 # The command
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_told_to_stop_it_finishes_its_answers(course, model):
     model(reply="one two three four five six [1]", pause=0.2)
     with (
@@ -522,7 +522,7 @@ def test_at_its_start_it_says_what_can_be_asked(course, tmp_path):
         assert process.said[0] == "warning: nothing is indexed yet: lmm index FILES\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_serves_with_a_token_of_the_environment(course, monkeypatch):
     monkeypatch.setenv("LMM_SERVE_TOKEN", "sesame")
     with command(course) as (_, port):

@@ -752,7 +752,7 @@ store.close()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_collection(tmp_path):
     with run(MEASURED, tmp_path / "index") as process:
@@ -776,7 +776,7 @@ def test_a_folder_can_be_used_by_many_threads(tmp_path):
     store.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_folder_of_many_points(tmp_path):
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, INDEXES)

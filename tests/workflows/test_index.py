@@ -397,7 +397,7 @@ def test_one_bad_file_keeps_no_other_from_the_index():
     assert "1 document, 1 chunk written" in told
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_50000_chunks():
     body = "".join(section(f"word{number}") for number in range(50_000))
     write("notes.md", body)

@@ -413,7 +413,7 @@ def test_naming_a_folder_imports_nothing_heavy():
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @needs_model
 def test_one_text_at_a_time_is_about_as_fast_as_fastembeds_batches(minilm):
     from fastembed import TextEmbedding
