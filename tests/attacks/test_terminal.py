@@ -298,7 +298,7 @@ def test_no_cell_is_a_formula(cell, shown):
 PRINTERS = {"print", "click.echo", "click.secho", "click.style", "click.echo_via_pager"}
 STREAMS = {"sys.stdout.write", "sys.stderr.write", "sys.stdout.buffer.write", "sys.stdout.writelines"}
 ALLOWED = {
-    ("filters/document.py", "sys.stdout.buffer.write"),  # the document, to pandoc
+    ("filters/process.py", "sys.stdout.buffer.write"),  # the document, to pandoc
     ("quarto-ext/_extensions/lmm/render.py", "print"),  # a constant; it cannot import ours
 }
 
