@@ -44,7 +44,8 @@ import _socket, marshal, os, resource, sys
 name = os.path.basename(sys.argv[0])
 real = os.path.join({bin!r}, name)
 environment = dict(os.environ)
-if {{key: value for key, value in environment.items() if key.startswith(("PYTHON", "LC_", "LANG"))}} != {locale!r}:
+own = {{key: value for key, value in environment.items() if key.startswith(("PYTHON", "LC_", "LANG"))}}
+if own != {locale!r} or None in (sys.stdin, sys.stdout, sys.stderr):  # a descriptor that is closed
     os.execv(real, [real, *sys.argv[1:]])
 server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
 limits = {{number: resource.getrlimit(number) for number in (resource.RLIMIT_FSIZE, resource.RLIMIT_AS, resource.RLIMIT_NOFILE)}}
@@ -55,7 +56,7 @@ descriptors = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2)
 try:
     server.connect({address!r})
     server.sendmsg([len(start).to_bytes(4, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
-except OSError:  # the server is not ready yet, or a descriptor is closed
+except OSError:  # the server is not ready yet
     os.execv(real, [real, *sys.argv[1:]])
 while start:
     start = start[server.send(start):]
