@@ -432,3 +432,9 @@ def test_the_line_of_a_rag_only_div_that_is_not_closed(text, line):
 def test_the_attribute_type_is_that_of_a_rag_only_div_alone():
     rules = KnitRules(keep=frozenset({"definition"}))
     assert "x" not in knitted("# A\n\n::: {.exercise type=definition}\nx\n:::\n", rules)
+
+
+def test_rag_only_divs_side_by_side_go():
+    assert knitted("A\n\n::: exercise\nGone.\n:::\n::: topic\nGone.\n:::\n::: note\nStays.\n:::\n") == (
+        "A\n\n::: note\nStays.\n:::\n"
+    )
