@@ -138,6 +138,7 @@ def test_setext_headings_are_text(underline):
         ("# f(x) = {x}", "f(x) = {x}"),
         ("# C#", "C#"),
         ("#", ""),
+        ("# ##", ""),
         ("# *A* `b`", "*A* `b`"),
     ],
 )

@@ -524,3 +524,20 @@ def test_only_an_old_text_that_was_changed_is_reported():
     logger = ListLogger()
     rejected(edited(document(), "New."), logger=logger)
     assert logger.reports == []
+
+
+def test_the_old_text_keeps_its_indentation():
+    assert edits(edited(document("    code\n"), "New."))[0].old == "    code"
+
+
+@pytest.mark.parametrize("gone", ["before", "after"])
+def test_an_edit_without_the_record_of_its_blank_lines_can_be_rejected(gone):
+    after = edited(document(), "New.")
+    lost = re.sub(rf"{gone}: (''|\"[^\"]*\")", f"{gone}: null", after)
+    assert lost != after
+    assert rejected(lost).split("---\n")[-1].split() == "The text. The rest.".split()
+
+
+def test_annotating_leaves_a_document_with_markers_that_do_not_fit():
+    broken = edited(notes(), "New.").replace("###### end of edit", "###### the end")
+    assert annotate(broken) == broken
