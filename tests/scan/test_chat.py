@@ -12,11 +12,13 @@ from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_bloc
 from lmm_core.markdown.blocks import trim_blank_lines
 from lmm_core.markdown.metadata.body import DELETED
 from lmm_core.markdown.spelling import edit_block, keeps_structure
+from lmm_core.markdown.tree import blocks_to_tree
 from lmm_core.models.chat import Asker
 from lmm_core.models.prompts import SYSTEM
+from lmm_core.models.tokens import count_tokens
 from lmm_core.scan.chat import ChatRun, scan_messages
 from lmm_core.scan.exchange.record import CHAT_KEY, clear_messages, pending_messages, read_chat
-from lmm_core.scan.exchange.requests import Talk, report_failures
+from lmm_core.scan.exchange.requests import REPLY_TOKENS, Talk, report_failures
 from tests.strategies import annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 
@@ -400,3 +402,11 @@ def test_an_older_chat_has_messages_under_their_keys():
         ("user", "M"),
         ("note", "N"),
     ]
+
+
+def test_a_request_leaves_room_for_the_reply():
+    tree = blocks_to_tree(parse_markdown_text("# A\n\n" + "word word word word.\n\n" * 2000))
+    talk = Talk(Asker(Sayer("A")), "", 8 * REPLY_TOKENS)
+    assert count_tokens(talk.excerpt(tree, ["Why?"]).text) <= 7 * REPLY_TOKENS
+    small = Talk(Asker(Sayer("A")), "", REPLY_TOKENS)
+    assert count_tokens(small.excerpt(tree, ["Why?"]).text) <= REPLY_TOKENS // 4 + 1

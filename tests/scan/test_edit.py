@@ -541,3 +541,12 @@ def test_an_edit_without_the_record_of_its_blank_lines_can_be_rejected(gone):
 def test_annotating_leaves_a_document_with_markers_that_do_not_fit():
     broken = edited(notes(), "New.").replace("###### end of edit", "###### the end")
     assert annotate(broken) == broken
+
+
+@pytest.mark.parametrize("decide", [accepted, rejected])
+def test_no_edit_is_decided_beside_one_whose_markers_do_not_fit(decide):
+    text = f"# A\n\n{block('=: one')}\n\nOne.\n\n{block('=: two')}\n\nTwo.\n\nThe rest.\n"
+    first, end, second = edited(text, "New.").rpartition("###### end of edit")
+    broken = f"{first}###### the end{second}"
+    assert end
+    assert decide(broken) == broken

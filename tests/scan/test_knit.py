@@ -438,3 +438,9 @@ def test_rag_only_divs_side_by_side_go():
     assert knitted("A\n\n::: exercise\nGone.\n:::\n::: topic\nGone.\n:::\n::: note\nStays.\n:::\n") == (
         "A\n\n::: note\nStays.\n:::\n"
     )
+
+
+def test_a_div_that_is_not_closed_goes_with_its_item_alone():
+    text = "::: note\n- ::: exercise\n  Gone.\n\nStays.\n:::\n"
+    assert "Gone." not in knitted(text)
+    assert "Stays." in knitted(text)

@@ -601,3 +601,8 @@ def test_the_spelling_of_the_nearest_block():
     ]
     found = nearest_spellings(nodes, "native")
     assert found == ["div", "div", "div", "native", "native", "native", "div", "div"]
+
+
+def test_a_document_whose_header_is_a_list_is_left_as_it_is():
+    text = "---\n- title: T\n- author: A\n---\n\n# A\n\nText.\n"
+    assert annotate(text) == text
