@@ -444,3 +444,9 @@ def test_a_div_that_is_not_closed_goes_with_its_item_alone():
     text = "::: note\n- ::: exercise\n  Gone.\n\nStays.\n:::\n"
     assert "Gone." not in knitted(text)
     assert "Stays." in knitted(text)
+
+
+def test_native_blocks_that_belong_to_the_document_stay_with_their_keys_alone():
+    text = "Text.\n\n---\nreferences:\n- id: a\n---\n"
+    assert knitted(text) == text
+    assert knitted(text.replace("- id: a\n", "- id: a\nnote: mine\n")) == text

@@ -605,4 +605,4 @@ def test_the_spelling_of_the_nearest_block():
 
 def test_a_document_whose_header_is_a_list_is_left_as_it_is():
     text = "---\n- title: T\n- author: A\n---\n\n# A\n\nText.\n"
-    assert annotate(text) == text
+    assert annotate(text, opts=ScanOpts(titles=True)) == text
