@@ -4,15 +4,31 @@ import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from lmm_core.errors import StoreError
+from lmm_core.index.refresh import (
+    BEGUN,
+    Counts,
+    FileRecord,
+    begin_files,
+    create_records,
+    read_records,
+    remove_files,
+    write_record,
+)
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.chat import run
 from lmm_core.settings.project import load_project
+<<<<<<< HEAD
 from lmm_core.store.opening import open_store
+=======
+from lmm_core.store.places import open_store
+from lmm_core.store.vector_store import Point, VectorSpec
+>>>>>>> mutants
 from lmm_core.workflows.index import Upload, drop_collections
 from lmm_core.workflows.models import Models
 from tests.commands import write
@@ -271,3 +287,41 @@ def test_an_id_that_a_failed_run_has_left_is_free_for_another_file():
     found = {one["source"]: one["docid"] for one in everything(store)["chunks"].values()}
     assert found == {"a.md": "one", "b.md": "two"}
     store.close()
+
+
+# Records and counts
+
+
+def test_counts_add_up_one_by_one():
+    assert Counts(1, 2, 3, 4, 5, 6) + Counts(10, 20, 30, 40, 50, 60) == Counts(11, 22, 33, 44, 55, 66)
+
+
+def test_a_record_is_read_as_it_was_written(store):
+    create_records(store, "chunks")
+    records = [FileRecord("a.md", "a", "f", 3, 120, 7), FileRecord("b.md", "b", BEGUN, 1)]
+    write_record(store, "chunks", *records)
+    assert read_records(store, "chunks") == {"a.md": records[0], "b.md": records[1]}
+
+
+def test_a_file_whose_points_are_about_to_change_is_recorded_so(store):
+    create_records(store, "chunks")
+    record = FileRecord("a.md", "a", "f", 3, 120, 7)
+    begin_files(store, "chunks", [record])
+    assert read_records(store, "chunks") == {"a.md": FileRecord("a.md", "a", BEGUN, 3)}
+    unwritable = FailingStore(store, 0, ("upsert",))
+    begin_files(unwritable, "chunks", read_records(store, "chunks").values())
+
+
+def test_removing_a_file_removes_its_chunks_documents_and_record(store):
+    create_records(store, "chunks")
+    records = [FileRecord("a.md", "a", "f", 2), FileRecord("b.md", "b", "f", 1)]
+    write_record(store, "chunks", *records)
+    for collection in ("chunks", "documents"):
+        store.create(collection, VectorSpec(), {}, {})
+        store.upsert(
+            collection,
+            [Point(str(UUID(int=at)), {}, {"source": name}) for at, name in enumerate(("a.md", "a.md", "b.md"))],
+        )
+    assert remove_files(store, "chunks", records[:1], "documents") == 2
+    for collection in ("chunks", "documents", "chunks.files"):
+        assert [point.payload["source"] for point in store.scroll(collection)] == ["b.md"]

@@ -78,3 +78,27 @@ def test_it_is_not_in_the_notes():
     text = f"# A\n\n---\n{LIST}---\n\nText.\n\n::: callout-note\n\n---\n{LIST}---\n\nText.\n:::\n"
     assert "secret" not in serialize_blocks(knit(parse_markdown_text(text), logger=logger))
     assert [report.line for report in logger.reports] == [3, 14]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "type",
+        "knit",
+        "skip",
+        "frozen",
+        "questions",
+        "summary",
+        "titles",
+        "title",
+        "docid",
+        "lmm",
+        "query",
+        "edit",
+        "summary=",
+        "~own",
+    ],
+)
+def test_a_list_with_one_of_our_keys_is_an_error(key):
+    ((line, _),) = errors(f"# A\n\n---\n- note: secret\n- {key}: value\n---\n\nText.\n")
+    assert line == 3

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lmm_core.errors import MarkdownError
 from lmm_core.markdown import DELETED, edit_block, parse_markdown_text
 from lmm_core.markdown.metadata.body import dump_entry, edit_metadata, key_spans, parse_metadata
-from lmm_core.markdown.metadata.ownership import find_key
+from lmm_core.markdown.metadata.ownership import digest, find_key
 from lmm_core.markdown.spelling import make_block
 from tests.strategies import KEYS, bodies, values
 
@@ -335,3 +335,12 @@ def test_a_made_block_holds_what_was_put_in(value, spelling):
 )
 def test_which_spelling_of_a_key_counts(properties, counts):
     assert find_key(properties, "questions") == counts
+
+
+def test_a_list_under_a_message_key_is_no_message():
+    assert messages("?:\n  - a\n") == []
+    assert content("?:\n  - a\n") == {"?": ["a"]}
+
+
+def test_a_digest_is_the_same_in_every_version():
+    assert digest({"b": "Straße", "a": [1, None]}) == "57c2bd6c41"

@@ -138,6 +138,7 @@ def test_setext_headings_are_text(underline):
         ("# f(x) = {x}", "f(x) = {x}"),
         ("# C#", "C#"),
         ("#", ""),
+        ("# ##", ""),
         ("# *A* `b`", "*A* `b`"),
     ],
 )
@@ -294,3 +295,20 @@ def test_title_lines_are_text():
 
 def test_no_header_stands_after_title_lines():
     assert kinds("% My notes\n\n---\ntitle: T\n---\n\ntext\n") == "text meta text"
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["---\n---\n", "---\n...\n", "---\n  # a remark\na: 1\n---\n"],
+    ids=["empty", "empty, dots", "indented remark first"],
+)
+def test_the_first_line_of_a_block_counts(block):
+    found = parse_markdown_text(f"A\n\n{block}\nB\n\n---\n\nC\n")
+    assert [one.source for one in found] == ["A\n\n", f"{block}\n", "B\n\n", "---\n\n", "C\n"]
+    assert isinstance(found[1], MetadataBlock)
+
+
+@pytest.mark.parametrize("block", ["::: lmm\n``` yaml\na: 1\n```\n:::\n", "---\na: 1\n---\n", "# Heading\n"])
+def test_a_block_directly_after_code_is_one(block):
+    found = parse_markdown_text(f"```\ncode\n```\n{block}\ntext\n")
+    assert [one.source for one in found] == ["```\ncode\n```\n", f"{block}\n", "text\n"]

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 
 from lmm_core.errors import MarkdownError
 from lmm_core.markdown import MetadataBlock, convert, parse_markdown_text, serialize_blocks
+from lmm_core.markdown.spelling import make_block, settle_safely
 from tests.strategies import markdown, outside_metadata, squeezed
 
 often = settings(max_examples=150, deadline=None)
@@ -138,3 +139,16 @@ def test_there_and_back_is_the_identity_from_the_second_time_on(text):
     if back:
         assert converted(converted(back, "div"), "native") == back
         assert bodies(converted(back, "div")) == bodies(back)
+
+
+def test_a_new_div_does_not_close_a_code_fence_left_open():
+    before = parse_markdown_text("# A\n\n```\nnot closed\n\n# B\n\nend\n")
+    native, div = make_block("b: 1\n", "native"), make_block("a: 1\n", "div")
+    made = serialize_blocks(settle_safely(before, [*before[:-1], div, native, before[-1]]))
+    assert contents(made) == [{"a": 1}, {"b": 1}]
+    assert made.endswith("# B\n\n::: {.lmm .content-hidden}\n~~~ yaml\na: 1\n~~~\n:::\n\n---\nb: 1\n---\n\nend\n")
+
+
+def test_a_remark_behind_the_opening_of_a_header_stays_behind_a_byte_order_mark():
+    text = "\ufeff--- # mine\ntitle: T\n---\n\ntext\n"
+    assert converted(text, "div") == "\ufeff---\n# mine\ntitle: T\n---\n\ntext\n"

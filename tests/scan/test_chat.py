@@ -12,10 +12,13 @@ from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_bloc
 from lmm_core.markdown.blocks import trim_blank_lines
 from lmm_core.markdown.metadata.body import DELETED
 from lmm_core.markdown.spelling import edit_block, keeps_structure
+from lmm_core.markdown.tree import blocks_to_tree
 from lmm_core.models.chat import Asker
+from lmm_core.models.prompts import SYSTEM
+from lmm_core.models.tokens import count_tokens
 from lmm_core.scan.chat import ChatRun, scan_messages
 from lmm_core.scan.exchange.record import CHAT_KEY, clear_messages, pending_messages, read_chat
-from lmm_core.scan.exchange.requests import Talk
+from lmm_core.scan.exchange.requests import REPLY_TOKENS, Talk, report_failures
 from tests.strategies import annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 
@@ -342,3 +345,68 @@ def test_an_answer_is_written_if_only_a_message_was_added(spelling):
     )
     assert chats(document) == [[("user", "Why?"), ("model", "New.")]]
     assert unmerged == []
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_an_answer_is_written_if_the_text_has_changed(spelling):
+    asked = f"{block(ASKED, spelling)}\n\n# A\n\nText.\n"
+    document, unmerged = answered(asked, asked.replace("# A", "# Another title"))
+    assert chats(document) == [[("user", "Why?"), ("model", "New.")]]
+    assert unmerged == []
+
+
+def test_the_answer_to_one_of_two_questions_alike_follows_its_text():
+    first, second = f"{block(ASKED)}\n\nText a.\n\n", f"{block(ASKED)}\n\nText b.\n\n"
+    document, _ = answered(f"Start.\n\n{first}", f"Start.\n\n{second}{first}")
+    before, after = document.split("Text b.")
+    assert "New." not in before
+    assert "New." in after
+
+
+def test_a_request_has_the_writers_system_message_and_the_path_of_titles():
+    model = Sayer("A")
+    text = f"---\ntitle: Notes\n---\n\n# One\n\n{block('?: Q')}\n\n## Two\n\nText.\n"
+    scan_messages(parse_markdown_text(text), Asker(model), system="Speak like a pirate.", logger=ListLogger())
+    scan_messages(parse_markdown_text(text), Asker(model), logger=ListLogger())
+    first, second = model.requests
+    assert "Speak like a pirate." in first.messages[0].content
+    assert SYSTEM in second.messages[0].content
+    assert "One > Two" in first.messages[1].content
+
+
+def test_failures_are_reported_by_line_and_one_that_stops_all_once():
+    logger = ListLogger()
+    stop = ModelError("No key.", stop=True)
+    report_failures(
+        [(9, ModelError("Too long.")), (5, stop), (3, ModelError("No.")), (7, stop)], "question", "answered", logger
+    )
+    assert [(report.line, report.message) for report in logger.reports] == [
+        (3, "question not answered: No."),
+        (9, "question not answered: Too long."),
+        (0, "2 questions not answered: No key."),
+    ]
+
+
+def test_clearing_chats_leaves_requests_for_edits_and_says_nothing_of_them():
+    logger = ListLogger()
+    waiting = document("=: Shorter.\n~~edit: {id: k3x9}\n?: Q")
+    made = serialize_blocks(clear_messages(parse_markdown_text(waiting), logger=logger))
+    assert made == waiting.replace("?: Q\n", "")
+    assert logger.reports == []
+
+
+def test_an_older_chat_has_messages_under_their_keys():
+    assert read_chat([{"query": "Q"}, {"model": "A"}, {"message": "M"}, {"note": "N"}]) == [
+        ("user", "Q"),
+        ("model", "A"),
+        ("user", "M"),
+        ("note", "N"),
+    ]
+
+
+def test_a_request_leaves_room_for_the_reply():
+    tree = blocks_to_tree(parse_markdown_text("# A\n\n" + "word word word word.\n\n" * 2000))
+    talk = Talk(Asker(Sayer("A")), "", 8 * REPLY_TOKENS)
+    assert count_tokens(talk.excerpt(tree, ["Why?"]).text) <= 7 * REPLY_TOKENS
+    small = Talk(Asker(Sayer("A")), "", REPLY_TOKENS)
+    assert count_tokens(small.excerpt(tree, ["Why?"]).text) <= REPLY_TOKENS // 4 + 1

@@ -97,3 +97,18 @@ def test_no_block_is_ever_cut(text, budget):
             assert node.content.strip("\n") in whole.text
             rest = rest.replace(node.content.strip("\n"), "", 1)
     assert len(rest) <= len(found.text)
+
+
+def test_a_text_that_just_fits_is_whole():
+    text = "# A\n\nOne two.\n\n# B\n\nThree four.\n"
+    assert excerpt(text, 8).left_out == ()
+    assert excerpt(text, 7).left_out == ("B",)
+
+
+def test_a_summary_does_not_stand_for_a_section_without_text():
+    text = "# A\n\nOne two three four five.\n\n---\nsummary: Short.\n---\n\n# B\n"
+    assert excerpt(text, 4).text == "# A\n\n# B"
+
+
+def test_what_cannot_be_read_is_no_text():
+    assert excerpt("# A\n\n---\na: [\n---\n\nText.\n").text == "# A\n\nText."

@@ -1,5 +1,6 @@
 """The edit pass: new versions beside the old ones, until they are accepted or rejected."""
 
+import asyncio
 import re
 
 import pytest
@@ -15,9 +16,10 @@ from lmm_core.markdown.spelling import convert
 from lmm_core.models.chat import Asker
 from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.overview import overview
-from lmm_core.scan.edit import scan_edits
+from lmm_core.scan.edit import EditRun, scan_edits
 from lmm_core.scan.exchange.decisions import accept_edits, reject_edits
 from lmm_core.scan.exchange.record import clear_messages
+from lmm_core.scan.exchange.requests import Talk
 from lmm_core.scan.knit import find_dangling
 from tests.strategies import DIV, LONG, NATIVE, PROSE, CountingAnnotator, annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, accepted, block, chats, edited, metadata, rejected
@@ -470,3 +472,81 @@ def test_an_edit_that_somebody_wrote_by_hand_is_text_to_all_passes():
     logger = ListLogger()
     assert rejected(text, logger=logger) == text
     assert reject_edits(parse_markdown_text(text), logger=ListLogger()).count == 0
+
+
+# What has changed on disk while the model thought
+
+
+def answered(asked, changed):
+    """Return what a changed document becomes by the reply to the one that was asked, and what found no place."""
+    run = EditRun(Talk(Asker(Sayer("New.")), "", 100_000), ListLogger())
+    run.start(parse_markdown_text(asked))
+    asyncio.run(run.ask())
+    return serialize_blocks(run.apply(parse_markdown_text(changed))), run.unmerged
+
+
+def test_a_version_of_a_text_that_has_changed_is_not_proposed():
+    changed = document("The text, and more by hand.\n")
+    made, unmerged = answered(document(), changed)
+    assert made == changed
+    assert [wanted.reply for wanted in unmerged] == ["New."]
+
+
+def test_a_version_is_proposed_if_only_the_rest_has_changed():
+    made, unmerged = answered(document(), document().replace("The rest.", "Another rest."))
+    assert [(edit.old, edit.new) for edit in edits(made)] == [("The text.", "New.")]
+    assert unmerged == []
+
+
+def test_a_request_of_blanks_is_none():
+    model = Sayer("New.")
+    text = document(body='=: " "')
+    assert serialize_blocks(scan_edits(parse_markdown_text(text), Asker(model), logger=ListLogger())) == text
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("id: ", "id: x"), "has to be decided first"),
+        (lambda text: re.sub(r"(?s)###### old.*\}\n", "", text), "the text of edit"),
+    ],
+    ids=["another edit", "no edit"],
+)
+def test_why_an_edit_is_not_refined(change, said):
+    logger = ListLogger()
+    more = change(edited(document(), "New.").replace("=: Shorter.\n", "=: Shorter.\n=: More.\n"))
+    assert edited(more, "Not asked.", logger) == more
+    assert [said in report.message for report in logger.reports] == [True]
+
+
+def test_only_an_old_text_that_was_changed_is_reported():
+    logger = ListLogger()
+    rejected(edited(document(), "New."), logger=logger)
+    assert logger.reports == []
+
+
+def test_the_old_text_keeps_its_indentation():
+    assert edits(edited(document("    code\n"), "New."))[0].old == "    code"
+
+
+@pytest.mark.parametrize("gone", ["before", "after"])
+def test_an_edit_without_the_record_of_its_blank_lines_can_be_rejected(gone):
+    after = edited("# A\n\n---\n=: x\n---\n\nOld.\n", "New.")
+    lost = re.sub(rf"{gone}: (''|\"[^\"]*\")", f"{gone}: null", after)
+    assert lost != after
+    assert rejected(lost).split("---\n")[-1].split() == ["Old."]
+
+
+def test_annotating_leaves_a_document_with_markers_that_do_not_fit():
+    broken = edited(notes(), "New.").replace("###### end of edit", "###### the end")
+    assert annotate(broken) == broken
+
+
+@pytest.mark.parametrize("decide", [accepted, rejected])
+def test_no_edit_is_decided_beside_one_whose_markers_do_not_fit(decide):
+    text = f"# A\n\n{block('=: one')}\n\nOne.\n\n{block('=: two')}\n\nTwo.\n\nThe rest.\n"
+    first, end, second = edited(text, "New.").rpartition("###### end of edit")
+    broken = f"{first}###### the end{second}"
+    assert end
+    assert decide(broken) == broken

@@ -5,6 +5,7 @@ import pytest
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, parse_markdown_text, serialize_blocks
 from lmm_core.scan import scan
+from lmm_core.scan.header import report_errors
 
 
 def header(text, name="notes", docid="notes.md"):
@@ -139,3 +140,9 @@ def test_errors_are_reported_with_their_line():
     logger = ListLogger()
     scanned("# A\n\n---\nb: 1\na: 'x\n---\n\ntext\n", logger=logger)
     assert [(report.level, report.line in (5, 6)) for report in logger.reports] == [("error", True)]
+
+
+def test_a_class_that_a_header_would_take_out_is_reported():
+    logger = ListLogger()
+    report_errors(parse_markdown_text("---\nlmm: {div-types: [-exercise, solution]}\n---\n\ntext\n"), logger)
+    assert ["-exercise has no effect" in report.message for report in logger.reports] == [True]

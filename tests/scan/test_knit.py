@@ -6,7 +6,11 @@ from hypothesis import given, settings
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, MetadataBlock, parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
+<<<<<<< HEAD
 from tests.effort import at_most
+=======
+from lmm_core.scan.knit import find_open
+>>>>>>> mutants
 from tests.strategies import LONG, annotate, knitted, markdown, squeezed
 
 often = settings(max_examples=150, deadline=None)
@@ -399,3 +403,51 @@ def test_annotating_does_not_change_the_notes(text):
 def test_annotating_does_not_change_the_notes_by_a_byte():
     text = f"---\ntitle: T\n---\n\n# A\n{LONG}\n\n\n## B\n\n{LONG}\n\n::: exercise\nx\n:::\n\n- a\n\n\n- b"
     assert knitted(annotate(text)) == knitted(text)
+
+
+def test_a_div_that_is_not_closed_goes_with_the_sections_after_it():
+    text = "::: note\nStays.\n:::\n\n# A\n\n::: exercise\nGone.\n\n# B\n\nGone.\n"
+    assert knitted(text) == "::: note\nStays.\n:::\n\n# A\n"
+
+
+@pytest.mark.parametrize("lead", ["- ", "> "])
+def test_a_rag_only_div_directly_under_one_that_is_not_closed_goes(lead):
+    rest = lead if lead == "> " else "  "
+    assert "Gone" not in knitted(f"{lead}::: note\n{rest}::: exercise\n{rest}Gone.\n{rest}:::\n\nStays.\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\n\n::: exercise\nx\n:::\n", None),
+        ("a\n\n---\nb: [\n---\n\n::: exercise\nx\n", 7),
+        ("a\n\n- ::: exercise\n  x\n\nb\n", 3),
+        ("a\n\n> ::: exercise\n> x\n>\n> ::: topic\n> y\n", 3),
+        ("a\n\n::: note\nx\n", None),
+    ],
+)
+def test_the_line_of_a_rag_only_div_that_is_not_closed(text, line):
+    assert find_open(parse_markdown_text(text), KnitRules()) == line
+
+
+def test_the_attribute_type_is_that_of_a_rag_only_div_alone():
+    rules = KnitRules(keep=frozenset({"definition"}))
+    assert "x" not in knitted("# A\n\n::: {.exercise type=definition}\nx\n:::\n", rules)
+
+
+def test_rag_only_divs_side_by_side_go():
+    assert knitted("A\n\n::: exercise\nGone.\n:::\n::: topic\nGone.\n:::\n::: note\nStays.\n:::\n") == (
+        "A\n\n::: note\nStays.\n:::\n"
+    )
+
+
+def test_a_div_that_is_not_closed_goes_with_its_item_alone():
+    text = "::: note\n- ::: exercise\n  Gone.\n\nStays.\n:::\n"
+    assert "Gone." not in knitted(text)
+    assert "Stays." in knitted(text)
+
+
+def test_native_blocks_that_belong_to_the_document_stay_with_their_keys_alone():
+    text = "Text.\n\n---\nreferences:\n- id: a\n---\n"
+    assert knitted(text) == text
+    assert knitted(text.replace("- id: a\n", "- id: a\nnote: mine\n")) == text

@@ -18,8 +18,11 @@ from lmm_core.markdown import (
     traverse,
 )
 from lmm_core.markdown.metadata.body import parse_metadata
+from lmm_core.markdown.metadata.ownership import digest
+from lmm_core.markdown.tree import TextNode
 from lmm_core.models.annotators.annotator import Annotation
 from lmm_core.scan import ScanOpts, scan_rag
+from lmm_core.scan.system_keys import NOTHING, State, key_state, nearest_spellings
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
 
 often = settings(max_examples=150, deadline=None)
@@ -557,3 +560,49 @@ def test_everything_written_is_yaml():
         if isinstance(block, MetadataBlock):
             assert parse_metadata(block.body).content == block.content
     assert serialize_blocks(parse_markdown_text(annotate(TWO))) == annotate(TWO)
+
+
+@pytest.mark.parametrize(
+    ("properties", "state"),
+    [
+        ({}, State.MISSING),
+        ({"~~hash": {"summary": ["now", NOTHING]}}, State.CURRENT),
+        ({"~~hash": {"summary": ["then", NOTHING]}}, State.MISSING),
+        ({"summary": "x"}, State.WRITERS),
+        ({"summary=": "", "~summary": "x"}, State.WRITERS),
+        ({"~summary": "x"}, State.CORRECTED),
+        ({"~summary": "x", "~~hash": {"summary": ["now", digest("x"), "more"]}}, State.CORRECTED),
+        ({"~summary": "x", "~~hash": {"summary": ["now", digest("x")]}}, State.CURRENT),
+        ({"~summary": "x", "~~hash": {"summary": ["then", digest("x")]}}, State.OUTDATED),
+        ({"~summary": "y", "~~hash": {"summary": ["now", digest("x")]}}, State.CORRECTED),
+        ({"~summary": "y", "~~hash": {"summary": ["then", digest("x")]}}, State.STALE),
+    ],
+)
+def test_the_state_of_a_key(properties, state):
+    assert key_state(properties, "summary", "now") is state
+
+
+@pytest.mark.parametrize(
+    ("block", "spelling"), [("---\na: [\n---\n", "native"), ("::: lmm\n``` yaml\na: [\n```\n:::\n", "div")]
+)
+@pytest.mark.parametrize("default", ["native", "div"])
+def test_a_block_that_cannot_be_read_says_how_blocks_are_spelled(block, spelling, default):
+    tree = blocks_to_tree(parse_markdown_text(f"# A\n\n{block}\nText.\n"))
+    assert set(nearest_spellings(list(traverse(tree)), default)) == {spelling}
+
+
+def test_the_spelling_of_the_nearest_block():
+    native, div = "---\na: 1\n---\n\n", "::: lmm\n``` yaml\na: 1\n```\n:::\n\n"
+    text = f"{div}One.\n\nTwo.\n\nThree.\n\n{native}Four.\n\nFive.\n\nSix.\n\n{div}Seven.\n"
+    nodes = [
+        node
+        for node in traverse(blocks_to_tree(parse_markdown_text(f"Start.\n\n{text}")))
+        if isinstance(node, TextNode)
+    ]
+    found = nearest_spellings(nodes, "native")
+    assert found == ["div", "div", "div", "native", "native", "native", "div", "div"]
+
+
+def test_a_document_whose_header_is_a_list_is_left_as_it_is():
+    text = "---\n- title: T\n- author: A\n---\n\n# A\n\nText.\n"
+    assert annotate(text, opts=ScanOpts(titles=True)) == text

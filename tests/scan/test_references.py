@@ -21,6 +21,8 @@ CASES = {
     "Code `@sec-x` stays.": "Code `@sec-x` stays.",
     "A mail to a@sec-x.example.": "A mail to a@sec-x.example.",
     "*See @sec-x*": "*See […]*",
+    "See @{sec-x}, and [@{sec-x}].": "See […], and […].",
+    "See [@sec-x; @practice].": "See […]; […].",
 }
 
 
@@ -37,6 +39,10 @@ def test_among_elements(before, pandoc):
     write("after.md", f"{CASES[before]}\n")
     html = run("pandoc -F lmm-knit notes.md -t plain --wrap=none", pandoc).stdout.decode()
     assert html == run("pandoc after.md -t plain --wrap=none", pandoc).stdout.decode()
+
+
+def test_brackets_stay_around_words_with_brackets():
+    assert without_lost("See [the [best] practice](#practice).", GONE) == "See [the [best] practice]."
 
 
 def test_code_stays_as_it_is():

@@ -134,11 +134,10 @@ class View:
         return None
 
     def _item(self, at: int, line: ViewLine, found: re.Match[str]) -> tuple[View, int]:
-        """Return the view of a list item. After a mark and over four blanks, its text starts after one."""
-        marked = len(found[0].rstrip(" "))
-        width = len(found[0]) if 0 < len(found[0]) - marked <= _TAB else marked + 1
-        width = min(width, len(line.text.rstrip("\r\n")))
-        lines = list(self._indented(at, _cut(line, width, marked=True), max(width, marked + 1), _ITEM))
+        """Return the view of a list item."""
+        width = _item_width(found)
+        first = _cut(line, min(width, len(line.text.rstrip("\r\n"))), marked=True)
+        lines = list(self._indented(at, first, width, _ITEM))
         return View(list(_set_lists_apart(lines)), self.depth + 1), at + len(lines)
 
     def _quoted(self, at: int) -> Iterator[ViewLine]:
@@ -160,6 +159,7 @@ class View:
         yield first
         blanks: list[ViewLine] = []
         starts = bool(first.text.strip())
+        inner = _inner_width(first.text, 0)
         for line in map(_expand, self.lines[at + 1 :]):
             indent = len(line.text) - len(line.text.lstrip(" "))
             if not line.text.strip():
@@ -172,7 +172,10 @@ class View:
             yield from (_cut(blank, min(width, len(blank.text.rstrip("\r\n")))) for blank in blanks)
             blanks = []
             starts = True
-            yield _fence_to_margin(_cut(line, width)) if inside else line
+            if inside:
+                line = _cut(line, width)
+                inner = _inner_width(line.text, inner)
+            yield line if inner or not inside else _fence_to_margin(line)
 
     # HTML
 
@@ -197,6 +200,22 @@ class View:
                 stack.append(Tag(name, match["inside"], match.start(), match.end()))
                 found[match.start()] = stack[-1]
         return found
+
+
+def _item_width(found: re.Match[str]) -> int:
+    """Return the column that an item's text starts in. After a mark and over four blanks, it starts after one."""
+    marked = len(found[0].rstrip(" "))
+    return len(found[0]) if 0 < len(found[0]) - marked <= _TAB else marked + 1
+
+
+def _inner_width(line: str, width: int) -> int:
+    """Return the column that the text of a list item inside a container starts in, 0 outside of such items.
+
+    line: a line of the container; width: the column for the line before."""
+    if width and len(line) - len(line.lstrip(" ")) >= width:
+        return width
+    found = _ITEM.match(line)
+    return _item_width(found) if found and not _RULE.match(line) else 0
 
 
 def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:

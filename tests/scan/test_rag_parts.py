@@ -1,0 +1,56 @@
+"""Parts of texts as texts of their own, with their lines and types."""
+
+from lmm_core.markdown import MetadataBlock, parse_markdown_text
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.scan.rag_parts import unfold_parts
+
+
+def parts(text):
+    """Return the content of each metadata block, and the line, type and source of each other block."""
+    return [
+        block.content
+        if isinstance(block, MetadataBlock)
+        else (block.line, getattr(block, "kind", None), block.source.strip())
+        for block in unfold_parts(parse_markdown_text(text), KnitRules())
+    ]
+
+
+def test_divs_in_a_div():
+    text = "# A\n\n::: note\nOne.\n\n::: exercise\nTwo.\n:::\n\n::: {.x knit=false}\nThree.\n:::\n\nFour.\n:::\n"
+    assert parts(text) == [
+        (1, None, "# A"),
+        (3, None, "::: note\nOne.\n\nFour.\n:::"),
+        (6, "exercise", "::: exercise\nTwo.\n:::"),
+        (10, None, "::: {.x knit=false}\nThree.\n:::"),
+    ]
+
+
+def test_a_part_that_metadata_in_a_div_keeps_in_stays_in_its_text():
+    block = "::: lmm\n``` yaml\n{}\n```\n:::"
+    text = f"::: note\n\n{block.format('knit: true')}\n\nOne.\n\n{block.format('type: topic')}\n\nTwo.\n:::\n"
+    assert parts(text) == [(1, None, "::: note\nOne.\n\n:::"), {"type": "topic"}, (17, None, "Two.")]
+
+
+def test_a_part_in_a_part():
+    text = "Start.\n\n---\nskip: true\n---\n\n- ::: exercise\n  One.\n\n  ::: topic\n  Two.\n  :::\n  :::\n"
+    assert parts(text) == [
+        (1, None, "Start."),
+        {"skip": True},
+        (7, None, "-"),
+        {"skip": True},
+        (7, "exercise", "::: exercise\nOne.\n\n:::"),
+        {"skip": True},
+        (10, "topic", "::: topic\nTwo.\n:::"),
+    ]
+
+
+def test_parts_side_by_side_after_blank_lines():
+    assert parts("\n\n::: exercise\nOne.\n:::\n::: topic\nTwo.\n:::\n") == [
+        (3, "exercise", "::: exercise\nOne.\n:::"),
+        (6, "topic", "::: topic\nTwo.\n:::"),
+    ]
+
+
+def test_what_cannot_be_read_is_no_part():
+    text = "A\n\n::: lmm\n``` yaml\ntype: [\n```\n:::\n\nText.\n"
+    assert parts(text) == [(1, None, "A"), (3, None, "::: lmm\n``` yaml\ntype: [\n```\n:::"), (9, None, "Text.")]
