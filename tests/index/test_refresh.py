@@ -23,12 +23,8 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.chat import run
 from lmm_core.settings.project import load_project
-<<<<<<< HEAD
 from lmm_core.store.opening import open_store
-=======
-from lmm_core.store.places import open_store
 from lmm_core.store.vector_store import Point, VectorSpec
->>>>>>> mutants
 from lmm_core.workflows.index import Upload, drop_collections
 from lmm_core.workflows.models import Models
 from tests.commands import write

@@ -6,11 +6,8 @@ from hypothesis import given, settings
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, MetadataBlock, parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
-<<<<<<< HEAD
+from lmm_core.scan.knit import find_unclosed_div
 from tests.effort import at_most
-=======
-from lmm_core.scan.knit import find_open
->>>>>>> mutants
 from tests.strategies import LONG, annotate, knitted, markdown, squeezed
 
 often = settings(max_examples=150, deadline=None)
@@ -427,7 +424,7 @@ def test_a_rag_only_div_directly_under_one_that_is_not_closed_goes(lead):
     ],
 )
 def test_the_line_of_a_rag_only_div_that_is_not_closed(text, line):
-    assert find_open(parse_markdown_text(text), KnitRules()) == line
+    assert find_unclosed_div(parse_markdown_text(text), KnitRules()) == line
 
 
 def test_the_attribute_type_is_that_of_a_rag_only_div_alone():

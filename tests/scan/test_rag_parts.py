@@ -2,7 +2,7 @@
 
 from lmm_core.markdown import MetadataBlock, parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
-from lmm_core.scan.rag_parts import unfold_parts
+from lmm_core.scan.rag_parts import extract_parts
 
 
 def parts(text):
@@ -11,7 +11,7 @@ def parts(text):
         block.content
         if isinstance(block, MetadataBlock)
         else (block.line, getattr(block, "kind", None), block.source.strip())
-        for block in unfold_parts(parse_markdown_text(text), KnitRules())
+        for block in extract_parts(parse_markdown_text(text), KnitRules())
     ]
 
 
