@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 NOTES = document("oak")
 SAYS_WHAT_TO_DO = re.compile(
     r"[Nn]ame (a|another) (new or empty )?folder|remove it and run this again|move (it|them) away|should (be|lie|differ)|"
-    r"cannot be the name of|give them names|choose a name|does not lie in|which is none of ours|or name another folder|"
+    r"cannot be the name of|[Gg]ive them names|choose a name|does not lie in|which is none of ours|or name another folder|"
     r"remove it$|move it away|and index again\.?$|a link; the journal has to be in the project"
 )
 

@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from lmm_core.markdown.tree import TextNode
 from lmm_core.scan.header import report_errors, scan
 from lmm_core.scan.knit import knit
 from lmm_core.settings.config import ConfigSettings
-from tests.commands import run, text, write
+from tests.commands import BIN, run, text, write
 from tests.effort import PATIENCE
 
 BOM = "\ufeff"
@@ -371,7 +372,8 @@ def test_a_link_to_a_device_is_not_read(device, command):
     assert "Traceback" not in done.stderr and not Path("out.md").exists()
 
 
-def test_what_comes_through_a_pipe_is_read():
+def test_what_comes_through_a_pipe_is_read(monkeypatch):
+    monkeypatch.setenv("PATH", str(BIN), prepend=os.pathsep)  # the ready commands get no descriptor but the first three
     text = "# A\n\nText of a section.\n"
     write("notes.md", text)
     for command in (

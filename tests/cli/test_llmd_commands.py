@@ -169,7 +169,7 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
 
 def test_what_no_new_document_can_be():
     assert "there is no folder none; nothing was written" in lmm("lmm llmd new none/PROJECT.md", 2).stderr
-    assert "the name 'x {#y}' cannot stand in a heading" in lmm("lmm llmd new PROJECT.md --name 'x {#y}'", 1).stderr
+    assert "the name 'x {#y}' cannot be used in a heading" in lmm("lmm llmd new PROJECT.md --name 'x {#y}'", 1).stderr
     assert not list(Path().iterdir())
 
 

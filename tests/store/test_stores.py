@@ -575,7 +575,7 @@ def test_a_folder_in_use_is_one_sentence(tmp_path, monkeypatch):
     store.close()
     with run(holds + "print('open', flush=True)\nsys.stdin.read()", tmp_path / "index", stdin=subprocess.PIPE) as other:
         other.stdout.readline()
-        with pytest.raises(StoreError, match=f"in use by another process .pid {other.pid}.; try again"):
+        with pytest.raises(StoreError, match=f"in use by another process .pid {other.pid}.. Try again"):
             open_store(LocalStorage(tmp_path / "index"))
         other.kill()
     monkeypatch.setattr(folder_lock, "WAIT", 0.1)
@@ -873,7 +873,7 @@ def test_what_does_not_fit_is_not_sent(server, remote):
 
 def test_a_server_that_is_not_there(server):
     store = open_store(RemoteSource(server.url.replace(str(server.server.server_port), "9")))
-    with pytest.raises(StoreError, match=r"no Qdrant server answers at http://127.0.0.1:9 \(.*refused.*\)"):
+    with pytest.raises(StoreError, match=r"No Qdrant server answers at http://127.0.0.1:9 \(.*refused.*\)"):
         store.collections()
 
 

@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import subprocess
 import threading
@@ -418,13 +417,13 @@ def test_ctrl_c_writes_what_was_answered(model):
 
 
 class Terminal:
-    """A command that runs on a pseudo terminal."""
+    """An installed command on a pseudo terminal; the ready ones get none of its signals."""
 
     def __init__(self, command):
         self.pid, self.screen = pty.fork()
         if self.pid == 0:
             words = command.split()
-            os.execv(shutil.which(words[0]), words)
+            os.execv(BIN / words[0], words)
         self.seen = ""
 
     def read(self, seconds=0.05):

@@ -325,9 +325,10 @@ def refuse(*arguments, **more):
     raise OSError("no network in this test")
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 import fastembed  # not to count how long this takes
-from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, get_model
-from lmm_core.models.roles import ModelName
-from lmm_core.models.sources import ModelError
+from lmm_core.errors import ModelError
+from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
+from lmm_core.models.embedders.fastembed_models import get_model
+from lmm_core.models.names import ModelName
 began = time.process_time()
 try:
     {code}
@@ -405,7 +406,7 @@ def test_the_doctor_says_what_embeds(monkeypatch):
 def test_naming_a_folder_imports_nothing_heavy():
     code = (
         "import sys, lmm_core.cli.commands.machine, lmm_core.models.embedders.embedding_cache\n"
-        "from lmm_core.models.embedders.fastembed_embedder import FastEmbedder, newest_model\n"
+        "from lmm_core.models.embedders.fastembed_models import newest_model\n"
         "newest_model()\n"
         "print([n for n in ('fastembed', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"
     )
