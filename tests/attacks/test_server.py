@@ -583,7 +583,7 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     from lmm_core.workflows.ask import SharedLibrary
     from lmm_core.workflows.models import Models
 
-    monkeypatch.setattr(connections.Limits, "__init__", lambda self, most: _set(self, most))
+    monkeypatch.setattr(connections.ConnectionLimits, "__init__", lambda self, most: _set(self, most))
     told = []
 
     async def work():
