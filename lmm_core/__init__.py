@@ -24,10 +24,6 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .index.chunks import AnnotationModel as AnnotationModel
     from .index.chunks import Chunk as Chunk
     from .index.chunks import blocks_to_chunks as blocks_to_chunks
-    from .index.collection import initialize_collection as initialize_collection
-    from .index.collection import query as query
-    from .index.collection import query_grouped as query_grouped
-    from .index.collection import upload as upload
     from .index.encoding import Encoder as Encoder
     from .index.encoding import EncodingModel as EncodingModel
     from .index.encoding import encoding_to_qdrantembedding_model as encoding_to_qdrantembedding_model
@@ -69,6 +65,10 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .store.opening import open_store as open_store
     from .store.places import LocalStorage as LocalStorage
     from .store.places import RemoteSource as RemoteSource
+    from .vector_store_qdrant import initialize_collection as initialize_collection
+    from .vector_store_qdrant import query as query
+    from .vector_store_qdrant import query_grouped as query_grouped
+    from .vector_store_qdrant import upload as upload
     from .workflows.ask import SharedLibrary as SharedLibrary
     from .workflows.ask import open_library as open_library
     from .workflows.index import client_from_config as client_from_config
@@ -88,7 +88,6 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
 _MODULES = {
     "errors": "ConfigError LmmError MarkdownError ModelError PassError ReportedError RetrieveError StoreError",
     "index.chunks": "AnnotationModel Chunk blocks_to_chunks",
-    "index.collection": "initialize_collection query query_grouped upload",
     "index.encoding": "Encoder EncodingModel encoding_to_qdrantembedding_model",
     "logging": "ConsoleLogger ExceptionConsoleLogger ExceptionLogger ListLogger LoggerBase",
     "markdown.blocks": "ErrorBlock HeaderBlock HeadingBlock MetadataBlock TextBlock serialize_blocks",
@@ -108,6 +107,7 @@ _MODULES = {
     "settings.project": "load_project",
     "store.opening": "open_store",
     "store.places": "LocalStorage RemoteSource",
+    "vector_store_qdrant": "initialize_collection query query_grouped upload",
     "workflows.ask": "SharedLibrary open_library",
     "workflows.index": "client_from_config global_client_from_config markdown_upload",
     "workflows.models": "Models annotator_from_config chat_model_from_config embedder_from_config",

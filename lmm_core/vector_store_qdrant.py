@@ -59,7 +59,7 @@ async def aencoder_from(client: VectorStore, collection_name: str, model: Model)
 
 
 def encoder_from(client: VectorStore, collection_name: str, model: Model) -> Encoder:
-    """See `aencoder_from`."""
+    """Return the encoder for a collection; see `aencoder_from`."""
     return run(aencoder_from(client, collection_name, model))
 
 
@@ -70,7 +70,7 @@ async def ainitialize_collection(client: VectorStore, collection_name: str, mode
 
 
 def initialize_collection(client: VectorStore, collection_name: str, model: Model) -> bool:
-    """See `ainitialize_collection`."""
+    """Make a collection and return True if it is new; see `ainitialize_collection`."""
     return run(ainitialize_collection(client, collection_name, model))
 
 
@@ -81,7 +81,7 @@ async def aupload(client: VectorStore, collection_name: str, model: Model, chunk
 
 
 def upload(client: VectorStore, collection_name: str, model: Model, chunks: Sequence[Chunk]) -> list[Point]:
-    """See `aupload`."""
+    """Embed chunks, write them and return the points; see `aupload`."""
     return run(aupload(client, collection_name, model, chunks))
 
 
@@ -106,7 +106,7 @@ def query(
     limit: int = 6,
     where: Where | None = None,
 ) -> list[ScoredPoint]:
-    """See `aquery`."""
+    """Return the chunks that match a text best, best first; see `aquery`."""
     return run(aquery(client, collection_name, model, querytext, limit, where))
 
 
@@ -133,5 +133,5 @@ def query_grouped(
     limit: int = 4,
     where: Where | None = None,
 ) -> list[ScoredPoint]:
-    """See `aquery_grouped`."""
+    """Return the texts that the best chunks are parts of; see `aquery_grouped`."""
     return run(aquery_grouped(client, collection_name, companion_name, model, querytext, limit, where))

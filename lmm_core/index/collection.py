@@ -1,6 +1,6 @@
 """Collections of chunks: made, filled and queried.
 
-Each function has an asynchronous form whose name begins with `a`; the other one waits for it.
+The functions are asynchronous; `lmm_core.vector_store_qdrant` has the forms that wait for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from ..errors import StoreError
 from ..markdown.blocks import Block, TextBlock
 from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
-from ..models.chat import run
 from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .chunks import Chunk
@@ -42,21 +41,11 @@ async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder
     return True
 
 
-def initialize_collection(store: VectorStore, name: str, encoder: Encoder) -> bool:
-    """Make a collection for an encoder and return True if it is new; see `ainitialize_collection`."""
-    return run(ainitialize_collection(store, name, encoder))
-
-
 async def aupload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chunk]) -> list[Point]:
     """Encode chunks and write them in place of those with the same ids. Return the points. Raise
     StoreError and ModelError."""
     await ainitialize_collection(store, name, encoder)
     return await write_changes(store, name, encoder, Changes(list(chunks), [], [], 0))
-
-
-def upload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chunk]) -> list[Point]:
-    """Encode chunks, write them and return the points; see `aupload`."""
-    return run(aupload(store, name, encoder, chunks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +117,6 @@ def _unboosted(point: ScoredPoint, kind: str) -> ScoredPoint:
     return replace(point, score=point.score - 1000.0) if boosted else point
 
 
-def query(
-    store: VectorStore, name: str, encoder: Encoder, text: str, limit: int = 6, where: Where | None = None
-) -> list[ScoredPoint]:
-    """Return the chunks that fit a text best, the best first; see `aquery`."""
-    return run(aquery(store, name, encoder, text, limit, where))
-
-
 async def aquery_grouped(
     store: VectorStore,
     name: str,
@@ -156,19 +138,6 @@ async def aquery_grouped(
             best.setdefault(str(group), chunk.score)
     found = await run_in_thread(store.retrieve, companion, list(best)[:limit])
     return [replace(document, score=best[document.id]) for document in found]
-
-
-def query_grouped(
-    store: VectorStore,
-    name: str,
-    companion: str,
-    encoder: Encoder,
-    text: str,
-    limit: int = 4,
-    where: Where | None = None,
-) -> list[ScoredPoint]:
-    """Return the documents that hold the best chunks; see `aquery_grouped`."""
-    return run(aquery_grouped(store, name, companion, encoder, text, limit, where))
 
 
 def points_to_blocks(points: Sequence[ScoredPoint]) -> list[Block]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
@@ -16,7 +16,7 @@ from ..markdown.blocks import Block, MetadataBlock, blank
 from ..markdown.originals import restore_originals
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
-from ..models.chat import Asker, ChatMessage, Request, run
+from ..models.chat import Asker, ChatMessage, Request
 from ..models.prompts import CHAT
 from .exchange.context import PromptText
 from .exchange.matching import can_take, find_blocks
@@ -65,24 +65,12 @@ def scan_messages(
     `system` is the writer's system message, `tokens` the most that a request may have. What the
     model cannot answer is reported, and asked again in the next run.
     """
-    chats = ChatRun(Talk(asker, system, tokens), logger or ConsoleLogger())
-    chats.start(blocks)
-    if chats.open:
-        run(chats.ask_and_close())
-    return chats.apply(blocks)
+    return ChatRun(Talk(asker, system, tokens), logger or ConsoleLogger()).carry_out(blocks)
 
 
 @dataclass
-class ChatRun(ModelRun):
-    """One run over a document.
-
-    `start` finds the chats that are `open`, `ask` holds them, and `apply` writes the answers into
-    the document, or into what an editor has made of it meanwhile. Chats whose block is gone by then
-    are `unmerged`.
-    """
-
-    open: list[Chat] = field(default_factory=list, init=False)
-    unmerged: list[Chat] = field(default_factory=list, init=False)
+class ChatRun(ModelRun[Chat]):
+    """One run over a document; a chat whose block is gone at its end is `unmerged`."""
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Find the chats that have something to ask."""

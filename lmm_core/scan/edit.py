@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import MarkdownError, ModelError
@@ -25,7 +25,7 @@ from ..markdown.originals import restore_originals
 from ..markdown.rag_only import node_block
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
-from ..models.chat import Asker, ChatMessage, run
+from ..models.chat import Asker, ChatMessage
 from ..models.prompts import EDIT
 from .exchange.context import PromptText
 from .exchange.decisions import EDIT_FLOW, trailing_space
@@ -66,19 +66,12 @@ def scan_edits(
     `system` is the writer's system message, `tokens` the most that a request may have. What the
     model cannot do is reported, and asked again in the next run.
     """
-    edits = EditRun(Talk(asker, system, tokens), logger or ConsoleLogger())
-    edits.start(blocks)
-    if edits.open:
-        run(edits.ask_and_close())
-    return edits.apply(blocks)
+    return EditRun(Talk(asker, system, tokens), logger or ConsoleLogger()).carry_out(blocks)
 
 
 @dataclass
-class EditRun(ModelRun):
-    """One run over a document, in the steps of `ChatRun`."""
-
-    open: list[EditRequest] = field(default_factory=list, init=False)
-    unmerged: list[EditRequest] = field(default_factory=list, init=False)
+class EditRun(ModelRun[EditRequest]):
+    """One run over a document; a request whose block is gone at its end is `unmerged`."""
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Find the requests. One inside a part that is itself to be edited waits until that is decided."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..errors import MarkdownError, ModelError
-from ..logging import ConsoleLogger, LoggerBase
+from ..logging import ConsoleLogger, LoggerBase, counted
 from ..markdown.blocks import Block, MetadataBlock, Spelling
 from ..markdown.edits import broken_edits, open_edit
 from ..markdown.metadata.body import DELETED
@@ -277,12 +277,12 @@ class RagRun:
             if not error.stop:
                 self.logger.error(f"section not annotated: {error}", line)
         if stopped:
-            self.logger.error(f"{_sections(len(stopped) + self._waiting)} not annotated: {stopped[0]}")
+            self.logger.error(f"{counted(len(stopped) + self._waiting, 'section')} not annotated: {stopped[0]}")
         elif self._waiting:
-            self.logger.info(f"{_sections(self._waiting)} above wait for those that failed; run again")
+            self.logger.info(f"{counted(self._waiting, 'section')} above wait for those that failed; run again")
         if self._kept:
             self.logger.info(
-                f"{_sections(self._kept)} changed since a model annotated them; "
+                f"{counted(self._kept, 'section')} changed since a model annotated them; "
                 "their annotations are kept until a model is there"
             )
 
@@ -336,7 +336,3 @@ def _pick(annotation: Annotation, wanted: list[str]) -> dict[str, Any]:
     """Return the wanted annotations, None for each empty one."""
     said: dict[str, Any] = {"questions": annotation.questions, "summary": annotation.summary}
     return {key: said[key] or None for key in wanted}
-
-
-def _sections(count: int) -> str:
-    return "1 section" if count == 1 else f"{count} sections"

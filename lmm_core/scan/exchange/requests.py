@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from ...errors import ModelError
-from ...logging import LoggerBase
+from ...logging import LoggerBase, counted
+from ...markdown.blocks import Block
 from ...markdown.tree import Node, titles_path
-from ...models.chat import Asker, ChatMessage, Request, Show
+from ...models.chat import Asker, ChatMessage, Request, Show, run
 from ...models.prompts import CHAT, SYSTEM, Prompt, language_of
 from .context import PromptText, fit_text
 
+Asked = TypeVar("Asked")  # what a run asks about: a chat, or a request for an edit
 REPLY_TOKENS = 4_000  # of the tokens of a request, those kept free for the answer
 
 
@@ -62,11 +65,13 @@ class Talk:
 
 
 @dataclass
-class ModelRun:
-    """The common part of the runs that ask a model.
+class ModelRun(ABC, Generic[Asked]):
+    """The common part of the runs that ask a model about a document.
 
-    `screen` shows the answers, `failed` holds failures with their lines, `answered` the requests
-    that were answered.
+    `start` finds what is `open`, `ask` asks about it, and `apply` writes the answers into the
+    document, or into what an editor has made of it meanwhile; what has lost its place there is
+    `unmerged`. `screen` shows the answers, `failed` holds failures with their lines, `answered` the
+    requests that were answered.
     """
 
     talk: Talk
@@ -74,10 +79,27 @@ class ModelRun:
     screen: Screen | None = None
     failed: list[tuple[int, ModelError]] = field(default_factory=list, init=False)
     answered: list[Request] = field(default_factory=list, init=False)
+    open: list[Asked] = field(default_factory=list, init=False)
+    unmerged: list[Asked] = field(default_factory=list, init=False)
 
+    @abstractmethod
+    def start(self, blocks: Sequence[Block]) -> None:
+        """Find what has to be asked."""
+
+    @abstractmethod
     async def ask(self) -> None:
         """Ask for everything that is open."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def apply(self, blocks: Sequence[Block]) -> list[Block]:
+        """Return the document with the answers. Raise MarkdownError if they do not fit into it."""
+
+    def carry_out(self, blocks: Sequence[Block]) -> list[Block]:
+        """Do all steps, in a run that has the model for itself. Return the document with the answers."""
+        self.start(blocks)
+        if self.open:
+            run(self.ask_and_close())
+        return self.apply(blocks)
 
     async def ask_and_close(self) -> None:
         """Do the same in a run that has the model for itself."""
@@ -106,5 +128,4 @@ def report_failures(failed: list[tuple[int, ModelError]], what: str, done: str, 
         if not error.stop:
             logger.error(f"{what} not {done}: {error}", line)
     if stopped := [error for _, error in failed if error.stop]:
-        count = len(stopped)
-        logger.error(f"{count} {what}{'' if count == 1 else 's'} not {done}: {stopped[0]}")
+        logger.error(f"{counted(len(stopped), what)} not {done}: {stopped[0]}")
