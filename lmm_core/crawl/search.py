@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from ..errors import CrawlError, StoreError
 from ..index.encoding import DENSE, SPARSE, Encoder
 from ..models.embedders.embedder import Sparse
-from ..store.folder_lock import is_awaited
+from ..store.folder_lock import Lending
 from ..store.ranking import Hit, fuse_ranks, sort_hits
 from ..store.vector_store import ScoredPoint, Search, Vector
 from .catalogue import (
@@ -43,7 +43,6 @@ from .terms import Terms, inverse_document_frequency
 DEPTH = 50  # candidates of each index and vector; more if more results are wanted
 DEEPER = 16  # times as many candidates if most of them are copies of the same texts
 SHOWN = 500  # characters of a snippet
-TICK = 0.05  # seconds between two looks for other processes that wait for an index
 
 Found: TypeAlias = tuple[str, str, list[ScoredPoint]]  # index, kind of vector, points
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
@@ -82,8 +81,7 @@ class Indexes:
         self._terms: dict[str, tuple[int, Terms]] = {}
         self._opened: dict[str, OpenIndex] = {}
         self._opening = asyncio.Lock()
-        self._watching: asyncio.Task[None] | None = None
-        self._users, self._awaited = 0, False
+        self._lending = Lending(self._let_go, lambda: map(database.folder, self._opened))
 
     async def search(self, query: str, index: str = ALL, k: int = 5) -> list[Match]:
         """Return the `k` snippets that fit a query best, the best first.
@@ -181,13 +179,8 @@ class Indexes:
     @asynccontextmanager
     async def _lent(self, names: Sequence[str], index: str) -> AsyncIterator[dict[str, OpenIndex]]:
         """Return the indexes, open within the block; if all are searched, those that can be opened."""
-        while self._awaited:  # another process comes first
-            await asyncio.sleep(TICK)
-        self._users += 1
-        try:
+        async with self._lending.use():
             yield {name: opened for name in names if (opened := await self._open(name, index)) is not None}
-        finally:
-            self._users -= 1
 
     async def _open(self, name: str, index: str) -> OpenIndex | None:
         async with self._opening:
@@ -199,30 +192,19 @@ class Indexes:
                         raise
                     self.warn(f"left out: {error}")
                     return None
-            if self._watching is None or self._watching.done():
-                self._watching = asyncio.create_task(self._watch())
+            self._lending.watch()
             return self._opened[name]
 
-    async def _watch(self) -> None:
-        """Close the indexes when another process waits for one of them."""
-        while self._opened:
-            await asyncio.sleep(TICK)
-            self._awaited = self._awaited or any(is_awaited(self.database.folder(name)) for name in self._opened)
-            if self._awaited and not self._users:
-                self._let_go()
-
     def _let_go(self) -> None:
-        self._awaited = False
         for opened in self._opened.values():
             opened.close()
         self._opened.clear()
 
     async def close(self) -> None:
         """Close the indexes."""
-        if self._watching is not None:
-            self._watching.cancel()
+        self._lending.stop()
         async with self._opening:
-            self._let_go()
+            self._lending.close()
 
 
 def _models(entry: CatalogueEntry) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,7 +20,7 @@ from ..retrieve.tools import Tools
 from ..scan.exchange.requests import REPLY_TOKENS
 from ..settings.project import Project
 from ..settings.quarto_inputs import find_inputs
-from ..store.folder_lock import is_awaited
+from ..store.folder_lock import Lending
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .encode import encoder_for
@@ -31,7 +30,6 @@ from .models import Models
 IDLE = 1.0  # seconds without use after which a shared library releases the index
 CLOSING = 3.0  # seconds that closing may take
 PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
-TICK = 0.05  # seconds between looks whether another process waits for the index
 
 
 async def open_library(
@@ -79,25 +77,18 @@ class SharedLibrary:
         self._library: Library | None = None
         self._known: dict[str, Any] | None = None
         self._opening: asyncio.Task[Library] | None = None
-        self._watching: asyncio.Task[None] | None = None
-        self._users, self._used, self._awaited = 0, 0.0, False
+        self._lending = Lending(self._close, lambda: [project.root / project.index.folder], IDLE)
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Library]:
         """Open the library within the block. Raise StoreError, ModelError and RetrieveError.
 
         Many tasks can use it at once, but a block cannot stand within another."""
-        while self._awaited:  # another process goes first
-            await asyncio.sleep(TICK)
-        self._users += 1
-        try:
+        async with self._lending.use():
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())
                 self._opening.add_done_callback(self._opened)
             yield await asyncio.shield(self._opening)  # if one user gives up, it goes on for the others
-        finally:
-            self._users -= 1
-            self._used = time.monotonic()
 
     async def _open(self) -> Library:
         order = await asyncio.to_thread(reading_order, self.project)
@@ -113,19 +104,10 @@ class SharedLibrary:
         if opening.cancelled() or opening.exception():
             self._opening = None
         else:
-            self._watching = asyncio.create_task(self._watch())
+            self._lending.watch()
 
-    async def _watch(self) -> None:
-        """Release the index when nobody uses it and it is idle, or another process waits for its folder."""
-        while True:
-            await asyncio.sleep(TICK)
-            self._awaited = is_awaited(self.project.root / self.project.index.folder)
-            if not self._users and (self._awaited or time.monotonic() - self._used > IDLE):
-                break
-        self._release()
-
-    def _release(self) -> None:
-        self._opening, self._awaited = None, False
+    def _close(self) -> None:
+        self._opening = None
         if self._library is not None:
             self._library.store.close()
 
@@ -136,9 +118,8 @@ class SharedLibrary:
         being asked to open the index, None for as long as that takes."""
         if self._opening is not None:
             await asyncio.wait([self._opening], timeout=wait)
-            self._release()
-        if self._watching is not None:
-            self._watching.cancel()
+            self._lending.close()
+        self._lending.stop()
 
     async def close(self) -> None:
         """Release the index and close the models, without waiting long for a server that hangs."""
