@@ -1,4 +1,4 @@
-"""What has to be told, or stops the filter, before a document is knitted."""
+"""Checks before a document is knitted, which report something or stop the filter."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import panflute as pf
 
 from lmm_core.markdown.blocks import Attributes, Block, ErrorBlock, HeaderBlock
-from lmm_core.markdown.rag_only import KnitRules, div_verdict, node_block, verdicts
-from lmm_core.markdown.tree import blocks_to_tree
+from lmm_core.markdown.rag_only import KnitRules, div_verdict, verdicts
+from lmm_core.markdown.tree import blocks_to_tree, node_block
 
 from ..pandoc.elements import metadata_of, text_or_heading
 from .boxes import Boxes

@@ -18,6 +18,7 @@ import panflute as pf
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock
 from lmm_core.markdown.metadata.body import parse_metadata
 from lmm_core.markdown.metadata.lists import not_a_mapping
+from lmm_core.markdown.parse import NOT_ONE_BLOCK
 from lmm_core.markdown.spelling import make_block
 
 from .json_tree import find_elements
@@ -77,7 +78,7 @@ def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
         if parsed.content is not None:
             return make_block(body, "div")
         return ErrorBlock("", 0, parsed.error or not_a_mapping(body), 0)
-    return ErrorBlock("", 0, "a div of class lmm holds one code block of YAML and nothing else", 0)
+    return ErrorBlock("", 0, NOT_ONE_BLOCK, 0)
 
 
 def metadata_element(block: MetadataBlock, raw: bool = False) -> pf.Element:

@@ -28,7 +28,7 @@ FILES_AT_ONCE = 16
 
 @dataclass
 class FileOutcome:
-    """What became of one file."""
+    """The result for one file."""
 
     path: str
     changed: bool = False

@@ -40,7 +40,7 @@ class CrawledFile:
 
     @property
     def advice(self) -> str:
-        """What the writer should do about a large file, or ""."""
+        """The advice for the writer of a large file, or ""."""
         if self.size <= LARGE:
             return ""
         return f"the file has {self.size / MIB:.1f} MiB: split it, so that its parts can be found"

@@ -34,7 +34,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """What is ignored in a folder.
+    """The ignored paths of a folder.
 
     The rules of the folders above and of the folder itself decide, the last match winning;
     `fallback` counts if there are no rules at all, and `extra` after everything else."""

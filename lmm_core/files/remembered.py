@@ -1,4 +1,4 @@
-"""What this program made for this user, remembered outside of all projects.
+"""A memory, outside of all projects, of what this program made for this user.
 
 A project's folder may be somebody else's, and anything in it may be forged. A record is a
 digest of what was made, filed under a kind ("outputs", …) and the real path of the place, so

@@ -89,7 +89,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a walk takes.
+    """The files and folders that a walk takes.
 
     is_document, is_entered: decide about files and folders by name; ignored: what to ignore
     (None: read no .gitignore); without: paths to leave out, as the walk meets them."""

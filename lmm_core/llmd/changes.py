@@ -1,4 +1,4 @@
-"""What a reply changes in files and document, or why nothing of it can be done.
+"""The changes that a reply makes to files and document, or the reasons why it makes none.
 
 Lines are compared whole and exactly, except for their ends: the file keeps its own.
 """
@@ -35,7 +35,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """What a reply does.
+    """The effect of a reply.
 
     With `problems` (line in the reply) it does nothing: no changes, and `document` as it was.
     Otherwise `document` contains the changes to code context, mission and changelog. `warnings`

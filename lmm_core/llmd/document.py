@@ -315,8 +315,7 @@ class _DocumentReader:
         return ChangelogItem(re.sub(r"\n[ ]{1,2}", "\n", body), self._line_at(start), start, start + len(source))
 
     def _lines(self, first: int, end: int) -> Iterator[Span]:
-        """The lines of the text blocks of a span that stand outside code and the like, or
-        in which it opens."""
+        """Yield the lines of a span's text blocks outside code and the like, and those that open it."""
         for at in range(first, end):
             if isinstance(self.blocks[at], TextBlock):
                 base = self.offsets[at]

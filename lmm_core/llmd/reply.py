@@ -60,7 +60,7 @@ class ChangelogText:
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """What a reply asks for, in its order.
+    """The changes that a reply asks for, in its order.
 
     If there are `problems` (line in the reply, from 1), nothing of it may be applied."""
 

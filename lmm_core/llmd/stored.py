@@ -1,4 +1,4 @@
-"""How a reply is stored in an entry so that any string comes back unchanged.
+"""The storage of a reply in an entry, so that any string comes back unchanged.
 
 It is stored as it is if it is closed in itself and holds nothing that the thread is read by.
 Otherwise it is put in a code fence `reply`. If even that would be read differently, because

@@ -35,6 +35,7 @@ _DIV_HEAD = re.compile(
     r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{[^\n{}]{0,200}\.ya?ml\b[^\n{}]{0,200}\})[ \t]*\r?\n"
 )
 _DIV_TAIL = re.compile(r"(?:[ \t]*\r?\n)*:{3,}[ \t]*\r?(?:\n|\Z)")
+NOT_ONE_BLOCK = "a div of class lmm holds one code block of YAML and nothing else"
 _NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
 _HEADING_INSIDE = re.compile(r"\n[ \t]*\r?\n#{1,6}[ \t]")
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
@@ -171,8 +172,7 @@ class _Parser:
         found = self._div_body(pos)
         if not found:
             end = self.regions.div_end(pos)
-            message = "a div of class lmm holds one code block of YAML and nothing else"
-            return ErrorBlock(self._source(start, end), line, message, line) if end else None
+            return ErrorBlock(self._source(start, end), line, NOT_ONE_BLOCK, line) if end else None
         body, end = found
         parsed = parse_metadata(self.text[body[0] : body[1]])
         if parsed.content is not None:

@@ -1,4 +1,4 @@
-"""Which parts of a document are RAG-only: in the index, but not in the notes.
+"""The parts of a document that are RAG-only: in the index, but not in the notes.
 
 The rules stand here once, for texts, for the index and for Pandoc's elements.
 """
@@ -12,14 +12,13 @@ from typing import Any
 from .blocks import (
     Attributes,
     Block,
-    HeadingBlock,
     TextBlock,
     count_lead,
     serialize_blocks,
 )
 from .divs import Goes, Part, find_cuts
 from .metadata.lmm_options import options_in
-from .tree import HeaderNode, HeadingNode, Node, TextNode, traverse
+from .tree import HeaderNode, HeadingNode, Node, traverse
 
 RAG_ONLY = "rag-only"
 ALL = "all"  # in `keep`, stands for all types
@@ -36,7 +35,7 @@ OUT = "-"  # before a class in the configuration's `div_types`: it is no longer 
 
 @dataclass(frozen=True, slots=True)
 class KnitRules:
-    """What is left out of the notes.
+    """The rules for what is left out of the notes.
 
     div_types: classes of fenced divs that are RAG-only; keep: types that stay in, or `all`;
     types: those used in the project's documents; allowed: words that are no misspelling of a
@@ -146,13 +145,6 @@ def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]
         own = properties_verdict(node, rules)
         out[id(node)] = out[id(node.parent)] if own is None else own
         yield node, out[id(node)]
-
-
-def node_block(node: Node) -> HeadingBlock | TextBlock | None:
-    """Return the heading or text of a node."""
-    if isinstance(node, HeadingNode):
-        return node.heading
-    return node.block if isinstance(node, TextNode) else None
 
 
 def leaves_out(rules: KnitRules) -> Goes:

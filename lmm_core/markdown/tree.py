@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """What headings and texts have in common.
+    """The common part of headings and texts.
 
     metadata: the blocks that annotate the node, nearest last; parent: the section it stands in."""
 
@@ -159,11 +159,16 @@ def tree_to_blocks(tree: MarkdownTree) -> list[Block]:
     blocks: list[Block] = []
     for node in traverse(tree):
         blocks.extend(node.metadata)
-        if isinstance(node, HeadingNode) and node.heading is not None:
-            blocks.append(node.heading)
-        elif isinstance(node, TextNode) and node.block is not None:
-            blocks.append(node.block)
+        if (block := node_block(node)) is not None:
+            blocks.append(block)
     return blocks
+
+
+def node_block(node: Node) -> HeadingBlock | TextBlock | None:
+    """Return the heading or text of a node."""
+    if isinstance(node, HeadingNode):
+        return node.heading
+    return node.block if isinstance(node, TextNode) else None
 
 
 def traverse(tree: Node | None) -> Iterator[Node]:

@@ -57,7 +57,7 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a model is shown: a text of `tokens` tokens, and the sources in it, numbered from 1."""
+    """The context that a model is shown: a text of `tokens` tokens, and the sources in it, numbered from 1."""
 
     text: str
     sources: tuple[CitedSource, ...] = ()

@@ -27,7 +27,7 @@ Help = TypeVar("Help")
 
 @dataclass(frozen=True)
 class Retrieval:
-    """What was retrieved for a question; passages and sections come with the best first.
+    """The result of retrieval for a question; passages and sections come with the best first.
 
     text: the question without keywords for a type; kind: the type that was asked for, or "";
     language: that of the material, see `Library.language`; missed: what had to be done without."""

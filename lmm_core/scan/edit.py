@@ -22,9 +22,8 @@ from ..markdown.blocks import (
 from ..markdown.edits import EDIT_KEY, Edit, new_ident, open_edit, read_edit, write_edit
 from ..markdown.metadata.ownership import digest
 from ..markdown.originals import restore_originals
-from ..markdown.rag_only import node_block
 from ..markdown.spelling import edit_block, settle_safely
-from ..markdown.tree import Node, blocks_to_tree, traverse
+from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
 from ..models.chat import Asker, ChatMessage
 from ..models.prompts import EDIT
 from .exchange.context import PromptText

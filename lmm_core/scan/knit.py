@@ -31,11 +31,10 @@ from ..markdown.rag_only import (
     KnitRules,
     close_parts,
     leaves_out,
-    node_block,
     verdicts,
 )
 from ..markdown.spelling import convert, edit_block, settle
-from ..markdown.tree import HeadingNode, blocks_to_tree
+from ..markdown.tree import HeadingNode, blocks_to_tree, node_block
 from .boxes import cut_with_boxes
 from .references import find_references_to, replace_references_to
 

@@ -11,8 +11,8 @@ from ..markdown.divs import Part, cut, find_parts
 from ..markdown.edits import read_edit
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.originals import restore_originals
-from ..markdown.rag_only import KnitRules, close_parts, div_verdict, node_block, properties_verdict, verdicts
-from ..markdown.tree import blocks_to_tree
+from ..markdown.rag_only import KnitRules, close_parts, div_verdict, properties_verdict, verdicts
+from ..markdown.tree import blocks_to_tree, node_block
 from .knit import slug
 
 # Keys whose values stand in every page's navigation, or are no prose.

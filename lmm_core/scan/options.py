@@ -13,7 +13,7 @@ SizeUnit = Literal["characters", "tokens"]
 
 @dataclass(frozen=True, slots=True)
 class ScanOpts:
-    """Which annotations are made, and from how many words of text on.
+    """Options for the annotations that are made, and from how many words of text on.
 
     `titles` is the path of titles of each section; `questions` and `summaries` are made by the
     annotator. `textid` and `headingid` number text blocks and headings (`docid.3`, `docid.h2`);
@@ -41,7 +41,7 @@ class ScanOpts:
 
 @dataclass(frozen=True, slots=True)
 class SplitOpts:
-    """How texts are cut into chunks, and gathered to the documents that a search returns.
+    """Options for cutting texts into chunks, and gathering them to the documents that a search returns.
 
     `size` is the wanted size of a chunk, `max_size` its greatest size, and `overlap` (a part of its
     size) how much of the chunk before it repeats, all in `unit`. A text of fewer than `short`

@@ -18,9 +18,18 @@ from ..markdown.edits import broken_edits, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair
 from ..markdown.originals import RestoredBlocks, restore_originals
-from ..markdown.rag_only import KnitRules, node_block
+from ..markdown.rag_only import KnitRules
 from ..markdown.spelling import edit_block, settle, settle_safely
-from ..markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, sections, traverse, tree_to_blocks
+from ..markdown.tree import (
+    HeaderNode,
+    HeadingNode,
+    Node,
+    blocks_to_tree,
+    node_block,
+    sections,
+    traverse,
+    tree_to_blocks,
+)
 from ..models.annotators.annotator import Annotation, Annotator
 from ..models.annotators.lazy import stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN

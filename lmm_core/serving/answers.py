@@ -74,7 +74,7 @@ class ServedModels(Models):
 
 @dataclass(frozen=True)
 class Looked:
-    """What a question led to, and the conversation that continues from it."""
+    """The result of looking a question up, and the conversation that continues from it."""
 
     talk: Conversation
     found: Retrieval

@@ -28,7 +28,7 @@ REFUSAL = (
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """How many connections there may be, and how long they may take.
+    """Limits for the number of connections, and for the time that each may take.
 
     most: connections at the same time, of which one address gets `share`; asking: seconds until
     a request has arrived completely; reading: seconds in which a reader has to take `least`

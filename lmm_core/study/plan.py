@@ -57,7 +57,7 @@ class Session:
 
     @property
     def minutes(self) -> float:
-        """How many minutes it takes."""
+        """The minutes that it takes."""
         return sum(step.minutes for step in self.steps)
 
 
@@ -77,7 +77,7 @@ class StudyPlan:
 
     @property
     def minutes(self) -> float:
-        """How many minutes all sessions take."""
+        """The minutes that all sessions take."""
         return sum(session.minutes for session in self.sessions)
 
 

@@ -16,7 +16,7 @@ from ..blocks import BOM, Attributes, Block, ErrorBlock, HeaderBlock, MetadataBl
 from ..metadata.ownership import find_key
 from ..parse import parse_markdown_text
 from ..regions import DIV_CLOSE, DIV_OPEN, div_attributes
-from ..tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..tree import Node, blocks_to_tree, node_block, traverse
 from .views import Tag, View
 
 # A text is read this many times its length, plus this many characters, to look into nested containers.
@@ -116,7 +116,7 @@ class Explorer:
         for node in traverse(blocks_to_tree(blocks)):
             found = [self._metadata(view, one, starts[id(one)]) for one in node.metadata]
             decided[id(node)] = self._decide(node, found, decided)
-            stands = _block_of(node)
+            stands = node_block(node)
             if stands is None:
                 continue
             start, end = starts[id(stands)], starts[id(stands)] + len(stands.source)
@@ -349,13 +349,6 @@ class Explorer:
         low, high = inside or (start, end)
         line, inside = bisect_right(self.starts, outer) - 1, (low - start, high - start)
         self.cuts.append(Cut(outer, stop, line, part, own, inside, rest, table, view.depth))
-
-
-def _block_of(node: Node) -> Block | None:
-    """Return the heading or text of a node."""
-    if isinstance(node, HeadingNode):
-        return node.heading
-    return node.block if isinstance(node, TextNode) else None
 
 
 def _inner(block: Block) -> Block:

@@ -10,9 +10,8 @@ from ...errors import MarkdownError
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeaderBlock, MetadataBlock, trim_blank_lines
 from ...markdown.originals import restore_originals
-from ...markdown.rag_only import node_block
 from ...markdown.spelling import edit_block
-from ...markdown.tree import Node, blocks_to_tree, traverse
+from ...markdown.tree import Node, blocks_to_tree, node_block, traverse
 
 
 def can_take(block: MetadataBlock, key: str, what: str, logger: LoggerBase) -> bool:
