@@ -8,7 +8,7 @@ from lmm_core.errors import LmmError
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import Project
-from lmm_core.workflows.index import STDIN, Upload, client_from_config, describe_counts
+from lmm_core.workflows.index import STDIN, Upload, describe_counts, open_index
 from lmm_core.workflows.models import Models
 from lmm_core.workflows.passes import docid_of
 
@@ -84,13 +84,9 @@ def _send(document: FilterDocument, project: Project, blocks: list[Block], docid
     models = Models(document.options.model, warn=document.logger.warning)
 
     async def work() -> str:
-        store = client_from_config(project)
-        try:
+        async with open_index(project, models) as store:
             counts = await Upload(project, store, models, logger=document.logger).send(blocks, docid, source)
             return describe_counts(counts)
-        finally:
-            await models.close()
-            store.close()
 
     try:
         document.logger.info(run(work()))

@@ -97,18 +97,14 @@ def _indexed_rules(path: Path, project: Project) -> KnitRules:
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
     """Index files. prune: remove those that are gone from the index. Raise StoreError, ModelError
     and ConfigError."""
-    from ..workflows.index import Upload, client_from_config
+    from ..workflows.index import Upload, open_index
 
     models = Models(warn=logger.warning)
-    store = await asyncio.to_thread(client_from_config, project)
-    try:
+    async with open_index(project, models) as store:
         upload = Upload(project, store, models, logger=logger, rules_of=lambda path: _indexed_rules(path, project))
         counts = await upload.run(paths)
         counts.removed += upload.prune() if prune else 0
         return counts
-    finally:
-        await models.close()
-        store.close()
 
 
 # The ask box

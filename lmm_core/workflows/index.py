@@ -9,7 +9,8 @@ import asyncio
 import atexit
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +86,17 @@ def global_client_from_config(config: ConfigSettings | Project | None = None) ->
         _open[place] = client_from_config(project)
         atexit.register(_open[place].close)
     return _open[place]
+
+
+@asynccontextmanager
+async def open_index(project: Project, models: Models) -> AsyncIterator[VectorStore]:
+    """Open a project's store for the block, and close it and the models after it. Raise StoreError and ConfigError."""
+    store = await asyncio.to_thread(client_from_config, project)
+    try:
+        yield store
+    finally:
+        await models.close()
+        store.close()
 
 
 # Indexing

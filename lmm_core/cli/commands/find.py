@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from dataclasses import asdict
@@ -53,7 +52,7 @@ def index(
     paths: tuple[Path, ...], annotate: bool, prune: bool, rebuild: bool, dry_run: bool, quiet: bool, as_json: bool
 ) -> None:
     """Send documents to the index. Only what has changed is embedded."""
-    from ...workflows.index import Upload, client_from_config, describe_counts, drop_collections
+    from ...workflows.index import Upload, describe_counts, drop_collections, open_index
 
     began, logger = time.monotonic(), ReportPrinter(quiet)
     files = find_documents(paths, logger, INDEXED)
@@ -62,8 +61,7 @@ def index(
     models = Models(warn=warn)
 
     async def work() -> Counts:
-        store = await asyncio.to_thread(client_from_config, project)
-        try:
+        async with open_index(project, models) as store:
             if rebuild and not dry_run:
                 drop_collections(store, project)
             with ProgressBar(quiet) as bar:
@@ -72,9 +70,6 @@ def index(
             counts.removed += upload.prune() if prune else 0
             _advise(upload.encoder, quiet)
             return counts
-        finally:
-            await models.close()
-            store.close()
 
     counts = run_or_report(work(), logger)
     if counts is None:
@@ -109,7 +104,7 @@ def _advise(encoder: Encoder | None, quiet: bool) -> None:
 @json_option
 def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: bool, as_json: bool) -> None:
     """Find chunks by a question or by words. *exercise* in it puts exercises first."""
-    from ...workflows.index import client_from_config, find_in_index
+    from ...workflows.index import find_in_index, open_index
 
     if not query.strip():
         raise click.UsageError("an empty query: say what to look for")
@@ -118,12 +113,8 @@ def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: 
     models = Models(warn=warn)
 
     async def work() -> list[ScoredPoint]:
-        store = await asyncio.to_thread(client_from_config, project)
-        try:
+        async with open_index(project, models) as store:
             return await find_in_index(store, project, models, query, limit, kind, no_type, under, group)
-        finally:
-            await models.close()
-            store.close()
 
     points = run_or_report(work(), logger)
     if points is None:
