@@ -587,7 +587,8 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     told = []
 
     async def work():
-        tools = Tools(SharedLibrary(load_project(course / "-"), Models()))
+        library = SharedLibrary(load_project(course / "-"), Models())
+        tools = Tools(library)
         serving = asyncio.create_task(serve_http(tools, "127.0.0.1", 0, told.append))
         while not told:
             await asyncio.sleep(0.02)
@@ -599,6 +600,7 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
         writer.close()
         serving.cancel()
         await asyncio.wait([serving])
+        await library.close()  # else the other tests of this process could not read the course
 
     def _set(self, most):
         for name, value in {"most": most, "asking": 0.3, "reading": 1.0, "least": 1}.items():
