@@ -404,6 +404,13 @@ async def find_in_index(
     return await aquery(store, index.collection, encoder, text, limit, where)
 
 
+def types_in_index(store: VectorStore, project: Project) -> dict[str, int]:
+    """Return the types of material in the index, each with the number of its chunks. Raise StoreError."""
+    collection = project.index.collection
+    counts = store.facet(collection, "type") if store.metadata(collection) is not None else {}
+    return {kind: count for kind, count in sorted(counts.items()) if kind}
+
+
 def _where(store: VectorStore, collection: str, kind: str, no_type: bool, under: str) -> Where | None:
     """Return the filter for `find_in_index`, or None if every chunk may be found."""
     wanted: dict[str, str] = {"type": kind} if kind else {}
