@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import ConfigError, LmmError, MarkdownError, ModelError
 from ..files.outputs import MARKDOWN, check_output, write_output
-from ..logging import ConsoleLogger, LoggerBase, in_file
+from ..logging import ConsoleLogger, LoggerBase, counted, in_file
 from ..markdown.blocks import Block, HeaderBlock, Problem, Spelling, header_content, serialize_blocks
 from ..markdown.edits import broken_edits
 from ..markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
@@ -23,6 +23,7 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..markdown.spelling import convert
 from ..models.annotators.annotator import Annotator
+from ..scan.annotations.removal import By, Removal
 from ..scan.check.near_misses import find_near_misses
 from ..scan.header import report_errors, scan
 from ..scan.knit import knit
@@ -69,6 +70,21 @@ def markdown_knit(
 ) -> list[Block] | None:
     """Return the lecture notes of a file; see `markdown_scan`. keep: types that stay in. Raise ConfigError."""
     return run_on_file(Path(path), knit_work(keep), save_to, logger, [Path(path)])
+
+
+@validated
+def markdown_clear_annotations(
+    path: str | Path,
+    keys: Sequence[str] = (),
+    by: By = "",
+    corrected: bool = False,
+    save_to: SaveTo = True,
+    logger: LoggerBase | None = None,
+) -> list[Block] | None:
+    """Take what the system wrote (annotations, `~title`, `~docid`, ids) out of a file.
+
+    keys, by, corrected: as for `remove_annotations`. See `markdown_scan`."""
+    return run_on_file(Path(path), clear_annotations_work(keys, by, corrected), save_to, logger)
 
 
 @dataclass
@@ -170,6 +186,19 @@ def convert_work(to: Spelling) -> Work:
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         report_errors(blocks, logger)
         return convert(blocks, to)
+
+    return work
+
+
+def clear_annotations_work(keys: Sequence[str] = (), by: By = "", corrected: bool = False) -> Work:
+    """Return the work of `markdown_clear_annotations` on a file."""
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        removal = Removal(frozenset(keys), by, corrected, logger)
+        cleared = removal.apply(blocks)
+        if removal.count:
+            logger.info(counted(removal.count, "annotation"))
+        return cleared
 
     return work
 
