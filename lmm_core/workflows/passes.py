@@ -72,21 +72,6 @@ def markdown_knit(
     return run_on_file(Path(path), knit_work(keep), save_to, logger, [Path(path)])
 
 
-@validated
-def markdown_clear_annotations(
-    path: str | Path,
-    keys: Sequence[str] = (),
-    by: By = "",
-    corrected: bool = False,
-    save_to: SaveTo = True,
-    logger: LoggerBase | None = None,
-) -> list[Block] | None:
-    """Take what the system wrote (annotations, `~title`, `~docid`, ids) out of a file.
-
-    keys, by, corrected: as for `remove_annotations`. See `markdown_scan`."""
-    return run_on_file(Path(path), clear_annotations_work(keys, by, corrected), save_to, logger)
-
-
 @dataclass
 class RagWork:
     """The work of `markdown_rag` on the blocks of files.
@@ -191,7 +176,7 @@ def convert_work(to: Spelling) -> Work:
 
 
 def clear_annotations_work(keys: Sequence[str] = (), by: By = "", corrected: bool = False) -> Work:
-    """Return the work of `markdown_clear_annotations` on a file."""
+    """Return the work that takes what the system wrote out of a file; see `Removal`."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         removal = Removal(frozenset(keys), by, corrected, logger)

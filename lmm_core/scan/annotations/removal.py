@@ -99,7 +99,9 @@ class Removal:
             self.logger.error(f"not cleared: {error}")
             return list(blocks)
         for block in stayed:
-            self.logger.error("this block is kept: without it, what follows would be read as something else", block.line)
+            self.logger.error(
+                "this block is kept: without it, what follows would be read as something else", block.line
+            )
         self.count = sum(counts[key] for key in edited.keys() - {id(block) for block in stayed})
         return made
 
