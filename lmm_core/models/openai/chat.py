@@ -17,7 +17,7 @@ from ..chat import Reply, Request, Show, Usage
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
 from ..tokens import estimate_tokens
-from .client import explain, open_client, require_key, without_key
+from .client import explain, is_too_long, open_client, require_key, without_key
 from .completions import (
     PATH,
     calls_in,
@@ -92,6 +92,8 @@ class OpenAIChat:
         try:
             return await self._send(request, self._schemas, show)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            if is_too_long(error):
+                raise self._explain(error) from None
             if show:  # the server may not be able to stream
                 return await self._complete(request, None)
             if request.tools:  # or to call tools
@@ -172,7 +174,23 @@ class OpenAIChat:
             await client.close()
 
     def _explain(self, error: APIError) -> ModelError:
-        return explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered)
+        explained = explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered)
+        mend = _mend(error)
+        return ModelError(f"{explained}: {mend}", explained.stop) if mend else explained
 
     def _safe(self, text: str) -> str:
         return without_key(text, self._key)
+
+
+def _mend(error: APIError) -> str:
+    """Return what can be done about an error, in the words of the settings, or ""."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return "allow it more (timeout in config.toml), or send it fewer requests at a time (max_concurrency)"
+    if is_too_long(error):
+        return (
+            "send less (context_tokens under [major] in config.toml for chats, edits and answers; more headings for "
+            "annotations), or start the server with a larger context"
+        )
+    return ""
