@@ -113,7 +113,7 @@ def explain(
         return ModelError(f"{name}: {address} cannot be reached. Is the server running?", stop=not answered)
     if not isinstance(error, openai.APIStatusError):
         return ModelError(f"{name}: {without_key(str(error), key)}")
-    status, said = error.status_code, without_key(_said(error), key)
+    status, said = error.status_code, without_key(said_in(error), key)
     if status in (401, 403):
         refused = f"{name}: the server refuses the key ({status}): check ${source.key_variable}"
         required = f"{name}: the server requires a key ({status}): name its variable in key_variable"
@@ -123,7 +123,8 @@ def explain(
     return ModelError(f"{name}: the server reports error {status}: {said}", stop=error.code == "insufficient_quota")
 
 
-def _said(error: Any) -> str:
+def said_in(error: Any) -> str:
+    """Return what a server says in an error."""
     body = error.body
     said = body.get("message") if isinstance(body, dict) else None
     return str(said or error.message)
