@@ -87,6 +87,7 @@ def test_the_server_is_asked_as_the_protocol_has_it():
         {
             "model": "m",
             "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is a mean?"}],
+            "max_tokens": 2000,
         }
     ]
 
@@ -372,7 +373,10 @@ def test_connections_that_are_always_dropped():
     [
         (body_with({"role": "assistant", "content": None, "refusal": "I will not."}), "the model refused: I will not."),
         (body_with({"role": "assistant", "content": None, "refusal": f"no {KEY}"}), "the model refused: no (key)"),
-        (body_with(finish_reason="length"), "the reply was cut short (length)"),
+        (
+            body_with(finish_reason="length"),
+            "the reply was cut off after 20 tokens: its limit (max_tokens = 2000) or the model's context was reached",
+        ),
         (body_with(finish_reason="content_filter"), "the reply was cut short (content_filter)"),
         (b'{"choices": []}', "the reply does not follow the OpenAI protocol (no choices)"),
         (b'{"choices": null}', "the reply does not follow the OpenAI protocol (no choices)"),
