@@ -88,13 +88,16 @@ class LlamaServer:
         return said if as_text else json.loads(said)
 
     def is_idle_within(self, seconds):
-        """Whether it computes nothing any more after at most so many seconds."""
+        """Whether it computes nothing any more after at most so many seconds.
+
+        It looks once a second whether its clients are still there, and begins that second anew
+        whenever it is asked something."""
         end = time.monotonic() + seconds
-        while busy := self.is_busy:
+        while self.is_busy:
             if time.monotonic() > end:
-                break
-            time.sleep(0.05)
-        return not busy
+                return False
+            time.sleep(1.5)
+        return True
 
 
 def serve(model, context):
@@ -105,7 +108,7 @@ def serve(model, context):
     params.model.path, params.model_alias = model, {NAME}
     params.n_ctx, params.n_parallel, params.fit_params = context, 1, False
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
-    params.n_batch, params.n_ubatch, params.cache_ram_mib = 512, 512, 0
+    params.n_batch, params.n_ubatch, params.cache_ram_mib = 64, 64, 0  # between batches, it sees that nobody waits
     params.endpoint_metrics, params.sampling.seed = True, 1
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)

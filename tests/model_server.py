@@ -9,6 +9,7 @@ import json
 import re
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from zlib import crc32
 
@@ -128,7 +129,8 @@ class _Handler(BaseHTTPRequestHandler):
         if answer is None:
             self.close_connection = True
         elif isinstance(answer[1], list):
-            self.send_parts(answer[1])
+            with suppress(ConnectionError):  # the client did not wait for the end
+                self.send_parts(answer[1])
         else:
             self.send(*answer)
 
