@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import ConfigError, LmmError, MarkdownError, ModelError
 from ..files.outputs import MARKDOWN, check_output, write_output
-from ..logging import ConsoleLogger, LoggerBase, in_file
+from ..logging import ConsoleLogger, LoggerBase, counted, in_file
 from ..markdown.blocks import Block, Problem, Spelling, header_content, serialize_blocks
 from ..markdown.edits import broken_edits
 from ..markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
@@ -23,6 +23,7 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..markdown.spelling import convert
 from ..models.annotators.annotator import Annotator
+from ..scan.annotations.removal import By, Removal
 from ..scan.check.finding import Finding, report_findings
 from ..scan.check.mistakes import FOR_ANNOTATIONS, find_concerns
 from ..scan.check.near_misses import find_near_misses
@@ -184,6 +185,19 @@ def convert_work(to: Spelling) -> Work:
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         report_errors(blocks, logger)
         return convert(blocks, to)
+
+    return work
+
+
+def clear_annotations_work(keys: Sequence[str] = (), by: By = "", corrected: bool = False) -> Work:
+    """Return the work that takes what the system wrote out of a file; see `Removal`."""
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        removal = Removal(frozenset(keys), by, corrected, logger)
+        cleared = removal.apply(blocks)
+        if removal.count:
+            logger.info(counted(removal.count, "annotation"))
+        return cleared
 
     return work
 
