@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
 from ..addresses import shown_address
+from ..chat import ChatMessage, Request
 from ..names import ModelName
-from ..sources import ModelSource, RequestLimits
-from .client import explain, open_client, require_key, without_key
-from .completions import PATH, first_item, no_choices, text_in, value_at
+from ..sources import ModelSource, RequestLimits, Sampling
+from .client import explain, open_client, require_key, said_in, without_key
+from .completions import PATH, first_item, message_data, no_choices, text_in, value_at
+from .parameters import Parameters
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
@@ -77,18 +79,20 @@ async def _complete(client: AsyncOpenAI, model: str) -> Any:
     """Return a completion of one token, an empty one from a model that needs more to begin with."""
     import openai
 
-    body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": "Say: yes"}]}
-    try:
-        return json.loads(await client.post(PATH, cast_to=bytes, body=body | {"max_tokens": 1}))
-    except openai.BadRequestError as error:
-        if "max_completion_tokens" not in str(error.body):
-            raise
-    try:
-        return json.loads(await client.post(PATH, cast_to=bytes, body=body | {"max_completion_tokens": 1}))
-    except openai.BadRequestError as error:
-        if _CUT_OFF not in str(error.body):
-            raise
-        return {"choices": [{}]}
+    parameters = Parameters()
+    request = Request((ChatMessage("user", "Say: yes"),), sampling=Sampling(max_tokens=1))
+    while True:
+        messages = [message_data(message) for message in request.messages]
+        body = {"model": model, "messages": messages, **parameters.of(request)}
+        try:
+            return json.loads(await client.post(PATH, cast_to=bytes, body=body))
+        except openai.BadRequestError as error:
+            said = said_in(error)
+            if _CUT_OFF in said:
+                return {"choices": [{}]}
+            refused = parameters.refused(said, str(error.param or ""), body)
+            if not (refused and parameters.learn(refused, said)):
+                raise
 
 
 async def _without_model(client: AsyncOpenAI, name: ModelName, source: ModelSource, error: APIStatusError) -> str:

@@ -13,6 +13,9 @@ from lmm_core.models.sources import ModelSource, RequestLimits
 from tests.model_server import ModelServer
 
 KEY = "k3y-of-the-reader"
+# As OpenAI's models say it that think before they answer
+RENAMED = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+CUT_OFF = "Could not finish the message because max_tokens or model output limit was reached. Please try again."
 
 
 def tried(url, model="m", variable="", embeds=False, seconds=5.0):
@@ -71,10 +74,16 @@ def test_nothing_is_listed_if_that_is_not_why(models):
         assert tried(server.url).said == "test/m: the server reports error 400: error 400"
 
 
+class Unlimited(ModelServer):
+    def answer(self, body, key):
+        status, data = super().answer(body, key)
+        return status, data.replace(b"error 400", b"Unsupported parameter: max_tokens")
+
+
 class Renamed(ModelServer):
     def answer(self, body, key):
         status, data = super().answer(body, key)
-        return status, data.replace(b"error 400", b"Use 'max_completion_tokens' instead.")
+        return status, data.replace(b"error 400", RENAMED.encode())
 
 
 def test_a_model_that_has_another_word_for_the_limit():
@@ -83,14 +92,16 @@ def test_a_model_that_has_another_word_for_the_limit():
     assert [request.get("max_completion_tokens") for request in server.requests] == [None, 1]
 
 
+def test_a_server_that_knows_no_limit():
+    with Unlimited(reply="yes", fault=lambda body, number: 400 if "max_tokens" in body else None) as server:
+        assert tried(server.url).answered
+    assert ["max_tokens" in request for request in server.requests] == [True, False]
+
+
 def test_a_model_that_has_no_answer_of_one_token():
     class Thinking(ModelServer):
         def answer(self, body, key):
-            said = (
-                "Use 'max_completion_tokens'"
-                if "max_tokens" in body
-                else "max_tokens or model output limit was reached"
-            )
+            said = RENAMED if "max_tokens" in body else CUT_OFF
             return 400, json.dumps({"error": {"message": said}}).encode()
 
     with Thinking() as server:
