@@ -41,7 +41,7 @@ from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_mark
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
-from ..scan.check.mistakes import FOR_INDEX
+from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
@@ -237,7 +237,8 @@ class Upload:
         report_errors(blocks, located)
         report_refused(blocks, located)
         project = project_of(blocks, self._project_of(file), located)
-        report_concerns(blocks, project, FOR_INDEX, located)
+        is_annotated = self.annotate and not self.dry_run and not is_notebook(file.path)
+        report_concerns(blocks, project, FOR_INDEX - FOR_ANNOTATIONS if is_annotated else FOR_INDEX, located)
         if project is None:
             return None
         assert self.encoder is not None and self.encoder.encoding is not None

@@ -93,6 +93,7 @@ def test_rag_and_index_warn_of_what_concerns_them():
     assert NO_BLOCK not in said(rag)
     assert f"notes.md:10: {NO_BLOCK}" in said(index)
     assert index.returncode == 0
+    assert said(run("lmm index --annotate notes.md")).count(" merge-conflict ") == 1
 
 
 # In place of nothing
