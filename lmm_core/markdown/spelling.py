@@ -239,7 +239,9 @@ def _without_line(text: str) -> str:
     return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
 
 
-def take_out(blocks: Sequence[Block], edited: Mapping[int, MetadataBlock | None]) -> tuple[list[Block], list[Block]]:
+def take_out(
+    blocks: Sequence[Block], edited: Mapping[int, MetadataBlock | None] | Mapping[int, None]
+) -> tuple[list[Block], list[Block]]:
     """Return the blocks without those that `edited` gives as None (by `id`), and with its others in place.
 
     Each goes with the one blank line that it brought (see `settle`). The second list holds the

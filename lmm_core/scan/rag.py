@@ -19,7 +19,7 @@ from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair
 from ..markdown.originals import RestoredBlocks, restore_originals
 from ..markdown.rag_only import KnitRules
-from ..markdown.spelling import edit_block, settle, settle_safely
+from ..markdown.spelling import edit_block, settle, settle_safely, take_out
 from ..markdown.tree import (
     HeaderNode,
     HeadingNode,
@@ -39,7 +39,7 @@ from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
 from .annotations.sections import SectionTexts, closed_parts
 from .header import is_list_header
 from .options import ScanOpts
-from .system_keys import first_newline, nearest_spellings, set_values, write_keys
+from .system_keys import emptied_blocks, first_newline, nearest_spellings, set_values, write_keys
 
 
 class Progress(Protocol):
@@ -272,10 +272,12 @@ class RagRun:
         for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
             self._write(node, values)
         made = self._originals.fold(tree_to_blocks(tree))
-        if not self.verbatim:
-            return settle(self._blocks, made)
         try:
-            return settle_safely(self._blocks, made)
+            settled = settle_safely(self._blocks, made) if self.verbatim else settle(self._blocks, made)
+            emptied = emptied_blocks(self._blocks, settled)
+            if not self.verbatim:
+                return [block for block in settled if id(block) not in emptied]
+            return take_out(settled, emptied)[0] if emptied else settled
         except MarkdownError as error:
             self.logger.error(f"not annotated: {error}")
             return self._blocks

@@ -7,15 +7,16 @@ value. If the value no longer has that hash, somebody has corrected it, and it i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
 from ..errors import MarkdownError
 from ..logging import LoggerBase
-from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, Spelling, blank, trim_blank_lines
-from ..markdown.metadata.body import DELETED, dump_entry
+from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, MetadataBlock, Spelling, blank, trim_blank_lines
+from ..markdown.metadata.body import DELETED, dump_entry, edit_metadata
 from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair
-from ..markdown.spelling import edit_block, make_block
+from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import Node, TextNode
 
 NOTHING = digest(None)
@@ -74,7 +75,10 @@ def set_values(
 
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
-    """Write changes into the node's nearest block, or into a new one."""
+    """Write changes into the node's nearest block, or into a new one.
+
+    A block in which nothing is left stays (see `emptied_blocks`), since more may be written into it.
+    """
     there = node.properties
     kept = {key: value for key, value in changes.items() if value is not DELETED or key in there}
     if not kept:
@@ -87,11 +91,20 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
     if blank(nearest.body) and nearest.line:
         kept[EMPTY] = True
     try:
-        edited = edit_block(nearest, kept, FLOW_KEYS)
+        edited = edit_block(nearest, kept, FLOW_KEYS) or replace(with_body(nearest, ""), line=0)
     except MarkdownError as error:
         logger.error(f"metadata not updated: {error}", nearest.line)
         return
-    node.metadata = [*node.metadata[:-1], *([edited] if edited is not None else [])]
+    if edited.content.keys() == {EMPTY}:
+        edited = with_body(edited, edit_metadata(edited.body, {EMPTY: DELETED}, newline))
+    node.metadata = [*node.metadata[:-1], edited]
+
+
+def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int, None]:
+    """Return the `id`s of the blocks that `write_keys` has emptied; see `take_out`."""
+    old = {id(block) for block in before}
+    metadata = (block for block in after if isinstance(block, MetadataBlock) and id(block) not in old)
+    return {id(block): None for block in metadata if not block.line and blank(block.body)}
 
 
 def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling]:

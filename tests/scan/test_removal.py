@@ -357,3 +357,18 @@ def test_no_heading_becomes_part_of_a_paragraph():
     text = f"{HEADER}Preface.\n\n{NATIVE.format('mine: 1')}# A\n\n{LONG}\n"
     made = cleared(annotate(text).replace("mine: 1\n", ""))
     assert made == f"{HEADER}Preface.\n\n# A\n\n{LONG}\n"
+
+
+# What an annotating run takes out itself
+
+
+@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("name", ONLY_OURS)
+def test_a_run_that_takes_everything_out_leaves_the_text_as_it_was(name, spelling):
+    text = ONLY_OURS[name]
+    made = annotate(text, CountingAnnotator(), ScanOpts(questions_threshold=0, summary_threshold=0), spelling)
+    none = ScanOpts(questions_threshold=10_000, summary_threshold=10_000)
+    shrunk = annotate(made, CountingAnnotator(), none, spelling)
+    assert not {"~questions", "~summary"} & set(annotations_in(shrunk))
+    assert cleared(shrunk) == text
+    assert annotate(shrunk, CountingAnnotator(), none, spelling) == shrunk
