@@ -39,7 +39,7 @@ from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
 from .annotations.sections import SectionTexts, closed_parts
 from .header import is_list_header
 from .options import ScanOpts
-from .system_keys import emptied_blocks, first_newline, nearest_spellings, set_values, write_keys
+from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
 
 
 class Progress(Protocol):
@@ -273,10 +273,11 @@ class RagRun:
             self._write(node, values)
         made = self._originals.fold(tree_to_blocks(tree))
         try:
-            settled = settle_safely(self._blocks, made) if self.verbatim else settle(self._blocks, made)
-            emptied = emptied_blocks(self._blocks, settled)
             if not self.verbatim:
-                return [block for block in settled if id(block) not in emptied]
+                emptied = emptied_blocks(self._blocks, made)
+                return settle(self._blocks, [block for block in made if id(block) not in emptied])
+            settled = settle_safely(self._blocks, mark_tight(self._blocks, made))
+            emptied = emptied_blocks(self._blocks, settled)
             return take_out(settled, emptied)[0] if emptied else settled
         except MarkdownError as error:
             self.logger.error(f"not annotated: {error}")

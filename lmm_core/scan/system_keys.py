@@ -13,7 +13,17 @@ from typing import Any
 
 from ..errors import MarkdownError
 from ..logging import LoggerBase
-from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, MetadataBlock, Spelling, blank, trim_blank_lines
+from ..markdown.blocks import (
+    BOM,
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    MetadataBlock,
+    Spelling,
+    blank,
+    ends_blank,
+    trim_blank_lines,
+)
 from ..markdown.metadata.body import DELETED, dump_entry, edit_metadata
 from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair
 from ..markdown.spelling import edit_block, make_block, with_body
@@ -22,6 +32,7 @@ from ..markdown.tree import Node, TextNode
 NOTHING = digest(None)
 FLOW_KEYS = frozenset({HASHES})
 EMPTY = "~~empty"  # beside keys written into a block of the writer's that held none
+TIGHT = "~~tight"  # the same, in a block that had no blank line before it
 
 
 class State(Enum):
@@ -98,6 +109,22 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
     if edited.content.keys() == {EMPTY}:
         edited = with_body(edited, edit_metadata(edited.body, {EMPTY: DELETED}, newline))
     node.metadata = [*node.metadata[:-1], edited]
+
+
+def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
+    """Return the blocks with `TIGHT` in those that `settle` will put a blank line before.
+
+    That is done to native blocks of the writer's in which something has changed.
+    """
+    old = {id(block) for block in before}
+    marked: list[Block] = []
+    for block in after:
+        edited = isinstance(block, MetadataBlock) and block.line and block.spelling == "native" and id(block) not in old
+        if edited and marked and not ends_blank(marked[-1].source):
+            assert isinstance(block, MetadataBlock)
+            block = edit_block(block, {TIGHT: True}) or block
+        marked.append(block)
+    return marked
 
 
 def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int, None]:

@@ -136,11 +136,20 @@ def test_where_the_text_has_no_blank_line_it_stands_before_the_block():
 
 
 def test_a_block_of_the_writers_stays_where_it_is():
+    text = f"{HEADER}# A\n::: lmm\n```yaml\nskip: false\n```\n:::\n## B\n\n{LONG}\n"
+    made = annotate(text)
+    assert "# A\n::: lmm\n```yaml\nskip: false\n~questions:" in made
+    assert "\n```\n:::\n## B\n" in made
+    assert annotate(made.replace("sum of", "total of")).count("\n\n") == made.count("\n\n")
+
+
+def test_a_native_block_under_a_heading_gets_the_blank_line_that_pandoc_wants():
     text = f"{HEADER}# A\n---\nskip: false\n---\n## B\n\n{LONG}\n"
     made = annotate(text)
-    assert "# A\n---\nskip: false\n~questions:" in made
-    assert "\n---\n## B\n" in made
-    assert annotate(made.replace("sum of", "total of")).count("\n\n") == made.count("\n\n")
+    assert "# A\n\n---\nskip: false\n~questions:" in made
+    assert "\n~~tight: true\n---\n## B\n" in made
+    assert annotate(made) == made
+    assert "~~tight: true\n" in cleared(made, keys=["summary"])
 
 
 def test_a_block_that_was_empty_is_kept_and_known():
