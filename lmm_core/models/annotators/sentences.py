@@ -44,6 +44,11 @@ def words_of(text: str) -> list[str]:
     return [word.lower().replace("’", "'") for word in re.findall(r"[¿]?[^\W_]+(?:['’-][^\W_]+)*", text)]
 
 
+def stem(word: str) -> str:
+    """Return the beginning of a word, which it shares with its other forms."""
+    return word.removesuffix("s")[:5]
+
+
 def find_sentences(markdown: str) -> list[Sentence]:
     """Return the whole sentences of the running prose of a markdown text, in their order."""
     found = []
