@@ -181,7 +181,9 @@ def test_one_file_of_a_folder_or_all_of_them(model):
     write("book/a.md", NOTES)
     write("book/b.md", NOTES.replace("mean", "median"))
     done = lmm("lmm rag book")
-    assert "2 of 2 files annotated by openai/gpt-4o-mini: 10 requests, 1,000 + 200 tokens, 0 from cache, " in done.stderr
+    assert (
+        "2 of 2 files annotated by openai/gpt-4o-mini: 10 requests, 1,000 + 200 tokens, 0 from cache, " in done.stderr
+    )
     assert re.search(r"cache, \d+\.\d s\n$", done.stderr)
     assert model.count == 10
 
@@ -219,7 +221,10 @@ def test_a_section_that_gets_a_sibling_or_a_text_is_summed_up_above_again(model)
     model.requests.clear()
     lmm("lmm rag notes.md")
     assert sorted(asked(model)) == ["One", "Three"]
-    write("notes.md", text("notes.md").rpartition("\n## Three")[0].rpartition("\n:::")[0].rpartition("\n::: {.lmm")[0] + "\n")
+    write(
+        "notes.md",
+        text("notes.md").rpartition("\n## Three")[0].rpartition("\n:::")[0].rpartition("\n::: {.lmm")[0] + "\n",
+    )
     lmm("lmm rag notes.md")
     assert asked(model) == []
     assert "~summary" not in blocks_of("One")[-1] and value("Two", "~summary")

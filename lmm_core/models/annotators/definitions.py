@@ -35,7 +35,7 @@ def find_definitions(
     title = titles[-1] if titles else ""
     asked = [(one, term, question) for one in sentences for term, question in _defined(one, title, text, wording)]
     found = [(term.casefold(), question) for _, term, question in asked]
-    alone = [*_of_definition(text, title, kinds), *(extract_prose(one["term"]) for one in _LIST.finditer(text))]
+    alone = [*_of_definition(text, title, kinds), *_listed(text)]
     known = {term for term, _ in found}
     found += [(term.casefold(), _ask_alone(term, text, wording)) for term in alone
               if term.casefold() not in known and _may_be_named(term)]  # fmt: skip
@@ -50,6 +50,11 @@ def _of_definition(text: str, title: str, kinds: Sequence[str]) -> Iterator[str]
     named = _GENERIC.sub("", title, count=1).strip(" ().:–-") if _GENERIC.match(title) else title
     term = named or (extract_prose(lead["lead"]) if lead else "")
     yield from [term.strip(" .:")] if term else []
+
+
+def _listed(text: str) -> Iterator[str]:
+    """Yield the terms of definition lists; two blanks stand in a row of a table, before its caption."""
+    yield from (extract_prose(found["term"]) for found in _LIST.finditer(text) if "  " not in found["term"])
 
 
 def _may_be_named(term: str) -> bool:
