@@ -87,6 +87,13 @@ def own_server(model_file, tmp_path):
         yield server
 
 
+@pytest.fixture
+def small_server(model_file, tmp_path):
+    """A server whose model sees 256 tokens."""
+    with LlamaServer(model_file, tmp_path / "llama.log", context=256) as server:
+        yield server
+
+
 def configure(server, more="", max_tokens=60, timeout=60):
     """Write the working folder's configuration, with `more` at its end."""
     write("config.toml", CONFIG.format(url=server.url, model=MODEL, max_tokens=max_tokens, timeout=timeout) + more)
