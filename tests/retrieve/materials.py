@@ -7,7 +7,7 @@ from lmm_core.index.split import scan_split
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.retrieve.passages import build_material
-from lmm_core.retrieve.rank import Ranked
+from lmm_core.retrieve.ranking.fusion import Ranked
 from lmm_core.retrieve.retriever import Retrieval
 from lmm_core.scan.options import SplitOpts
 from lmm_core.store.vector_store import ScoredPoint

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.retrieve.rank import RRF_K, fuse, rank_sections
+from lmm_core.retrieve.ranking.fusion import RRF_K, fuse, rank_sections
 from tests.retrieve.materials import documents, material, passage
 
 BOOK = """---
