@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ..errors import RetrieveError
 from ..index.collection import aquery_many
@@ -16,6 +16,8 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material
 from .ranking.lexical import LexicalIndex
+
+Compared = Literal["words", "meaning", "both"]
 
 
 @dataclass
@@ -72,10 +74,11 @@ class Library:
                 self._lexical = LexicalIndex(material, self.language)
             return self._lexical
 
-    @property
-    def words_alone(self) -> bool:
-        """True if a search compares nothing but words."""
-        return self.encoder.embedder is None
+    def compares(self, words: bool = False) -> Compared:
+        """Return what a search compares; words: it is one by words alone, see `search`."""
+        if words or self.encoder.embedder is None:
+            return "words"
+        return "both" if self.encoder.has_words else "meaning"
 
     def _look(self) -> frozenset[tuple[str, str]]:
         """Return what the collection was made of; a refresh is noticed by a difference in this."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ..errors import ModelError, RetrieveError
 from ..index.collection import parse_query
-from .library import Lender, Library
+from .library import Compared, Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
 from .ranking.fusion import Ranked, fuse, rank_sections
@@ -76,10 +76,9 @@ class Retriever:
         missed: list[str] = []
         queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)
         queries = queries or await KeywordQueries().expand(asked.text, language, earlier)
-        queries = list(dict.fromkeys([*queries, lexical.corrected(asked.text)]))
+        queries = [*queries, *filter(None, [lexical.corrected(asked.text)])]
         found = await self._search(library, queries, kind, missed)
-        words_alone = library.words_alone or BY_WORDS in missed
-        best = rank_found(found, queries, lexical, kind, words_alone)
+        best = rank_found(found, queries, lexical, kind, library.compares(BY_WORDS in missed))
         order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
         best = [*(order or best[:RERANKED]), *best[RERANKED:]]
         sections = rank_sections(best, material)
@@ -119,14 +118,17 @@ class Retriever:
 
 
 def rank_found(
-    found: Sequence[Sequence[Passage]], queries: Sequence[str], lexical: LexicalIndex, kind: str, words_alone: bool
+    found: Sequence[Sequence[Passage]], queries: Sequence[str], lexical: LexicalIndex, kind: str, compared: Compared
 ) -> list[Passage]:
-    """Return what was found by several queries as one list, the best first.
+    """Return what several queries found as one list, the best first.
 
-    Everything is ranked by the words of each query; with `words_alone`, by nothing else."""
+    compared: if words are all that was compared, the ranking by the words of each query replaces
+    the order in which it was found; if words and meaning were, it comes beside it."""
     candidates = fuse(found, lexical.material)
+    if compared == "meaning":
+        return candidates
     by_words = [lexical.rank(query, candidates, kind) for query in queries]
-    return fuse(by_words if words_alone else [*found, *by_words], lexical.material)
+    return fuse(by_words if compared == "words" else [*found, *by_words], lexical.material)
 
 
 class UnknownKind(RetrieveError):

@@ -89,9 +89,12 @@ class LexicalIndex:
         return {name: Counter(self._stemmer.stems(text)) for name, text in texts.items()}
 
     def corrected(self, question: str) -> str:
-        """Return the words of a question, those that no text has replaced by the nearest that there are."""
-        known = (self.vocabulary.known_words(word)[:MOST_MEANT] for word in asked_words(question, self.language))
-        return " ".join(word for words in known for word in words)
+        """Return the words of a question with the nearest that there are for those that no text has.
+
+        Return "" if the texts have all of them, or nothing near."""
+        asked = asked_words(question, self.language)
+        known = [word for one in asked for word in self.vocabulary.known_words(one)[:MOST_MEANT]]
+        return " ".join(known) if known != asked else ""
 
     def match(self, question: str, passages: Iterable[Passage], kind: str = "") -> dict[str, Match]:
         """Return how well passages fit a question, by their ids.
