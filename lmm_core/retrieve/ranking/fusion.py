@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...index.chunks import SUMMARY
@@ -35,6 +35,15 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material) -> list[Passage
                 scores[one.id] = scores.get(one.id, 0.0) + weight / (RRF_K + rank + 1)
     order = sorted(scores, key=lambda at: (-scores[at], at))
     return [replace(material.passages[at], score=scores[at]) for at in order]
+
+
+def reciprocal_ranks(lists: Iterable[Sequence[str]]) -> dict[str, float]:
+    """Return the sums of the reciprocal ranks that ids have in several lists."""
+    scores: dict[str, float] = {}
+    for ids in lists:
+        for rank, one in enumerate(ids):
+            scores[one] = scores.get(one, 0.0) + 1 / (RRF_K + rank + 1)
+    return scores
 
 
 def _meant(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
