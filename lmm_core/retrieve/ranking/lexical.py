@@ -121,10 +121,11 @@ class LexicalIndex:
         return [replace(one, score=found[one.id].score) for one in order]
 
     def _rarity(self, meant: Mapping[str, float]) -> float:
-        """Return how much a word says, by the rarest that may be meant; most if it is unknown."""
+        """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown."""
         size = self.vocabulary.size
-        least = min((self.vocabulary.counts[stem] for stem in meant), default=0)
-        return math.log(1 + (size - least + 0.5) / (least + 0.5))
+        likely = max(meant.values(), default=0.0)
+        count = max((self.vocabulary.counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
+        return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
     def _scores(self, fields: Fields, asked: Sequence[Mapping[str, float]], rarity: Sequence[float]) -> list[float]:
         """Return the score of a text for each word of a question."""

@@ -68,6 +68,12 @@ def asked_words(question: str, language: str) -> list[str]:
     return [word for word in kept if word not in _WANTED] or kept
 
 
+def words_data() -> dict[str, list[str]]:
+    """Return the words that are left out of questions, as the ask box reads them: frequent ones by
+    language, and those that say what is wanted."""
+    return {"": sorted(_WANTED)} | {name: sorted(frequent_words(name)) for name in LANGUAGES.values()}
+
+
 def _language_of(words: Sequence[str], usual: str) -> str:
     counts = {name: sum(word in frequent_words(name) for word in words) for name in (usual, *LANGUAGES.values())}
     most = max(counts, key=lambda name: counts[name])
