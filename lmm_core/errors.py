@@ -66,6 +66,16 @@ class ModelError(LmmError):
         self.stop = stop
 
 
+class CutOffError(ModelError):
+    """A model's reply ended before its time: at its limit, or because the model only repeated itself.
+
+    text: what there was of it."""
+
+    def __init__(self, message: str, text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
+
+
 class TrustError(LmmError):
     """A host or a variable is wrong, or the place where trust is kept cannot be used."""
 

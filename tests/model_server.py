@@ -9,6 +9,7 @@ import json
 import re
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from zlib import crc32
 
@@ -37,14 +38,16 @@ class ModelServer:
     to an HTTP status, `"drop"` (the connection is closed), `"break"` (the same after the first
     part of a stream), `"end"` (the stream ends there, as if it were whole), or None. delay:
     seconds until an answer; a function from the body to them. schemas: whether it knows JSON
-    schemas. key: the only key it takes. stream: whether it sends an answer in parts to who
+    schemas. refuses: a function from the body to a sentence in which OpenAI's server refuses one
+    of its parameters, or None. key: the only key it takes. stream: whether it sends an answer in parts to who
     asks for that (None: refuses to), `pause` seconds between them. `models` is the body of
     its list of models."""
 
     models = json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode()
 
-    def __init__(self, reply=annotate, fault=None, delay=0.0, schemas=True, key=None, stream=True, pause=0.0):
-        self.stream, self.pause = stream, pause
+    def __init__(self, reply=annotate, fault=None, delay=0.0, schemas=True, key=None, stream=True, pause=0.0,
+                 refuses=None):  # fmt: skip
+        self.stream, self.pause, self.refuses = stream, pause, refuses
         self.reply, self.fault, self.delay, self.schemas, self.key = reply, fault, delay, schemas, key
         self.requests, self.keys = [], []
         self.at_once = self.most_at_once = 0
@@ -82,6 +85,8 @@ class ModelServer:
         fault = self.fault(body, number) if self.fault else None
         if fault == "drop":
             return None
+        if self.refuses and (refused := self.refuses(body)):
+            return 400, _error(refused)
         if not self.schemas and "response_format" in body:
             return 400, _error("Unsupported parameter: response_format")
         if body.get("stream") and self.stream is None:
@@ -124,7 +129,8 @@ class _Handler(BaseHTTPRequestHandler):
         if answer is None:
             self.close_connection = True
         elif isinstance(answer[1], list):
-            self.send_parts(answer[1])
+            with suppress(ConnectionError):  # the client did not wait for the end
+                self.send_parts(answer[1])
         else:
             self.send(*answer)
 

@@ -7,16 +7,18 @@ import contextlib
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from ..errors import CacheError, ModelError
 from ..logging import counted
 from .reply_cache import ReplyCache, request_key
+from .sources import Sampling
 
 Answer = TypeVar("Answer")
 Role = Literal["system", "user", "assistant", "tool"]
 Show = Callable[[str], None]
+REPLY_TOKENS = 2_000  # of a reply, where what is asked has no limit of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,15 @@ class Request:
 
     schema: the JSON schema of the reply, or None for free text; instead: any text that tells
     this request from an earlier one whose cached reply is no longer wanted; tools: function
-    tools of the OpenAI protocol that the model may call."""
+    tools of the OpenAI protocol that the model may call; max_tokens: tokens that the reply may
+    have, unless `sampling`, the parameters configured for the model's role, says otherwise."""
 
     messages: tuple[ChatMessage, ...]
     schema: Mapping[str, Any] | None = None
     instead: str = ""
     tools: tuple[Mapping[str, Any], ...] = ()
+    max_tokens: int = REPLY_TOKENS
+    sampling: Sampling = field(default_factory=Sampling)
 
     @property
     def text(self) -> str:
@@ -126,11 +131,13 @@ class ChatModel(Protocol):
 class Asker:
     """A chat model with a cache of its replies.
 
-    warn: called once if the cache cannot be used; the work goes on without it."""
+    warn: called once if the cache cannot be used; the work goes on without it. sampling: the
+    parameters of all requests."""
 
     model: ChatModel
     cache: ReplyCache | None = None
     warn: Callable[[str], None] = field(default=lambda message: None)
+    sampling: Sampling = field(default_factory=Sampling)
 
     async def ask(self, request: Request, read: Callable[[str], Answer], show: Show | None = None) -> Answer:
         """Return the answer that `read` finds in the text of the model's reply.
@@ -144,7 +151,7 @@ class Asker:
                 answer = read(known)
                 self.model.usage.cached += 1
                 return answer
-        reply = await self.model.reply(request, show)
+        reply = await self.model.reply(self._sampled(request), show)
         try:
             answer = read(reply.text)
         except ModelError as error:
@@ -167,7 +174,7 @@ class Asker:
                 if show:
                     show(reply.text)
                 return reply
-        reply = await self.model.reply(request, show)
+        reply = await self.model.reply(self._sampled(request), show)
         calls = [[call.id, call.name, call.arguments] for call in reply.calls]
         self._keep(key, json.dumps({"text": reply.text, "calls": calls}, ensure_ascii=False))
         return reply
@@ -184,7 +191,8 @@ class Asker:
         """Return the key of a request in the cache.
 
         It includes the server, because a `config.toml` may put another server behind the name of
-        one of our sources."""
+        one of our sources, and the parameters that change replies. The limit of a reply does not:
+        replies that were cut off are not kept."""
         if not self.cache:
             return b""
         messages = [
@@ -192,7 +200,14 @@ class Asker:
             for message in request.messages
         ]
         tools = [list(request.tools)] if request.tools else []
-        return request_key([self.model.name, self.model.server, messages, request.schema, request.instead, *tools])
+        chosen = {"temperature": self.sampling.temperature, "extra": dict(self.sampling.extra)}
+        sampled = [chosen] if self.sampling.temperature is not None or self.sampling.extra else []
+        return request_key(
+            [self.model.name, self.model.server, messages, request.schema, request.instead, *tools, *sampled]
+        )
+
+    def _sampled(self, request: Request) -> Request:
+        return replace(request, sampling=self.sampling)
 
     def _find(self, key: bytes) -> str | None:
         try:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import ModelError
 from .addresses import address_of, is_loopback, server_of
@@ -127,6 +128,18 @@ def _homes(variable: str) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """The parameters by which a model makes its replies.
+
+    max_tokens: tokens that a reply may have, 0 for as many as is usual for what is asked;
+    temperature: None to leave it to the server; extra: further parameters of the provider."""
+
+    max_tokens: int = 0
+    temperature: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class RequestLimits:
     """The limits of requests to a model.
 
@@ -137,3 +150,4 @@ class RequestLimits:
     max_retries: int = 2
     max_concurrency: int = 16
     context_tokens: int = 100_000
+    sampling: Sampling = field(default_factory=Sampling)

@@ -9,7 +9,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import ModelError, ToolError
@@ -123,7 +123,7 @@ class Conversation:
         }
         asked = ANSWER.request(values)
         said = self._remembered(count_tokens(asked.text))
-        return Request((asked.messages[0], *said, *asked.messages[1:]))
+        return replace(asked, messages=(asked.messages[0], *said, *asked.messages[1:]))
 
     def _remembered(self, spent: int) -> list[ChatMessage]:
         """Return the latest questions and answers, as many as fit.
@@ -197,12 +197,13 @@ class _Turn:
         left = self.talk.tool_calls if tools else 0
         while True:
             offered = tuple(tools.openai()) if tools and left > 0 else ()
-            reply = await self._turn(Request(request.messages, tools=offered))
+            reply = await self._turn(replace(request, tools=offered))
             if not (reply.calls and offered and tools):
                 return
             results = await asyncio.gather(*(_use(tools, call) for call in reply.calls[:left]))
             said = ChatMessage("assistant", reply.text, reply.calls)
-            request = Request((*request.messages, said, *self._told(reply.calls, results, request)))
+            told = self._told(reply.calls, results, request)
+            request = replace(request, messages=(*request.messages, said, *told))
             left -= len(results)
 
     def _told(self, calls: Sequence[ToolCall], results: Sequence[Result | str], request: Request) -> list[ChatMessage]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import MarkdownError, ModelError
@@ -33,6 +33,8 @@ from .exchange.record import EDIT as EDIT_MESSAGES
 from .exchange.requests import ModelRun, Talk, ask_model, report_failures
 from .header import report_broken_edits
 from .system_keys import first_newline
+
+TIMES_LONGER = 2  # than what it is made of may a new version be
 
 
 @dataclass
@@ -113,6 +115,8 @@ class EditRun(ModelRun[EditRequest]):
         report_failures(self.failed, "edit", "made", self.logger)
 
     async def _ask(self, wanted: EditRequest) -> None:
+        from ..models.tokens import count_tokens
+
         line = wanted.block.line
         excerpt = self.talk.excerpt(wanted.node, wanted.asked) if wanted.text else PromptText("")
         if excerpt.left_out:
@@ -121,7 +125,8 @@ class EditRun(ModelRun[EditRequest]):
             )
             return
         first, *rest = self._spoken(wanted)
-        request = self.talk.request(EDIT, wanted.node, excerpt, first.content, rest)
+        asked = self.talk.request(EDIT, wanted.node, excerpt, first.content, rest)
+        request = replace(asked, max_tokens=asked.max_tokens + TIMES_LONGER * count_tokens(asked.text))
         try:
             reply = await ask_model(self.talk.asker, request, "\n".join(wanted.new), self.screen)
         except ModelError as error:

@@ -129,6 +129,7 @@ class RagRun:
     _failed: list[tuple[int, ModelError]] = field(default_factory=list, init=False)
     _waiting: int = field(default=0, init=False)
     _kept: int = field(default=0, init=False)
+    _stale: list[tuple[int, str]] = field(default_factory=list, init=False)
 
     # Step 1: everything that needs no annotator
 
@@ -190,8 +191,7 @@ class RagRun:
 
     def _apply(self, node: HeadingNode, needs: SectionNeeds, values: dict[str, Any]) -> None:
         self._write(node, set_values(node.properties, values, dict.fromkeys(values, needs.source)))
-        for key in needs.stale:
-            self.logger.info(f"~{key} was corrected by hand and its text has changed since", node.line)
+        self._stale += [(node.line, key) for key in needs.stale]
         self._kept += bool(needs.kept)
         report_stale_lm_markdown(node, self.logger)
 
@@ -289,11 +289,22 @@ class RagRun:
             self.logger.error(f"{counted(len(stopped) + self._waiting, 'section')} not annotated: {stopped[0]}")
         elif self._waiting:
             self.logger.info(f"{counted(self._waiting, 'section')} above wait for those that failed; run again")
+        if self._stale:
+            self._report_stale(sorted(set(self._stale)))
         if self._kept:
             self.logger.info(
                 f"{counted(self._kept, 'section')} changed since a model annotated them; "
                 "their annotations are kept until a model is there"
             )
+
+    def _report_stale(self, stale: Sequence[tuple[int, str]]) -> None:
+        """Say once for all of them that annotations may no longer fit, and what to do."""
+        first, key = stale[0]
+        what, they, places = f"~{key} was corrected by hand and its text has", "it still fits", ""
+        if len(stale) > 1:
+            what, they = f"{len(stale)} annotations were corrected by hand and their texts have", "they still fit"
+            places = f" ({', '.join(f'~{key} at line {line}' for line, key in stale)})"
+        self.logger.info(f"{what} changed since: see whether {they}; what you delete is made anew{places}", first)
 
     def _sign(self, tree: HeadingNode) -> None:
         """Write the annotator's name into the header or the sections.

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import MarkdownError
 from ..logging import LoggerBase
-from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, Spelling, trim_blank_lines
+from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, Spelling, blank, trim_blank_lines
 from ..markdown.metadata.body import DELETED, dump_entry
 from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair
 from ..markdown.spelling import edit_block, make_block
@@ -20,6 +20,7 @@ from ..markdown.tree import Node, TextNode
 
 NOTHING = digest(None)
 FLOW_KEYS = frozenset({HASHES})
+EMPTY = "~~empty"  # beside keys written into a block of the writer's that held none
 
 
 class State(Enum):
@@ -83,6 +84,8 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
         node.metadata = [make_block(body, spelling, newline)]
         return
     nearest = node.metadata[-1]
+    if blank(nearest.body) and nearest.line:
+        kept[EMPTY] = True
     try:
         edited = edit_block(nearest, kept, FLOW_KEYS)
     except MarkdownError as error:

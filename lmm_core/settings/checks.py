@@ -17,6 +17,7 @@ from ..files.marked import check_inside
 from ..files.names import clash, name_problem
 from ..markdown.rag_only import DIV_TYPES, OUT, RAG_ONLY, named_types
 from ..models.names import ModelName, is_default, leads_outside, parse_name
+from ..models.openai.extra import FILE_PARAMETERS
 from ..models.sources import FASTEMBED, NONE, STAND_IN, ModelSource, known_sources
 from ..models.trust import read_trust_variable
 from .environment import MODEL_KEYS
@@ -31,6 +32,7 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names
 def check_settings(reading: Reading) -> None:
     """Add to a reading the problems that types do not show."""
     _check_models(reading)
+    _check_extra(reading)
     _check_sources(reading)
     _check_folder(reading)
     _check_types(reading)
@@ -75,6 +77,21 @@ def _check_trust(reading: Reading) -> None:
         read_trust_variable()
     except TrustError as error:
         reading.problems.append(str(error))
+
+
+# Parameters of the provider
+
+
+def _check_extra(reading: Reading) -> None:
+    for one in reading.given:
+        if one.layer == "file" and one.keys[1:2] == ("extra",) and one.keys[2:] and one.keys[2] not in FILE_PARAMETERS:
+            section, _, key = one.keys[:3]
+            reading.tell(
+                one.keys[:3],
+                "a config.toml, which may come from somebody else, may not set this parameter. If it is meant, put it "
+                f"into the environment: LMM_{section.upper()}__EXTRA='{{\"{key}\": …}}'. A config.toml may set "
+                f"{', '.join(sorted(FILE_PARAMETERS))}",
+            )
 
 
 # The folder of the index

@@ -45,7 +45,7 @@ def _origin(one: Given | None) -> str:
 
 
 def _values(value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
-    if not isinstance(value, BaseModel | dict):
+    if not isinstance(value, BaseModel | dict) or (value == {} and keys[1:]):
         yield keys, value
         return
     for key, inner in value.items() if isinstance(value, dict) else value:

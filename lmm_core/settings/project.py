@@ -130,10 +130,7 @@ def load_project(path: Path | None) -> Project:
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
     """Return the project in a folder that has these settings."""
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
-    requests = {
-        role: RequestLimits(chosen.timeout, chosen.max_retries, chosen.max_concurrency, chosen.context_tokens)
-        for role, chosen in roles.items()
-    }
+    requests = {role: chosen.limits() for role, chosen in roles.items()}
     return Project(
         root,
         settings.spelling,

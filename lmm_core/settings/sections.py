@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_network
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
-from ..models.sources import ModelSource
+from ..models.openai.extra import checked_extra
+from ..models.sources import ModelSource, RequestLimits, Sampling
 from ..models.trust import VARIABLE
 
 
@@ -28,6 +29,21 @@ class ModelSettings(_Section):
     max_retries: int = Field(default=2, ge=0, description="further attempts after a request that failed")
     max_concurrency: int = Field(default=16, ge=1, description="requests at the same time")
     context_tokens: int = Field(default=100_000, ge=1000, description="tokens that a chat or an edit may send")
+    max_tokens: int = Field(default=0, ge=0, description="tokens that a reply may have; 0: by what is asked")
+    temperature: float = Field(
+        default=-1.0, ge=-1, le=2, description="0 to 2: how freely replies are worded; -1: as the server has it"
+    )
+    extra: dict[str, Any] = Field(default={}, description="further parameters of the provider: { top_p = 0.9 }")
+
+    @field_validator("extra")
+    @classmethod
+    def _can_be_sent(cls, extra: dict[str, Any]) -> dict[str, Any]:
+        return checked_extra(extra)
+
+    def limits(self) -> RequestLimits:
+        """Return the limits and the parameters of requests."""
+        sampling = Sampling(self.max_tokens, self.temperature if self.temperature >= 0 else None, self.extra)
+        return RequestLimits(self.timeout, self.max_retries, self.max_concurrency, self.context_tokens, sampling)
 
 
 class RagSettings(_Section):

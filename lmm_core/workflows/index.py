@@ -43,13 +43,14 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
 from ..retrieve.library import Library
 from ..retrieve.search import search_points
+from ..scan.check.mistakes import FOR_INDEX
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .encode import Encoded, blocklist_encode, encoder_for, project_from, source_of
 from .models import Models
-from .passes import RagWork, docid_of, project_of, save_as
+from .passes import RagWork, docid_of, project_of, report_concerns, save_as
 
 if TYPE_CHECKING:
     from ..settings.config import ConfigSettings
@@ -238,6 +239,7 @@ class Upload:
         report_errors(blocks, located)
         report_refused(blocks, located)
         project = project_of(blocks, self._project_of(file), located)
+        report_concerns(blocks, project, FOR_INDEX, located)
         if project is None:
             return None
         assert self.encoder is not None and self.encoder.encoding is not None
@@ -404,6 +406,13 @@ async def find_in_index(
         chunks = await search_points(library, text, max(50, limit * 10), where)
         return await afind_documents(store, index.companion, chunks, limit)
     return await search_points(library, text, limit, where)
+
+
+def types_in_index(store: VectorStore, project: Project) -> dict[str, int]:
+    """Return the types of material in the index, each with the number of its chunks. Raise StoreError."""
+    collection = project.index.collection
+    counts = store.facet(collection, "type") if store.metadata(collection) is not None else {}
+    return {kind: count for kind, count in sorted(counts.items()) if kind}
 
 
 def _where(store: VectorStore, collection: str, kind: str, no_type: bool, under: str) -> Where | None:

@@ -12,13 +12,14 @@ from ..logging import ConsoleLogger
 from ..models.annotators.annotator import Annotator
 from ..models.annotators.lazy import LazyAnnotator, stand_in
 from ..models.names import NO_MODEL, ModelName, parse_name
-from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, Sampling, known_sources
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project, model_name
 
 if TYPE_CHECKING:
     from ..models.chat import Asker, Usage
     from ..models.embedders.embedder import Embedder
+    from ..models.openai.chat import OpenAIChat
 
 
 def _warn(message: str) -> None:
@@ -29,8 +30,8 @@ def _warn(message: str) -> None:
 class Models:
     """The models of one run.
 
-    Each is opened once at each server, however many documents it serves, so that its limit on
-    requests holds for all of them.
+    Each is opened once at each server, however many documents and roles it serves, so that its
+    limit on requests holds for all of them.
 
     spec: a model's name, in place of those in documents and configuration; jobs: requests at
     the same time, in place of the configured number; warn: is called with a message when the
@@ -39,7 +40,8 @@ class Models:
     spec: str = ""
     jobs: int | None = None
     warn: Callable[[str], None] = _warn
-    _askers: dict[tuple[ModelName, ModelSource], Asker] = field(default_factory=dict, init=False)
+    _models: dict[tuple[ModelName, ModelSource], OpenAIChat] = field(default_factory=dict, init=False)
+    _askers: list[Asker] = field(default_factory=list, init=False)
     _told: set[ModelSource] = field(default_factory=set, init=False)
 
     def name(self, project: Project, role: str) -> ModelName:
@@ -74,10 +76,13 @@ class Models:
                 f"{role.upper()} in the environment)",
                 stop=True,
             )
-        source = self.source(project, name)  # two projects may have two servers of one name
-        if (name, source) not in self._askers:
-            self._askers[name, source] = self._open(name, source, project.requests[role])
-        return self._askers[name, source]
+        limits = project.requests[role]
+        model = self._model(name, self.source(project, name), limits)
+        for asker in self._askers:
+            if asker.model is model and asker.sampling == limits.sampling:
+                return asker
+        self._askers.append(self._open(model, limits.sampling))
+        return self._askers[-1]
 
     def embedder(self, project: Project) -> Embedder | None:
         """Return the embedding model, or None if none is named and none is on this machine.
@@ -102,19 +107,25 @@ class Models:
             self.warn(source.detour)
         return source
 
-    def _open(self, name: ModelName, source: ModelSource, limits: RequestLimits) -> Asker:
-        from ..models.chat import Asker
+    def _model(self, name: ModelName, source: ModelSource, limits: RequestLimits) -> OpenAIChat:
+        """Return the model; two projects may have two servers of one name."""
         from ..models.openai.chat import OpenAIChat
+
+        if (name, source) not in self._models:
+            limits = replace(limits, max_concurrency=self.jobs or limits.max_concurrency)
+            self._models[name, source] = OpenAIChat(name, source, limits, self.warn)
+        return self._models[name, source]
+
+    def _open(self, model: OpenAIChat, sampling: Sampling) -> Asker:
+        from ..models.chat import Asker
         from ..models.reply_cache import ReplyCache
 
-        limits = replace(limits, max_concurrency=self.jobs or limits.max_concurrency)
-        model = OpenAIChat(name, source, limits)
-        return Asker(model, ReplyCache(), self.warn)
+        return Asker(model, ReplyCache(), self.warn, sampling)
 
     @property
     def stopped(self) -> ModelError | None:
         """Return the error after which a model is asked nothing more, or None."""
-        return next((asker.model.stopped for asker in self._askers.values() if asker.model.stopped), None)
+        return next((model.stopped for model in self._models.values() if model.stopped), None)
 
     @property
     def usage(self) -> Usage:
@@ -122,13 +133,13 @@ class Models:
         from ..models.chat import Usage
 
         total = Usage()
-        for asker in self._askers.values():
-            total += asker.model.usage
+        for model in self._models.values():
+            total += model.usage
         return total
 
     async def close(self) -> None:
         """Close all models."""
-        for asker in self._askers.values():
+        for asker in self._askers:
             await asker.close()
 
 

@@ -450,7 +450,7 @@ def test_an_overview_sees_the_old_text(reply):
 
 def test_an_overview_tells_of_markers_that_do_not_fit():
     broken = edited(notes(), "New.").replace("###### end of edit", "###### the end")
-    assert ["once each" in message for _, message in overview(parse_markdown_text(broken)).errors] == [True]
+    assert ["once each" in one.message for one in overview(parse_markdown_text(broken)).findings] == [True]
 
 
 def test_converting_leaves_an_edit_and_all_in_it():

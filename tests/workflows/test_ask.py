@@ -173,7 +173,7 @@ def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeyp
         out, said = ask("'When does the mean mislead?'", server, status=1)
         told = json.loads(ask("--json 'When does the mean mislead?'", server, status=1)[0])
     assert out.startswith("Far [2] away\n\n[2] Describing distributions")
-    assert "openai/gpt-4o-mini: the reply was cut short (length)" in said
+    assert "openai/gpt-4o-mini: the reply was cut off after 5 tokens" in said
     assert (told["answer"], told["notes"]) == ("Far [2] away", [said.splitlines()[-1]])
 
 

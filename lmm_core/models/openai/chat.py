@@ -9,15 +9,17 @@ import asyncio
 import contextlib
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ModelError
+from ...errors import CutOffError, ModelError
+from ...logging import counted
 from ..chat import Reply, Request, Show, Usage
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
 from ..tokens import estimate_tokens
-from .client import explain, open_client, require_key, without_key
+from .client import explain, is_too_long, open_client, require_key, said_in, without_key
 from .completions import (
     PATH,
     calls_in,
@@ -27,11 +29,13 @@ from .completions import (
     number_in,
     stream_completion,
     text_in,
+    thought_in,
     value_at,
 )
+from .parameters import Parameters
 
 if TYPE_CHECKING:
-    from openai import APIError, AsyncOpenAI
+    from openai import APIError, APIStatusError, AsyncOpenAI
 
 # Seconds that further requests wait for the reply to the first. Servers refuse a wrong key faster
 # than they answer, and then nothing more is sent.
@@ -42,9 +46,13 @@ AT_ONCE = 16  # requests of one client, because for each it looks through all it
 class OpenAIChat:
     """A chat model on a server, with at most `limits.max_concurrency` requests at once.
 
-    Raise ModelError if a key is needed and not set."""
+    warn: called if a parameter that somebody has configured cannot be sent. Raise
+    ModelError if a key is needed and not set."""
 
-    def __init__(self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None) -> None:
+    def __init__(
+        self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> None:  # fmt: skip
         self.name, self.server = str(name), source.base_url
         self.usage = Usage()
         self.stopped: ModelError | None = None
@@ -55,6 +63,7 @@ class OpenAIChat:
         self._slots: asyncio.Semaphore | None = None
         self._first: asyncio.Event | None = None
         self._schemas = True
+        self._parameters, self._warn = Parameters(), warn
         self._answered = False
 
     async def reply(self, request: Request, show: Show | None = None) -> Reply:
@@ -86,42 +95,76 @@ class OpenAIChat:
             self._first.set()
         return self._first
 
-    async def _complete(self, request: Request, show: Show | None) -> Reply:
+    async def _complete(self, request: Request, show: Show | None, limited: bool = True) -> Reply:
+        """Return the reply to a request, which is sent again without what the server refuses."""
         import openai
 
+        body = self._body(request, self._schemas, limited)
         try:
-            return await self._send(request, self._schemas, show)
+            return await self._send(request, body, show)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            if refused := self._refused(error, body):
+                again = self._learn(refused, error)
+                return await self._complete(request, show, limited and again)
+            if is_too_long(error):
+                raise self._explain(error) from None
             if show:  # the server may not be able to stream
-                return await self._complete(request, None)
+                return await self._complete(request, None, limited)
             if request.tools:  # or to call tools
-                return await self._complete(replace(request, tools=()), None)
+                return await self._complete(replace(request, tools=()), None, limited)
             if not (request.schema and self._schemas):
                 raise self._explain(error) from None
         except openai.APIError as error:
             raise self._explain(error) from None
         try:  # the server may not support schemas; the prompt asks for JSON in words, too
-            reply = await self._send(request, False, show)
+            reply = await self._send(request, self._body(request, False, limited), show)
         except openai.APIError as error:
             raise self._explain(error) from None
         self._schemas = False
         return reply
 
-    async def _send(self, request: Request, with_schema: bool, show: Show | None) -> Reply:
+    def _refused(self, error: APIStatusError, body: dict[str, Any]) -> str:
+        param = value_at(error.body, "param")
+        return self._parameters.refused(said_in(error), param if isinstance(param, str) else "", body)
+
+    def _learn(self, refused: str, error: APIStatusError) -> bool:
+        if refused == "temperature" and self._parameters.temperature:
+            self._warn(f"{self.name} takes no temperature, and is asked without: {self._safe(said_in(error))}")
+        return self._parameters.learn(refused, said_in(error))
+
+    async def _send(self, request: Request, body: dict[str, Any], show: Show | None) -> Reply:
         client = self._next_client()
-        body = self._body(request, with_schema)
+        shown = False
+
+        def hear(part: str) -> None:
+            nonlocal shown
+            shown = shown or bool(part)
+            if show:
+                show(part)
+
         try:
-            completion = await stream_completion(client, body, show, self.name) if show else None
+            completion = await stream_completion(client, body, hear, self.name) if show else None
             completion = completion or json.loads(await client.post(PATH, cast_to=bytes, body=body))
         except (ValueError, RecursionError) as error:  # the body is not JSON
             raise ModelError(
                 f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"
             ) from None
         self._answered = True
-        return self._read(completion, request)
+        try:
+            return self._read(completion, request)
+        except CutOffError:
+            if shown or not self._needs_room(completion, request):
+                raise
+        self._parameters.thinks = True
+        return await self._complete(request, show)
 
-    def _body(self, request: Request, with_schema: bool) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self._model, "messages": list(map(message_data, request.messages))}
+    def _needs_room(self, completion: Any, request: Request) -> bool:
+        """Return True if the model spent its tokens on thoughts, and more of them could help."""
+        return not request.sampling.max_tokens and not self._parameters.thinks and thought_in(completion)
+
+    def _body(self, request: Request, with_schema: bool, limited: bool) -> dict[str, Any]:
+        body = self._parameters.of(request, limited)
+        body |= {"model": self._model, "messages": list(map(message_data, request.messages))}
         if request.schema and with_schema:
             schema = {"name": "reply", "strict": True, "schema": request.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -141,14 +184,20 @@ class OpenAIChat:
         tokens_out = number_in(used, "completion_tokens") or estimate_tokens(text)
         reply = Reply(text, tokens_in, tokens_out, calls_in(message))
         self.usage.add(reply)
-        self._refuse_useless(reply, choice)
+        self._refuse_useless(reply, choice, self._parameters.most_tokens(request))
         return reply
 
-    def _refuse_useless(self, reply: Reply, choice: Any) -> None:
+    def _refuse_useless(self, reply: Reply, choice: Any, most: int) -> None:
         refusal, ended = value_at(value_at(choice, "message"), "refusal"), value_at(choice, "finish_reason")
         if refusal:
             raise ModelError(f"{self.name}: the model refused: {self._safe(str(refusal))}")
-        if ended in ("length", "content_filter"):
+        if ended == "length":
+            raise CutOffError(
+                f"{self.name}: the reply was cut off after {counted(reply.tokens_out, 'token')}: its limit "
+                f"(max_tokens = {most}) or the model's context was reached",
+                reply.text,
+            )
+        if ended == "content_filter":
             raise ModelError(f"{self.name}: the reply was cut short ({ended})")
 
     def _next_client(self) -> AsyncOpenAI:
@@ -172,7 +221,23 @@ class OpenAIChat:
             await client.close()
 
     def _explain(self, error: APIError) -> ModelError:
-        return explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered)
+        explained = explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered)
+        mend = _mend(error)
+        return ModelError(f"{explained}: {mend}", explained.stop) if mend else explained
 
     def _safe(self, text: str) -> str:
         return without_key(text, self._key)
+
+
+def _mend(error: APIError) -> str:
+    """Return what can be done about an error, in the words of the settings, or ""."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return "allow it more (timeout in config.toml), or send it fewer requests at a time (max_concurrency)"
+    if is_too_long(error):
+        return (
+            "send less (context_tokens under [major] in config.toml for chats, edits and answers; more headings for "
+            "annotations), or start the server with a larger context"
+        )
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 HEADERS = frozenset({
     "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"
 })  # fmt: skip
+# What servers say of a request for which the model's context has no room.
+_TOO_LONG = re.compile(
+    "exceed_context_size|context_length_exceeded|context (length|size|window)|prompt is too long|too large for model"
+)
 
 
 def require_key(name: ModelName, source: ModelSource) -> str:
@@ -113,17 +118,26 @@ def explain(
         return ModelError(f"{name}: {address} cannot be reached. Is the server running?", stop=not answered)
     if not isinstance(error, openai.APIStatusError):
         return ModelError(f"{name}: {without_key(str(error), key)}")
-    status, said = error.status_code, without_key(_said(error), key)
+    status, said = error.status_code, without_key(said_in(error), key)
     if status in (401, 403):
         refused = f"{name}: the server refuses the key ({status}): check ${source.key_variable}"
         required = f"{name}: the server requires a key ({status}): name its variable in key_variable"
         return ModelError(refused if source.key_variable else required, stop=True)
     if status == 404:
         return ModelError(f"{name}: there is no such model or address at {address} (404): {said}", stop=True)
+    if is_too_long(error):
+        return ModelError(f"{name}: the request is too long for the model ({said})")
     return ModelError(f"{name}: the server reports error {status}: {said}", stop=error.code == "insufficient_quota")
 
 
-def _said(error: Any) -> str:
+def is_too_long(error: APIError) -> bool:
+    """Return True if a server says that its model's context has no room for a request."""
+    kinds = f"{error.type} {error.code} {said_in(error)}"
+    return getattr(error, "status_code", 0) in (400, 413, 422) and _TOO_LONG.search(kinds) is not None
+
+
+def said_in(error: Any) -> str:
+    """Return what a server says in an error."""
     body = error.body
     said = body.get("message") if isinstance(body, dict) else None
     return str(said or error.message)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # The client's own `post` is used, and its reply read as JSON. `chat.completions` would check the
 # request and the reply in full, which is a third of the processor time of a call.
 PATH = "/chat/completions"
+_THOUGHTS = ("reasoning_content", "reasoning")  # where servers put what a model thinks before it answers
 
 
 def value_at(value: Any, key: str) -> Any:
@@ -33,8 +34,9 @@ async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Sho
     """Return a completion joined from its parts, each shown as it arrives.
 
     Return None if the server does not stream, or does not mark the last part. Raise ModelError if
-    the connection breaks off."""
+    the connection breaks off, and APITimeoutError if nothing comes in time."""
     texts: list[str] = []
+    thoughts: list[str] = []
     refusals: list[str] = []
     calls: dict[int, dict[str, Any]] = {}
     ended, used = None, None
@@ -46,14 +48,15 @@ async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Sho
                 delta = value_at(choice, "delta")
                 texts.append(text_in(value_at(delta, "content")))
                 refusals.append(text_in(value_at(delta, "refusal")))
+                thoughts += [text_in(value_at(delta, key)) for key in _THOUGHTS]
                 _gather_calls(calls, delta)
                 show(texts[-1])
                 ended = value_at(choice, "finish_reason") or ended
     except _transport_errors() as error:
-        why = f"the connection broke off in the middle of the answer ({type(error).__name__})"
-        raise ModelError(f"{name}: {why}") from None
+        raise _stream_error(error, stream, name, any(texts)) from None
     called = [calls[at] for at in sorted(calls)]
     message = {"content": "".join(texts), "refusal": "".join(refusals), "tool_calls": called}
+    message["reasoning"] = "".join(thoughts)
     return {"choices": [{"message": message, "finish_reason": ended}], "usage": used} if ended else None
 
 
@@ -62,6 +65,17 @@ async def _open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AsyncStream
 
     asked = body | {"stream": True, "stream_options": {"include_usage": True}}
     return await client.post(PATH, cast_to=object, body=asked, stream=True, stream_cls=AsyncStream[object])
+
+
+def _stream_error(error: Exception, stream: AsyncStream[object], name: str, begun: bool) -> Exception:
+    """Return the error of a stream that ended before its time; begun: some of its text has come."""
+    from openai import APITimeoutError
+
+    late = "Timeout" in type(error).__name__  # the client's own error, or one of the library below it
+    if late and not begun:
+        return APITimeoutError(request=stream.response.request)
+    why = "nothing more of the answer came in time" if late else "the connection broke off in the middle of the answer"
+    return ModelError(f"{name}: {why} ({type(error).__name__})")
 
 
 def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
@@ -121,6 +135,14 @@ def text_in(content: Any) -> str:
         texts = [value_at(part, "text") for part in content]
         return "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
+
+
+def thought_in(completion: Any) -> bool:
+    """Return True if a model thought before it answered, as far as a completion says."""
+    message = value_at(first_item(value_at(completion, "choices")), "message")
+    details = value_at(value_at(completion, "usage"), "completion_tokens_details")
+    said = any(value_at(message, key) for key in _THOUGHTS) or number_in(details, "reasoning_tokens")
+    return bool(said) or text_in(value_at(message, "content")).lstrip().startswith("<think>")
 
 
 def number_in(used: Any, key: str) -> int:

@@ -80,12 +80,17 @@ def _is_hidden(node: Node) -> bool:
 def closed_parts(tree: HeadingNode) -> set[int]:
     """Return the `id`s of the sections that get no annotations: those under `frozen: true` or
     `skip: true`, the nearest value winning."""
-    flags: dict[int, tuple[bool, bool]] = {}
+    return flagged_parts(tree, "frozen") | flagged_parts(tree, "skip")
+
+
+def flagged_parts(tree: HeadingNode, key: str) -> set[int]:
+    """Return the `id`s of the sections under `key: true`, the nearest value winning."""
+    flags: dict[int, bool] = {}
     for node in traverse(tree):
         if isinstance(node, HeadingNode):
-            outer = flags[id(node.parent)] if node.parent is not None else (False, False)
-            flags[id(node)] = (_flag(node, "frozen", outer[0]), _flag(node, "skip", outer[1]))
-    return {key for key, value in flags.items() if any(value)}
+            outer = node.parent is not None and flags[id(node.parent)]
+            flags[id(node)] = _flag(node, key, outer)
+    return {part for part, flag in flags.items() if flag}
 
 
 def _flag(node: Node, key: str, inherited: bool) -> bool:

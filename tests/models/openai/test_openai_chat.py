@@ -87,6 +87,7 @@ def test_the_server_is_asked_as_the_protocol_has_it():
         {
             "model": "m",
             "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is a mean?"}],
+            "max_tokens": 2000,
         }
     ]
 
@@ -198,6 +199,40 @@ def test_one_bad_request_does_not_take_the_schemas_from_the_others():
         assert isinstance(answers(chat, asked("too long", SCHEMA))[0], ModelError)
         answers(chat, asked("short", SCHEMA))
     assert "response_format" in server.requests[-1]
+
+
+# What the model's context has no room for, in the words of llama.cpp, OpenAI, vLLM, Mistral, Anthropic
+TOO_LONG = [
+    {"code": 400, "message": "request (2524 tokens) exceeds the available context size (2048 tokens), try increasing it",
+     "type": "exceed_context_size_error", "n_prompt_tokens": 2524, "n_ctx": 2048},
+    {"message": "Your input exceeds the limit of this model.", "type": "invalid_request_error", "param": "messages",
+     "code": "context_length_exceeded"},
+    {"message": "This model's maximum context length is 2048 tokens. However, your messages have 2524 tokens.",
+     "type": "BadRequestError", "param": None, "code": 400},
+    {"message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "code": "3051"},
+    {"message": "prompt is too long: 213462 tokens > 200000 maximum", "type": "invalid_request_error"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", TOO_LONG, ids=lambda said: said["message"][:12])
+def test_a_request_that_is_too_long_is_sent_once_and_the_setting_is_named(said):
+    with ModelServer() as server:
+        server.answer = lambda body, key: server.requests.append(body) or (400, json.dumps({"error": said}).encode())
+        chat = chat_at(server.url)
+        parts = []
+        [error] = answers(chat, asked(schema=SCHEMA))
+        with pytest.raises(ModelError, match="too long for the model"):
+            run(chat.reply(asked(), parts.append))
+    assert str(error).startswith(f"test/m: the request is too long for the model ({said['message']}): send less")
+    assert "context_tokens under [major] in config.toml" in str(error)
+    assert (server.count, parts, error.stop) == (2, [], False)
+
+
+def test_another_bad_request_is_not_one_that_is_too_long():
+    said = {"message": "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"}
+    with ModelServer() as server:
+        server.answer = lambda body, key: (400, json.dumps({"error": said}).encode())
+        assert "reports error 400: max_tokens is too large" in str(error_of(server))
 
 
 # Errors after which nothing more is asked
@@ -319,7 +354,8 @@ def test_after_an_error_the_next_request_is_made():
 def test_no_answer_in_time():
     with ModelServer(delay=0.6) as server:
         error = error_of(server, timeout=0.2)
-    assert (str(error), error.stop) == ("test/m: the server has not answered within 0.2 s", False)
+    assert str(error).startswith("test/m: the server has not answered within 0.2 s: allow it more (timeout in ")
+    assert not error.stop
 
 
 def test_a_dropped_connection_is_tried_again():
@@ -337,7 +373,10 @@ def test_connections_that_are_always_dropped():
     [
         (body_with({"role": "assistant", "content": None, "refusal": "I will not."}), "the model refused: I will not."),
         (body_with({"role": "assistant", "content": None, "refusal": f"no {KEY}"}), "the model refused: no (key)"),
-        (body_with(finish_reason="length"), "the reply was cut short (length)"),
+        (
+            body_with(finish_reason="length"),
+            "the reply was cut off after 20 tokens: its limit (max_tokens = 2000) or the model's context was reached",
+        ),
         (body_with(finish_reason="content_filter"), "the reply was cut short (content_filter)"),
         (b'{"choices": []}', "the reply does not follow the OpenAI protocol (no choices)"),
         (b'{"choices": null}', "the reply does not follow the OpenAI protocol (no choices)"),

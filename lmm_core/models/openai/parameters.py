@@ -1,0 +1,65 @@
+"""The parameters of requests beside messages and schema, as one server takes them.
+
+Servers differ: OpenAI's reasoning models want `max_completion_tokens` in place of `max_tokens`, and
+refuse a temperature. What a server has refused by name is not sent to it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..chat import Request
+
+THOUGHTS = 16_000  # tokens for a model that thinks before it answers, beside those of the answer
+_LIMIT, _NEW_LIMIT, _TEMPERATURE = "max_tokens", "max_completion_tokens", "temperature"
+_COMPLETION = "in the completion"  # "you requested 2100 tokens (100 in the messages, 2000 in the completion)"
+_TOO_LARGE = re.compile(r"too large|at most|exceed|maximum|less than|smaller than|range| > ", re.I)
+
+
+@dataclass(slots=True)
+class Parameters:
+    """What a server takes: the name of the limit of a reply ("" for none), and a temperature or not.
+
+    thinks: the model has been seen to think before it answers, which counts against the limit."""
+
+    limit: str = _LIMIT
+    temperature: bool = True
+    thinks: bool = False
+
+    def of(self, request: Request, limited: bool = True) -> dict[str, Any]:
+        """Return the parameters to send with a request; without a limit if it is not to be `limited`."""
+        chosen = request.sampling
+        sent = dict(chosen.extra)
+        if self.limit and limited:
+            sent[self.limit] = self.most_tokens(request)
+        if chosen.temperature is not None and self.temperature:
+            sent[_TEMPERATURE] = chosen.temperature
+        return sent
+
+    def most_tokens(self, request: Request) -> int:
+        """Return the tokens that the reply to a request may have."""
+        return request.sampling.max_tokens or request.max_tokens + (THOUGHTS if self.thinks else 0)
+
+    def refused(self, said: str, param: str, body: Mapping[str, Any]) -> str:
+        """Return which of a refused request's parameters the server's error names, or "".
+
+        said, param: the error's text, and the parameter that it names in a field of its own."""
+        sent = [key for key in (_TEMPERATURE, _LIMIT, _NEW_LIMIT) if key in body]
+        named = next((key for key in sent if key == param or re.search(rf"\b{key}\b", said)), "")
+        return named or (self.limit if self.limit in body and _COMPLETION in said else "")
+
+    def learn(self, key: str, said: str) -> bool:
+        """Send the parameter `key` no longer, or by another name.
+
+        Return False if only its value was too large; then the next request may have it again."""
+        if key == _TEMPERATURE:
+            self.temperature = False
+        elif _TOO_LARGE.search(said):
+            return False
+        else:
+            self.limit = _NEW_LIMIT if key == _LIMIT and _NEW_LIMIT in said else ""
+            self.thinks = self.thinks or self.limit == _NEW_LIMIT  # so do all models that want the new name
+        return True

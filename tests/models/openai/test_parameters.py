@@ -1,0 +1,185 @@
+"""The parameters of requests: sent as configured, and not again where a server refuses them."""
+
+import json
+
+import pytest
+
+from lmm_core.errors import CutOffError, ModelError
+from lmm_core.models.chat import Asker, ChatMessage, Request, run
+from lmm_core.models.names import ModelName
+from lmm_core.models.openai.chat import OpenAIChat
+from lmm_core.models.openai.parameters import THOUGHTS
+from lmm_core.models.reply_cache import ReplyCache
+from lmm_core.models.sources import ModelSource, RequestLimits, Sampling
+from tests.model_server import ModelServer, completion
+
+UNSUPPORTED = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+)
+ONE_TEMPERATURE = (
+    "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported."
+)
+TOO_LARGE = "'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum context length is 2048 tokens and your request has 1000 input tokens (2000 > 2048 - 1000)."
+
+TOO_LARGE_TOGETHER = "This model's maximum context length is 2048 tokens. However, you requested 2100 tokens (100 in the messages, 2000 in the completion). Please reduce the length of the messages or completion."
+
+
+def asked(text="What is a mean?", **parts):
+    return Request((ChatMessage("user", text),), **parts)
+
+
+def asker_at(server, warn=print, cache=None, **sampling):
+    limits = RequestLimits(timeout=10, max_retries=0)
+    chat = OpenAIChat(ModelName("test", "m"), ModelSource("test", server.url), limits, warn)
+    return Asker(chat, cache, sampling=Sampling(**sampling))
+
+
+def ask(asker, *requests, show=None):
+    """Return the texts of the replies to requests, one after the other."""
+
+    async def ask_all():
+        try:
+            return [await asker.ask(request, str, show) for request in requests]
+        finally:
+            await asker.model.close()
+
+    return run(ask_all())
+
+
+def parameters(server):
+    """Return what each request said beside model and messages."""
+    ours = ("model", "messages", "stream", "stream_options")
+    return [{key: value for key, value in body.items() if key not in ours} for body in server.requests]
+
+
+def cut_off(text, tokens=20, **message):
+    """Return the body of a reply that reached its limit."""
+    whole = json.loads(completion({"model": "m"}, text))
+    whole["choices"][0]["finish_reason"] = "length"
+    whole["choices"][0]["message"] |= message
+    whole["usage"]["completion_tokens"] = tokens
+    return json.dumps(whole).encode()
+
+
+def test_every_request_has_a_limit():
+    with ModelServer(reply="A sum.") as server:
+        ask(asker_at(server), asked(), asked(max_tokens=70), show=[].append)
+    assert parameters(server) == [{"max_tokens": 2000}, {"max_tokens": 70}]
+
+
+def test_what_is_configured_is_sent():
+    with ModelServer(reply="A sum.") as server:
+        ask(asker_at(server, max_tokens=300, temperature=0.0, extra={"top_p": 0.9}), asked(max_tokens=70))
+    assert parameters(server) == [{"max_tokens": 300, "temperature": 0.0, "top_p": 0.9}]
+
+
+def test_extra_parameters_never_replace_what_is_asked():
+    with ModelServer(reply="A sum.") as server:
+        ask(asker_at(server, extra={"model": "dear", "messages": [], "max_tokens": 9}), asked())
+    [body] = server.requests
+    assert (body["model"], body["max_tokens"]) == ("m", 2000)
+    assert body["messages"][0]["content"] == "What is a mean?"
+
+
+@pytest.mark.parametrize("show", [None, [].append])
+def test_the_new_name_of_the_limit_is_learned_once(show):
+    def refuses(body):
+        return UNSUPPORTED if "max_tokens" in body else None
+
+    with ModelServer(reply="A sum.", refuses=refuses) as server:
+        assert ask(asker_at(server), asked(), asked("And a sum?"), show=show) == ["A sum.", "A sum."]
+    new = {"max_completion_tokens": 2000 + THOUGHTS}  # these models think, which counts
+    assert parameters(server) == [{"max_tokens": 2000}, new, new]
+
+
+def test_a_refused_temperature_is_said_once_and_sent_no_more():
+    told = []
+    with ModelServer(reply="A sum.", refuses=lambda body: "temperature" in body and ONE_TEMPERATURE) as server:
+        assert ask(asker_at(server, told.append, temperature=0.2), asked(), asked("And?")) == ["A sum.", "A sum."]
+    assert parameters(server) == [{"max_tokens": 2000, "temperature": 0.2}, *[{"max_tokens": 2000}] * 2]
+    assert told == [f"test/m takes no temperature, and is asked without: {ONE_TEMPERATURE}"]
+
+
+def test_a_model_may_refuse_both():
+    def refuses(body):
+        return (UNSUPPORTED if "max_tokens" in body else None) or ("temperature" in body and ONE_TEMPERATURE)
+
+    with ModelServer(reply="A sum.", refuses=refuses) as server:
+        assert ask(asker_at(server, temperature=0.2), asked()) == ["A sum."]
+    assert server.count == 3
+
+
+@pytest.mark.parametrize("said", [TOO_LARGE, TOO_LARGE_TOGETHER])
+def test_a_limit_that_is_too_large_is_left_to_the_server_for_that_request(said):
+    def refuses(body):
+        return said if body.get("max_tokens", 0) > 1048 else None
+
+    with ModelServer(reply="A sum.", refuses=refuses) as server:
+        ask(asker_at(server), asked(), asked("And?", max_tokens=500))
+    assert parameters(server) == [{"max_tokens": 2000}, {}, {"max_tokens": 500}]
+
+
+def test_a_server_without_limits_is_asked_without():
+    def refuses(body):
+        return "unknown field max_tokens" if "max_tokens" in body else None
+
+    with ModelServer(reply="A sum.", refuses=refuses) as server:
+        assert ask(asker_at(server), asked(), asked("And?")) == ["A sum.", "A sum."]
+    assert parameters(server) == [{"max_tokens": 2000}, {}, {}]
+
+
+def test_an_extra_parameter_that_is_refused_is_reported():
+    refused = "Unrecognized request argument supplied: top_k"
+    with (
+        ModelServer(reply="A sum.", refuses=lambda body: refused) as server,
+        pytest.raises(ModelError, match="400: Unrecognized request argument supplied: top_k"),
+    ):
+        ask(asker_at(server, extra={"top_k": 3}), asked())
+    assert server.count == 1
+
+
+# Replies that were cut off
+
+
+def test_a_reply_that_was_cut_off_says_so_and_what_there_was():
+    with ModelServer(reply=cut_off('{"summary": "A mean is', 70)) as server, pytest.raises(CutOffError) as error:
+        ask(asker_at(server), asked(schema={"type": "object"}, max_tokens=70))
+    assert (
+        str(error.value)
+        == "test/m: the reply was cut off after 70 tokens: its limit (max_tokens = 70) or the model's context was reached"
+    )
+    assert error.value.text == '{"summary": "A mean is'
+
+
+@pytest.mark.parametrize("thoughts", [{"reasoning_content": "Hm, a mean…"}, {"content": "<think>Hm, a mean…"}])
+def test_a_model_that_thought_until_its_limit_gets_room_for_that(thoughts):
+    def reply(body):
+        return "A sum." if body["max_tokens"] > 2000 else cut_off("", **thoughts)
+
+    with ModelServer(reply=reply) as server:
+        assert ask(asker_at(server), asked(), asked("And?")) == ["A sum.", "A sum."]
+    assert [sent["max_tokens"] for sent in parameters(server)] == [2000, 2000 + THOUGHTS, 2000 + THOUGHTS]
+
+
+def test_a_configured_limit_is_never_exceeded():
+    with (
+        ModelServer(reply=cut_off("", reasoning_content="Hm, a mean…")) as server,
+        pytest.raises(CutOffError, match="max_tokens = 50"),
+    ):
+        ask(asker_at(server, max_tokens=50), asked())
+    assert parameters(server) == [{"max_tokens": 50}]
+
+
+# The cache
+
+
+def test_the_cache_tells_parameters_apart_that_change_replies():
+    cache = ReplyCache()
+    with ModelServer(reply="A sum.") as server:
+        for sampling in ({}, {"max_tokens": 90}, {"temperature": 0.1}, {"extra": {"seed": 1}}, {"temperature": 0.1}):
+            ask(asker_at(server, cache=cache, **sampling), asked())
+    assert parameters(server) == [
+        {"max_tokens": 2000},
+        {"max_tokens": 2000, "temperature": 0.1},
+        {"max_tokens": 2000, "seed": 1},
+    ]

@@ -1,0 +1,108 @@
+"""The parameters of replies: limit, temperature, and what a provider has besides."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lmm_core import ConfigSettings
+from lmm_core.errors import ConfigError
+from lmm_core.models.openai.extra import MOST_CHARACTERS, OWN_PARAMETERS
+from lmm_core.models.sources import Sampling
+from lmm_core.settings.config import explain
+from lmm_core.settings.project import load_project
+from lmm_core.workflows.models import Models
+
+
+def sampling(role, text=""):
+    Path("config.toml").write_text(text)
+    return load_project(None).requests[role].sampling
+
+
+def problem(text=""):
+    with pytest.raises(ConfigError) as error:
+        sampling("major", text)
+    return str(error.value)
+
+
+def test_parameters_are_those_of_the_role():
+    text = "[major]\nmax_tokens = 700\ntemperature = 0.0\nextra = { top_p = 0.9, stop = ['##'] }\n[minor]\ntemperature = 1\n"
+    assert sampling("major", text) == Sampling(700, 0.0, {"top_p": 0.9, "stop": ["##"]})
+    assert sampling("minor", text) == Sampling(0, 1.0)
+    assert sampling("aux", text) == Sampling()
+
+
+def test_parameters_in_the_environment(monkeypatch):
+    monkeypatch.setenv("LMM_MAJOR__MAX_TOKENS", "700")
+    monkeypatch.setenv("LMM_MAJOR__TEMPERATURE", "0.5")
+    monkeypatch.setenv("LMM_MAJOR__EXTRA", '{"provider": {"sort": "price"}, "top_p": 0.1}')
+    found = sampling("major", "[major]\nextra = { top_p = 0.9 }\n")
+    assert found == Sampling(700, 0.5, {"provider": {"sort": "price"}, "top_p": 0.9})
+
+
+def test_parameters_are_explained():
+    Path("config.toml").write_text("[aux.extra]\nseed = 1\n")
+    found = {one.key: (one.value, one.origin) for one in explain(Path("config.toml"))}
+    assert found["aux.extra.seed"] == (1, "config.toml")
+    assert found["major.extra"] == ({}, "default")
+    assert found["major.max_tokens"] == (0, "default")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("max_tokens = -1", "`major.max_tokens`: should be greater than or equal to 0"),
+        ("max_tokens = '70'", "`major.max_tokens`: should be a valid integer"),
+        ("temperature = 3", "`major.temperature`: should be less than or equal to 2, not 3"),
+        ("temperature = nan", "`major.temperature`: should be"),
+        ("extra = 1", "`major.extra`: should be a table"),
+        ("extra = { seed = 2020-01-01 }", "`major.extra`: should hold texts, numbers, true, false, lists and tables"),
+        ("extra = { top_p = nan }", "`major.extra`: should hold texts, numbers"),
+        (f"extra = {{ stop = '{'x' * MOST_CHARACTERS}' }}", "`major.extra`: should have at most 2,000 characters"),
+    ],
+)
+def test_a_wrong_parameter_is_named(line, said):
+    assert said in problem(f"[major]\n{line}\n")
+
+
+@pytest.mark.parametrize("key", sorted(OWN_PARAMETERS))
+def test_what_a_request_says_itself_is_no_extra_parameter(key, monkeypatch):
+    with pytest.raises(ConfigError, match=f"should not hold {key}"):
+        ConfigSettings(major={"extra": {key: 1}})
+    monkeypatch.setenv("LMM_MAJOR__EXTRA", json.dumps({key: 1}))
+    assert f"should not hold {key}" in problem()
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "store = true",
+        "api_base = 'https://evil.example.org'",
+        "api_key = 'sk-1'",
+        "extra_headers = { Authorization = 'Bearer x' }",
+        "plugins = [{ id = 'web' }]",
+        "web_search_options = {}",
+        "provider = { data_collection = 'allow' }",
+        "fallbacks = ['other/model']",
+        "service_tier = 'priority'",
+        "chat_template = '{{ 1 }}'",
+    ],
+)
+def test_a_file_may_not_lead_texts_elsewhere_or_make_them_dearer(extra):
+    found = problem(f"[minor]\nextra = {{ {extra} }}\n")
+    key = extra.partition(" ")[0]
+    assert f"`minor.extra.{key}`: a config.toml, which may come from somebody else, may not set this parameter" in found
+    assert f"LMM_MINOR__EXTRA='{{\"{key}\": …}}'" in found
+    assert "sk-1" not in found
+
+
+def test_roles_with_one_model_share_its_connections_but_not_its_parameters():
+    Path("config.toml").write_text(
+        "[major]\nmodel = 'ollama/m'\nmax_tokens = 7\n[minor]\nmodel = 'ollama/m'\ntemperature = 1\n"
+        "[aux]\nmodel = 'ollama/m'\ntemperature = 1\n"
+    )
+    models, project = Models(), load_project(None)
+    major, minor, aux = (models.asker(project, role) for role in ("major", "minor", "aux"))
+    assert major.model is minor.model
+    assert minor is aux
+    assert (major.sampling.max_tokens, minor.sampling) == (7, Sampling(0, 1.0))
