@@ -82,8 +82,13 @@ def _defined(sentence: Sentence, title: str, text: str, wording: Wording) -> Ite
         yield term, _ask(found["article"] or "", found["verb"], term, text, wording)
         return
     named = wording.grammar.named.search(sentence.marked)
-    if named and _is_term(named["term"], wording):
+    if named and _is_term(named["term"], wording) and _ends(sentence.marked[named.end() :], wording):
         yield named["term"], _ask_named(named, text, wording)
+
+
+def _ends(rest: str, wording: Wording) -> bool:
+    """Return True if a name ends where its emphasis does, and is not the beginning of a longer one."""
+    return not rest or not wording.grammar.ended or re.match(wording.grammar.ended, rest) is not None
 
 
 def _ask_named(found: re.Match[str], text: str, wording: Wording) -> str:
