@@ -19,7 +19,7 @@ from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair
 from ..markdown.originals import RestoredBlocks, restore_originals
 from ..markdown.rag_only import KnitRules
-from ..markdown.spelling import edit_block, settle, settle_safely
+from ..markdown.spelling import edit_block, settle, settle_safely, take_out
 from ..markdown.tree import (
     HeaderNode,
     HeadingNode,
@@ -40,7 +40,7 @@ from .annotations.sections import SectionTexts, closed_parts
 from .annotations.tally import Tally
 from .header import is_list_header
 from .options import ScanOpts
-from .system_keys import first_newline, nearest_spellings, set_values, write_keys
+from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
 
 
 class Progress(Protocol):
@@ -283,10 +283,13 @@ class RagRun:
         for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
             self._write(node, values)
         made = self._originals.fold(tree_to_blocks(tree))
-        if not self.verbatim:
-            return settle(self._blocks, made)
         try:
-            return settle_safely(self._blocks, made)
+            if not self.verbatim:
+                emptied = emptied_blocks(self._blocks, made)
+                return settle(self._blocks, [block for block in made if id(block) not in emptied])
+            settled = settle_safely(self._blocks, mark_tight(self._blocks, made))
+            emptied = emptied_blocks(self._blocks, settled)
+            return take_out(settled, emptied)[0] if emptied else settled
         except MarkdownError as error:
             self.logger.error(f"not annotated: {error}")
             return self._blocks

@@ -114,7 +114,7 @@ def test_knit_names_the_command_for_other_formats(arguments, command, pandoc):
     done = run(f"lmm knit {arguments}")
     *_, shown = said(done).splitlines()
     assert (shown.strip(), done.returncode) == (command, 2)
-    made = run(shown.strip(), pandoc)
+    run(shown.strip(), pandoc)
     notes = run(f"pandoc -t plain {shlex.quote(shlex.split(command)[-1])}", pandoc).stdout
     assert (b"residual" in notes, b"SECRET" in notes) == (True, "exercise" in command)
 

@@ -735,13 +735,6 @@ def test_doctor_says_which_key_is_set_and_not_its_value(model):
     assert model.count == 0
 
 
-def test_doctor_online(model, monkeypatch):
-    assert f"openai      {model.url}: is there" in lmm("lmm doctor --online").stdout
-    monkeypatch.setenv("OPENAI_BASE_URL", closed_port())
-    done = lmm("lmm doctor --online", status=1)
-    assert "--  openai      openai: http://127.0.0.1:" in done.stdout
-
-
 def test_a_model_without_its_key(monkeypatch):
     write("notes.md", NOTES)
     done = lmm("lmm rag --model mistral/small notes.md", status=1)

@@ -166,7 +166,6 @@ def test_what_is_no_merge(text):
         ("rag: {questions: true}", "rag"),
         ("major: openai/gpt-4o-mini", "major"),
         ("embeddings: fastembed/BAAI/bge-small-en", "embeddings"),
-        ("split:\n  size: 500", "split"),
         ("RAG:\n  questions_threshold: 3", "RAG"),
     ],
 )

@@ -72,19 +72,23 @@ def without_comments(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
+def split_sentences(paragraph: str) -> list[str]:
+    """Return the sentences of a plain paragraph; a fragment without a full stop counts as one."""
+    found: list[str] = []
+    open_parts: list[str] = []
+    for part in _SENTENCE_END.split(paragraph):
+        open_parts.append(part)
+        if not _ABBREVIATION.search(part[-12:]):
+            found.append(" ".join(open_parts))
+            open_parts = []
+    return found + ([" ".join(open_parts)] if open_parts else [])
+
+
 def whole_sentences(text: str) -> list[str]:
     """Return the whole sentences of a plain text that has one paragraph a line.
 
     Fragments without a full stop (list items, labels) are left out, unless there is nothing
     else."""
-    found: list[str] = []
-    for paragraph in text.split("\n"):
-        open_parts: list[str] = []
-        for part in _SENTENCE_END.split(paragraph):
-            open_parts.append(part)
-            if not _ABBREVIATION.search(part[-12:]):
-                found.append(" ".join(open_parts))
-                open_parts = []
-        found += [" ".join(open_parts)] if open_parts else []
+    found = [sentence for paragraph in text.split("\n") for sentence in split_sentences(paragraph)]
     whole = [s for s in found if s[-1:] in ".!?…”" and not s[:1].islower() and len(s.split()) > 3]
     return whole or [s for s in found if len(s.split()) > 3]

@@ -15,13 +15,13 @@ from .near_misses import line_of
 MODEL_KEYS = ("embedding", "major", "minor", "aux", "system", "RAG")
 _ROLES = ("embedding", "embeddings", "major", "minor", "aux")
 # The sections of config.toml, each with its keys: other programs have keys of these names as well.
+# `split` is missing here, since a header may have it.
 SECTIONS: dict[str, frozenset[str]] = {
     "RAG": frozenset({"titles", "questions", "summaries", "questions_threshold", "summary_threshold"}),
     "knit": frozenset({"div_types", "keep", "allowed_words"}),
     "embeddings": frozenset({"dense_model", "encoding", "annotations", "language"}),
     "storage": frozenset({"folder", "url", "memory", "prefer_grpc", "on_disk", "quantization"}),
     "database": frozenset({"collection_name", "companion_collection", "companion_encoding"}),
-    "split": frozenset({"size", "max_size", "overlap", "unit", "short", "documents"}),
     "ask": frozenset({"queries", "rerank", "context", "level", "budget", "tool_calls"}),
     "serve": frozenset({"origins", "hosts", "proxies", "rate", "concurrency", "max_question"}),
 }
