@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.files.walk import SUFFIXES
+from lmm_core.models.sources import STAND_IN_NAME
 from lmm_core.workflows.passes import markdown_rag
 from tests.commands import text, write
 from tests.strategies import LONG, CountingAnnotator
@@ -55,7 +56,9 @@ def test_a_folder_is_what_it_was():
         if path.suffix in SUFFIXES:
             markdown_rag(path, annotator=CountingAnnotator())
     (book / "index.md").write_bytes(before[book / "index.md"])
-    lmm("lmm rag book")
+    stand_in = CountingAnnotator()
+    stand_in.name = STAND_IN_NAME
+    markdown_rag(book / "index.md", annotator=stand_in)
     assert "1 of 9 files cleared" in lmm("lmm clear --annotations --by stand-in book").stderr
     assert not any(b"extractive/default" in path.read_bytes() for path in before)
     assert "9 of 9 files cleared" in lmm("lmm clear --annotations book").stderr
