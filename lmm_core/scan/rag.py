@@ -37,6 +37,7 @@ from .annotations.identify import identities
 from .annotations.lm_markdown import report_stale_lm_markdown
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
 from .annotations.sections import SectionTexts, closed_parts
+from .annotations.tally import Tally
 from .header import is_list_header
 from .options import ScanOpts
 from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
@@ -118,6 +119,7 @@ class RagRun:
     refresh: bool
     logger: LoggerBase
     progress: Progress | None = None
+    tally: Tally = field(default_factory=Tally, init=False)
     open: list[HeadingNode] = field(default_factory=list, init=False)
     _blocks: list[Block] = field(default_factory=list, init=False)
     _tree: HeadingNode | None = field(default=None, init=False)
@@ -147,7 +149,8 @@ class RagRun:
             return
         self._prepare(tree)
         self._closed = closed_parts(tree)
-        self._finder = NeedsFinder(tree, SectionTexts(tree, self.rules), self.opts, self.annotator, self.refresh)
+        texts = SectionTexts(tree, self.rules)
+        self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed)
         waiting: set[int] = set()  # sections that show a summary which is still to be made
         for node in sections(tree, post=True):
             wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
@@ -252,13 +255,21 @@ class RagRun:
 
     async def _say(self, node: HeadingNode, needs: SectionNeeds) -> dict[str, Any] | None:
         """Return the annotations of a section, or None if the annotator fails."""
+        self.tally.names.add(self.annotator.name)
         try:
             annotation = await self.annotator.annotate(needs.section, needs.wanted, needs.instead)
         except ModelError as error:
             self._failed.append((node.line, error))
+            self.tally.failed += 1
             return None
-        self._made.add(id(node))
-        return _pick(annotation, needs.wanted)
+        nothing = DELETED if self.annotator.name == STAND_IN else None  # so that a model is asked later
+        said = _pick(annotation, needs.wanted, nothing)
+        if self.annotator.name != STAND_IN or any(value is not DELETED for value in said.values()):
+            self._made.add(id(node))
+            self.tally.written += 1
+            return said
+        self.tally.empty += bool(node.heading or needs.section.lead)
+        return said
 
     # Step 3: the report and the names of annotators
 
@@ -312,16 +323,18 @@ class RagRun:
     def _sign(self, tree: HeadingNode) -> None:
         """Write the annotator's name into the header or the sections.
 
-        The header names a model rather than the stand-in. Sections annotated by the stand-in name
-        it if the header does not, and all sections name their annotator if there is no header to do
-        so.
+        The header names a model rather than the stand-in, and the stand-in only while something of
+        it is there. Sections annotated by the stand-in name it if the header does not, and all
+        sections name their annotator if there is no header to do so.
         """
-        if not self._made:
+        if not self.open:
             return
         name = self.annotator.name
         makers = {id(node): self._finder.maker(node) for node in sections(tree)} | dict.fromkeys(self._made, name)
         named = str(tree.properties.get(MAKER) or "")
-        if not self._is_left_out(tree) and (named in ("", STAND_IN) or name != STAND_IN):
+        if not self._is_left_out(tree) and named == STAND_IN and not any(map(_is_annotated, sections(tree))):
+            self._write(tree, {MAKER: DELETED})
+        elif not self._is_left_out(tree) and self._made and (named in ("", STAND_IN) or name != STAND_IN):
             self._write(tree, {MAKER: name} if named != name else {})
             named = name
         for node in sections(tree):
@@ -330,8 +343,7 @@ class RagRun:
                 self._sign_section(node, maker if maker != named and (maker == STAND_IN or not named) else "")
 
     def _sign_section(self, node: HeadingNode, maker: str) -> None:
-        made = any(hash_pair(node.properties, key) for key in ("questions", "summary"))
-        own = maker if maker and made else DELETED
+        own = maker if maker and _is_annotated(node) else DELETED
         if node.properties.get(MAKER, DELETED) != own:
             self._write(node, {MAKER: own})
 
@@ -355,7 +367,11 @@ def without_messages(block: MetadataBlock) -> MetadataBlock | None:
     return edit_block(block, dict.fromkeys(keys, DELETED)) if keys else block
 
 
-def _pick(annotation: Annotation, wanted: list[str]) -> dict[str, Any]:
-    """Return the wanted annotations, None for each empty one."""
+def _is_annotated(node: HeadingNode) -> bool:
+    return any(hash_pair(node.properties, key) for key in ("questions", "summary"))
+
+
+def _pick(annotation: Annotation, wanted: list[str], nothing: Any) -> dict[str, Any]:
+    """Return the wanted annotations, and `nothing` for each empty one."""
     said: dict[str, Any] = {"questions": annotation.questions, "summary": annotation.summary}
-    return {key: said[key] or None for key in wanted}
+    return {key: said[key] or nothing for key in wanted}

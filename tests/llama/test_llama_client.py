@@ -143,13 +143,12 @@ def test_a_request_that_the_context_has_no_room_for(server, show, schema):
     assert not error.value.stop
 
 
-def test_a_reply_that_fills_the_context_ends(server):
+def test_a_reply_that_fills_the_context_ends(small_server):
     """The prompt fits, and the reply does not: the server ends it, long before its limit."""
-    text = "residual model fit " * (CONTEXT // 3 - 25)
-    room = CONTEXT - server.size_of(text)
-    assert 0 < room < 100
-    error = cut_off(chat_at(server), asked(text, max_tokens=500))
+    chat = chat_at(small_server)
+    error = cut_off(chat, asked("residual model fit " * 60, max_tokens=500))
     assert "context" in str(error)
+    assert 180 < chat.usage.tokens_in < 256 == chat.usage.tokens_in + chat.usage.tokens_out
 
 
 def test_requests_at_once_wait_for_their_turn(server):

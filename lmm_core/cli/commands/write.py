@@ -103,7 +103,7 @@ def rag(
         _print_plan(paths, work, as_json)
         return
     with ProgressBar(quiet) as work.progress:
-        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models)
+        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies)
 
 
 @click.command("pass")

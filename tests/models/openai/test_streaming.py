@@ -73,14 +73,9 @@ def test_a_stream_of_which_nothing_comes_in_time(monkeypatch):
 
 
 def test_a_stream_that_stalls_after_its_first_words(monkeypatch):
-    class Shown(list):
-        def append(self, part):
-            super().append(part)
-            server.pause = 1 if part else 0
-
-    shown = Shown()
+    shown = []
     with (
-        ModelServer(LONG) as server,
+        ModelServer(LONG, fault=lambda body, number: "stall") as server,
         pytest.raises(ModelError, match="nothing more of the answer came in time"),
     ):
         ask(server, monkeypatch, shown, timeout=0.3)
