@@ -45,7 +45,7 @@ def count_values(notes):
 def test_the_file_is_what_it_was(notes):
     done = lmm("lmm clear --annotations notes.md")
     assert text("notes.md") == NOTES
-    assert f"notes.md: {count_values(notes)} annotations\ncleared: notes.md\n1 of 1 files cleared\n" in done.stderr
+    assert f"cleared: notes.md: {count_values(notes)} annotations\n1 of 1 files cleared\n" in done.stderr
     assert lmm("lmm clear --annotations notes.md").stderr == "0 of 1 files cleared\n"
 
 
@@ -73,7 +73,7 @@ def test_check_diff_and_json_write_nothing_or_say_it_all(notes):
     assert text("notes.md") == notes
     (said,) = json.loads(lmm("lmm clear --annotations --json notes.md").stdout)
     assert said["changed"] is True
-    assert [report["message"] for report in said["reports"]] == [f"{count_values(notes)} annotations"]
+    assert said["detail"] == f"{count_values(notes)} annotations"
     assert lmm("lmm clear --annotations --check notes.md").stderr == "0 of 1 files would be cleared\n"
 
 
