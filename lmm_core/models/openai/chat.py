@@ -145,6 +145,9 @@ class OpenAIChat:
         try:
             completion = await stream_completion(client, body, hear, self.name) if show else None
             completion = completion or json.loads(await client.post(PATH, cast_to=bytes, body=body))
+        except CutOffError as error:  # stopped by who it is shown to, but paid for
+            self.usage.add(Reply("", estimate_tokens(request.text), estimate_tokens(error.text)))
+            raise
         except (ValueError, RecursionError) as error:  # the body is not JSON
             raise ModelError(
                 f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"
