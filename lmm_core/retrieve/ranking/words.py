@@ -25,8 +25,8 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "
 _WANTED = frozenset(
     """define defined definition definitions describe difference differences differ explain explained explanation
     meaning means tell versus vs whats bedeutet bedeuten bedeutung besagt definiere definiert erklare erklaren
-    erklarung heisst unterschied unterschiede versteht definir expliquer signifie definicion diferencia diferencias
-    explicar significa definizione differenza differenze spiegare""".split()
+    erklarung example examples formula formel formule table tabelle beispiel exemple heisst unterschied unterschiede
+    versteht definir expliquer signifie definicion diferencia diferencias explicar significa definizione differenza differenze spiegare""".split()
 )
 # "mean" in a question for the meaning of something is not the word of statistics.
 _MEANING = re.compile(r"^(\s*what (?:do|does|did)\b.*)\bmean(?=\W*$)", re.I | re.S)
