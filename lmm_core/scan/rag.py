@@ -234,7 +234,7 @@ class RagRun:
                 self._ask_again(node, needs)
             elif needs.wanted:
                 said = await self._say(node, needs)
-                done = said is not None or "summary" not in needs.wanted
+                done = "summary" not in needs.wanted or "summary" in (said or {})
                 values |= said or {}
                 if said is None:
                     self._ask_again(node, needs)
@@ -257,8 +257,11 @@ class RagRun:
         except ModelError as error:
             self._failed.append((node.line, error))
             return None
+        self._failed += [(node.line, error) for error in annotation.refused.values()]
+        for remark in annotation.remarks:
+            self.logger.info(remark, node.line)
         self._made.add(id(node))
-        return _pick(annotation, needs.wanted)
+        return _pick(annotation, [key for key in needs.wanted if key not in annotation.refused])
 
     # Step 3: the report and the names of annotators
 
