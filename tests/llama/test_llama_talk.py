@@ -1,6 +1,7 @@
 """`lmm chat`, `lmm edit` and `lmm llmd chat` with a real model, which says what a grammar lets it say, or what it likes."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.strategies import outside_metadata
 from tests.talk import chat_in, lmm
 
 pytestmark = pytest.mark.model
+ROOT = Path(__file__).parents[2]
 LONG = f"{NOTES}\n---\n?: What is all this?\n---\n\n## More\n" + "\nMore of residuals, fits and models.\n" * 400
 SAID = "The difference between an observed value and the value that the model predicts."
 
@@ -65,6 +67,15 @@ def test_a_text_that_the_context_has_no_room_for(server, monkeypatch):
     let_say(monkeypatch, SAID)
     lmm("lmm chat notes.md")
     assert ("model", SAID) in chat_in()
+
+
+def test_the_configuration_of_the_docs(server, monkeypatch):
+    [shown] = re.findall(r"```toml\n(\[major\]\nmodel = \"llamacpp/.*?)```", text(ROOT / "docs" / "models.md"), re.S)
+    write("config.toml", f'{shown}\n[sources.llamacpp]\nbase_url = "{server.url}"\n')
+    let_say(monkeypatch, SAID)
+    write("notes.md", QUESTION)
+    lmm("lmm chat notes.md")
+    assert chat_in()[-1][1] == SAID
 
 
 def test_a_document_of_a_project_is_answered(server, monkeypatch):
