@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from lmm_core.errors import ModelError
-from lmm_core.markdown.blocks import Block
+from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.models.sources import STAND_IN_NAME
 from lmm_core.scan.annotations.tally import Tally
 from lmm_core.scan.header import scan
@@ -40,9 +40,11 @@ def _annotate(document: FilterDocument, blocks: list[Block]) -> list[Block]:
     run.start(scanned)
     if run.open:
         _ask(document, run, models)
-    blocks = run.finish()
-    _say_who(document, run.tally)
-    return blocks
+    made = run.finish()
+    is_kept = document.call.to_markdown or bool(document.options.save)
+    if is_kept and serialize_blocks(made) != serialize_blocks(blocks):
+        _say_who(document, run.tally)
+    return made
 
 
 def _ask(document: FilterDocument, run: RagRun, models: Models) -> None:

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.files.outputs import COLUMNS
+from lmm_core.markdown import parse_markdown_text, serialize_blocks
+from lmm_core.scan import scan_rag
 from lmm_core.study.anki import to_html, write_package
 from lmm_core.study.cards import FORMULA_SIGNS, Card, cards_to_csv, cards_to_markdown, make_cards
 from tests.retrieve.from_files import material
@@ -254,3 +256,38 @@ def test_commands_of_anki_are_text():
 )
 def test_html(text, shown):
     assert to_html(text) == shown
+
+
+# Questions that nobody should be asked
+
+FILLER = [
+    "What does the text say about “Sides”?", "How are die and side related?", "Was sagt der Text über „Seiten“?",
+    "Wie hängen Würfel und Seite zusammen?", "Que dit le texte de « Faces » ?", "Comment dé et face sont-ils liés ?",
+    "¿Qué dice el texto sobre «Caras»?", "¿Cómo se relacionan dado y cara?", "Che cosa dice il testo su «Facce»?",
+    "Come sono collegati dado e faccia?",
+]  # fmt: skip
+SIGNED = "~~annotator: extractive/default\n"
+
+
+def asked_of(questions, header="", signed=""):
+    lines = "".join(f'  - "{question}"\n' for question in questions)
+    notes = (
+        f"---\ntitle: Dice\n{header}---\n\n---\n~questions:\n{lines}{signed}---\n\n# Sides\n\nA die has six sides.\n"
+    )
+    return [card.front for card in cards(notes)]
+
+
+@pytest.mark.parametrize("signature", [{"header": SIGNED}, {"signed": SIGNED}], ids=["header", "section"])
+def test_what_a_former_stand_in_asked_makes_no_cards(signature):
+    assert asked_of([*FILLER, "What is a die?"], **signature) == ["What is a die?"]
+
+
+def test_the_same_question_of_a_model_makes_a_card():
+    assert asked_of(FILLER[1:2], header="~~annotator: openai/m\n") == FILLER[1:2]
+    assert asked_of(FILLER[1:2]) == FILLER[1:2]
+
+
+def test_the_stand_in_makes_cards_of_definitions_and_headings_that_ask():
+    text = "# What is a die good for?\n\nA die is a cube that has six sides. " + "It is thrown. " * 10
+    made = serialize_blocks(scan_rag(parse_markdown_text(f"---\ntitle: Dice\n---\n\n{text}\n")))
+    assert [card.front for card in cards(made)] == ["What is a die good for?", "What is a die?"]

@@ -63,8 +63,8 @@ def extract(section: AnnotatorSection) -> Annotation:
 
 
 def _is_same(question: str, title: str, wording: Wording) -> bool:
-    """Return True if a question has no words that the title has not, except for an article."""
-    return set(words_of(question)) - set(words_of(title)) <= wording.lists.indefinite
+    """Return True if a question differs from a title in an article alone."""
+    return set(words_of(question)) ^ set(words_of(title)) <= wording.lists.indefinite | {"the"}
 
 
 def _plain(title: str) -> str:

@@ -16,8 +16,9 @@ NAMED_WITHIN = 7  # words: what a sentence is about stands near its beginning
 _UNFIT = re.compile(
     rf"[{LOST}\\@^{{}}|~]|https?:|www\.|\]\(|[?!:;…]\W*$|\*\*|\(\)|``|\b[\w/]+\.(?:com|org|net|io)\b"
     r"|::|\w_\w|[a-z][A-Z]|\b[b-z]\b|, (?:though|too|either|however)\.$|\bsimilar\b(?! to)|“[^”]*$|\bTODO\b|\d\.\d"
-    r"|(?<!or )\b(?:more|less) (?!.*\bthan\b)|\bwe (?:used|saw|learned|created|added|defined|wrote|made|had|did|were"
-    r"|want)\b"
+    r"|(?<!or )\b(?:more|less) (?!.*\bthan\b)"
+    r"|\bwe (?:used|saw|learned|created|added|defined|wrote|made|had|did|were|want)\b"
+    r"|\b(?:above|below)\b(?! (?:the|an?|it|them|zero|average)\b)"
     r"|^The (?:\w+ ){1,3}(?:gets|displays|prints|specifies|shows|produces|can use)\b"
 )
 _MATHS = re.compile(r"\$([\w .,+=()<>-]{1,30})\$")
