@@ -76,6 +76,14 @@ class CutOffError(ModelError):
         self.text = text
 
 
+class GateError(ModelError):
+    """What a model said is not what it was asked for. said: its words, or those that are at fault."""
+
+    def __init__(self, message: str, said: str = "") -> None:
+        super().__init__(message)
+        self.said = said
+
+
 class TrustError(LmmError):
     """A host or a variable is wrong, or the place where trust is kept cannot be used."""
 

@@ -19,7 +19,8 @@ OK = 200
 def annotate(body):
     """What a model would say of a section: made of the text, so that other texts get
     other replies; free text where no schema asks for JSON."""
-    asked = body["messages"][-1]["content"]
+    said = [message["content"] for message in body["messages"] if message["role"] == "user"]
+    asked = said[-2 if said[-1].startswith("This cannot be used") else -1]
     text = re.search(r"<text>\n(.*?)\n</text>(.*)", asked, re.S)
     if not text:
         return f"Answer {crc32(asked.encode())}."

@@ -155,7 +155,8 @@ class Asker:
         try:
             answer = read(reply.text)
         except ModelError as error:
-            raise ModelError(f"{self.model.name}: {error}") from None
+            error.args = (f"{self.model.name}: {error}",)
+            raise
         self._keep(key, reply.text)
         return answer
 

@@ -37,6 +37,13 @@ class Prompt:
         return Request((*first, *chat), self.schema, instead, max_tokens=self.max_tokens)
 
 
+def instructions() -> list[str]:
+    """Return the texts in which models are told what to do, without what is filled into them."""
+    prompts = [value for value in globals().values() if isinstance(value, Prompt)]
+    texts = [*(one.system for one in (*prompts, annotate_prompt(("questions", "summary")))), SYSTEM, TEACH, USE_TOOLS]
+    return [re.sub(r"\{\w+\}", "\n", text) for text in texts]
+
+
 _LANGUAGES = {
     "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
     "en": "English", "es": "Spanish", "et": "Estonian", "fi": "Finnish", "fr": "French", "hr": "Croatian",
@@ -93,6 +100,7 @@ EDIT = Prompt(
 _QUESTIONS = {
     "type": "array",
     "items": {"type": "string"},
+    "maxItems": 5,
     "description": "at most five questions that the text answers",
 }
 _SUMMARY = {"type": "string", "description": "a summary of the text"}
@@ -132,6 +140,11 @@ def annotate_prompt(wanted: tuple[str, ...]) -> Prompt:
         max_tokens=1_000,
     )
 
+
+ANNOTATE_AGAIN = (
+    "This cannot be used: {reasons}. Reply once more, with the JSON object alone, and take care that each value is "
+    "what was asked for, made from the section."
+)
 
 QUERIES = Prompt(
     receives={

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import ModelError, ToolError
+from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
+from ..models.gate.answers import AnswerWatch
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
 from ..models.sources import STAND_IN_NAME
 from ..models.tokens import count_tokens
@@ -179,7 +180,9 @@ class _Turn:
         self.show(self.cited.finish())
         answer = self._answer(question)
         if broken:
-            raise BrokenAnswer(broken, answer) if answer.text else broken
+            if not answer.text:
+                raise broken
+            raise BrokenAnswer(broken, answer) from broken
         return answer
 
     def _answer(self, question: str) -> Answer:
@@ -233,7 +236,13 @@ class _Turn:
             parts.append(part)
             self.show(self.cited.feed(part))
 
-        reply = await self.asker.turn(request, hear)
+        watch = AnswerWatch(request)
+        try:
+            reply = await self.asker.turn(request, watch.around(hear))
+            watch.check(reply.text)
+        except CutOffError:
+            self.asker.forget(request)
+            raise
         heard = "".join(parts).encode("utf-8", "replace").decode("utf-8")
         if heard.strip() == reply.text.strip():
             return reply

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +36,7 @@ from .header import report_broken_edits
 from .system_keys import first_newline
 
 TIMES_LONGER = 2  # than what it is made of may a new version be
+_ENCLOSED = re.compile(r"\s*<text>\n(.*)\n</text>\s*", re.S)
 
 
 @dataclass
@@ -128,14 +130,14 @@ class EditRun(ModelRun[EditRequest]):
         asked = self.talk.request(EDIT, wanted.node, excerpt, first.content, rest)
         request = replace(asked, max_tokens=asked.max_tokens + TIMES_LONGER * count_tokens(asked.text))
         try:
-            reply = await ask_model(self.talk.asker, request, "\n".join(wanted.new), self.screen)
+            reply = await ask_model(self.talk.asker, request, "\n".join(wanted.new), self.screen, tags=False)
         except ModelError as error:
             self.failed.append((line, error))
             return
         if blank(reply):
             self.logger.error("edit not made: the model's new version is empty", line)
         else:
-            wanted.reply = reply
+            wanted.reply = without_tags(reply)
             self.answered.append(request)
 
     def _spoken(self, wanted: EditRequest) -> list[ChatMessage]:
@@ -222,6 +224,12 @@ def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextB
     edit = Edit(new_ident(document, reply), old or None, reply)
     region = write_edit(edit, newline, after if blank(after[:1]) and after else newline)
     return region, {"id": edit.ident, "old": digest(old), "before": lead, "after": after}
+
+
+def without_tags(reply: str) -> str:
+    """Return a new version without the tags of the prompt, in which a model may have enclosed the whole."""
+    found = _ENCLOSED.fullmatch(reply)
+    return found[1] if found and "<text>" not in found[1] else reply
 
 
 def requests_in(block: MetadataBlock) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 
-from ..errors import ModelError, RetrieveError, StoreError
+from ..errors import CutOffError, ModelError, RetrieveError, StoreError
 from ..index.refresh import FILES
 from ..models.chat import Asker
 from ..models.sources import STAND_IN
@@ -41,6 +41,7 @@ SHOWN = 1_200  # characters of a source's text
 MOST_HITS = 20
 NO_MODEL = "The model cannot be asked just now. Try again later."
 BROKEN = "The model stopped in the middle of the answer. Ask again for a whole one."
+STOPPED = "The answer was stopped: it was too long, or began to repeat itself. Ask again, or ask for less."
 SLOW = "The answer did not come in time. Ask again, or ask for less."
 NOT_NOW = "The notes cannot be read just now; they may be in the middle of an update. Try again in a few seconds."
 EMPTY = "There are no notes to ask here yet."
@@ -170,7 +171,8 @@ class Answers:
             answer = await looked.talk.answer(question.text, found, looked.context, show)
         except ModelError as error:
             self.log(f"the model: {error}")
-            tell("error", {"error": BROKEN if parts else NO_MODEL})
+            why = STOPPED if isinstance(error.__cause__ or error, CutOffError) else BROKEN
+            tell("error", {"error": why if parts else NO_MODEL})
             return
         if len(answer.sources) > len(shown):  # a tool has added some
             tell("sources", sources_data(answer.sources, found.kind))

@@ -71,7 +71,7 @@ def lmm(command, status=0):
 
 def section_of(body):
     """Return the title of the section that a request is about."""
-    return body["messages"][-1]["content"].split("\n")[0].split(" > ")[-1].removeprefix("Section: ")
+    return body["messages"][1]["content"].split("\n")[0].split(" > ")[-1].removeprefix("Section: ")
 
 
 def asked(server):
@@ -467,14 +467,18 @@ USELESS = {
     "": "the reply is empty",
     " \n": "the reply is empty",
     "I am sorry.": "the reply is not JSON: 'I am sorry.'",
-    '["a", "b"]': "the reply is not JSON",
+    '["a", "b"]': "questions: 'a' is a number or a sign, not a question; the reply's `summary` is not a text but nothing",
     '{"answer": 42}': "the reply's `questions` are not a list of texts but nothing",
-    '{"questions": "What?", "summary": "S."}': "the reply's `questions` are not a list of texts but of type str",
-    '{"questions": ["What?"], "summary": ["S."]}': "the reply's `summary` is not a text but of type list",
+    '{"questions": 7, "summary": "S."}': "the reply's `questions` are not a list of texts but of type int",
+    '{"questions": ["What?"], "summary": 7}': "questions: 'What?' is one word, not a whole question; the reply's `summary` is",
     '{"questions": [], "summary": "S."}': "the reply's `questions` are empty",
-    '{"questions": ["What?"], "summary": " "}': "the reply's `summary` is empty",
-    '{"questions": ["What?"], "summary": "S."': "the reply is not JSON",
-    json.dumps({"questions": ["What?"], "summary": "x" * 100_000}): "the reply's summary has 100,000 characters",
+    '{"questions": [], "summary": " "}': "the reply's `questions` are empty; the reply's `summary` is empty",
+    '{"questions": ["What?"], "summary": "S."': "questions: 'What?' is one word, not a whole question; the reply's `summary`",
+    json.dumps(
+        {"questions": [], "summary": "x" * 100_000}
+    ): "the reply's `questions` are empty; the reply's summary has 100,000",
+    '{"questions": ["1", "2", "3"], "summary": "summary"}': "questions: '1' is a number or a sign, not a question; summary: "
+    "'summary' is a key of the reply, not its value",
 }
 
 
@@ -504,7 +508,7 @@ def test_what_is_no_reply_of_the_protocol(body, model):
 
 
 HOSTILE = ["---\n# A\n---", "...", ":::\n\n# A", "```\n:::", "-->", "<!--", "nul \0 and \x1b[31m", "$$", "`" * 100, "a: b # c",
-           "{{< include x >}}", "- a\n- b", "~" * 10, "x" * 4_900, "\ufeff\u2028\u2029\x85", "</text>", "'\"`", "\ud800"]  # fmt: skip
+           "{{< include x >}}", "- a\n- b", "~" * 10, "x" * 500, "\ufeff\u2028\u2029\x85", "a </text>", "'\"`", "\ud800"]  # fmt: skip
 
 
 @pytest.mark.parametrize("spelling", ["div", "native"])
@@ -516,13 +520,13 @@ def test_no_reply_changes_the_documents_structure(spelling, model):
 
     def reply(body):
         word = said.get(section_of(body), "") + " x"
-        return json.dumps({"questions": [word], "summary": word})
+        return json.dumps({"questions": [f"{word} is the mean?"], "summary": f"{word} is the mean."})
 
     model.reply = reply
     lmm("lmm rag notes.md")
     assert squeezed(outside_metadata(text("notes.md"))) == squeezed(notes)
-    assert value("Part 3", "~summary") == "``` ::: x"
-    assert value("Part 6", "~questions") == ["nul and [31m x"]
+    assert value("Part 3", "~summary") == "``` ::: x is the mean."
+    assert value("Part 6", "~questions") == ["nul and [31m x is the mean?"]
     assert not any(sign in text("notes.md") for sign in "\0\x1b\ufeff\u2028\x85")
     model.requests.clear()
     once = text("notes.md")
@@ -534,7 +538,10 @@ def test_no_reply_changes_the_documents_structure(spelling, model):
 def test_a_filter_hands_on_the_document_whatever_fails(spelling, model, pandoc):
     write("config.toml", NO_PATIENCE)
     write("notes.md", NOTES)
-    said = {"Three": "no JSON", "Four": '{"questions": ["---\\n# A"], "summary": "::: ``` --> \\u0000"}'}
+    said = {
+        "Three": "no JSON",
+        "Four": '{"questions": ["---\\n# A mean?"], "summary": "::: ``` --> \\u0000 is said of the mean."}',
+    }
     model.fault = failing("Two")
     model.reply = lambda body: said.get(section_of(body)) or annotate(body)
     done = run(f"pandoc -F lmm-rag -M lmm-spelling={spelling} notes.md -o notes.md", pandoc)
@@ -543,7 +550,7 @@ def test_a_filter_hands_on_the_document_whatever_fails(spelling, model, pandoc):
         f"notes.md:{line_of('## Two')}: section not annotated: openai/gpt-4o-mini: the server reports error 500"
         in done.stderr.decode()
     )
-    assert value("Four", "~summary") == "::: ``` -->"
+    assert value("Four", "~summary") == "::: ``` --> is said of the mean."
     assert squeezed(outside_metadata(text("notes.md"))) == squeezed(outside_metadata(NOTES))
     assert KEY.encode() not in done.stderr
 
@@ -595,7 +602,7 @@ def test_b26_a_failure_at_the_end_loses_nothing_that_was_paid_for(model):
 
 
 def test_b25_a_reply_is_not_garbled(model):
-    said = 'Is p < 0.05 (Table 2) enough, or is 1) needed? "Yes", it\'s 5. $\\alpha$'
+    said = 'Is the mean < 0.05 (Table 2) enough, or is 1) needed? "Yes", it\'s 5. $\\alpha$'
     model.reply = json.dumps({"questions": [said, "2. " + said], "summary": said})
     write("notes.md", NOTES)
     lmm("lmm rag notes.md")

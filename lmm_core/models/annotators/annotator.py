@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -28,10 +28,15 @@ class AnnotatorSection:
 
 @dataclass(slots=True, frozen=True)
 class Annotation:
-    """The questions and the summary of a section; empty if the annotator found nothing to say."""
+    """The questions and the summary of a section; empty if the annotator found nothing to say.
+
+    refused: for each key with no reply that could be kept, why not; remarks: what was left out
+    of the others."""
 
     questions: list[str] = field(default_factory=list)
     summary: str = ""
+    refused: Mapping[str, ModelError] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 @runtime_checkable

@@ -1,20 +1,20 @@
-"""Annotations by a chat model, with one request for each section."""
+"""Annotations by a chat model, with one request for each section, and a second where the reply is no good."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
-from ...errors import ModelError
-from ...logging import counted
-from ..chat import Asker, Request
-from ..prompts import annotate_prompt, language_of
-from ..replies import find_object, one_line
+from ...errors import CutOffError, GateError, ModelError
+from ..chat import Asker, ChatMessage, Request
+from ..gate.annotations import CheckedReply, check_reply, described
+from ..gate.repeats import repeated_in
+from ..prompts import ANNOTATE_AGAIN, annotate_prompt, language_of
+from ..replies import one_line
 from ..tokens import count_tokens
 from .annotator import Annotation, AnnotatorSection
 
-MOST_QUESTIONS = 12
-MOST_CHARACTERS = 5_000
+MOST_SAID = 1_000  # characters of a reply that the model is shown again
 
 
 class ModelAnnotator:
@@ -30,9 +30,41 @@ class ModelAnnotator:
         return self.asker.model.stopped
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
-        """See `Annotator`."""
+        """See `Annotator`.
+
+        What is no good in the reply is asked for once more, with the reason. Raise ModelError if
+        nothing is good in the second reply either."""
         request = make_request(section, wanted, instead)
-        return await self.asker.ask(request, lambda text: read_annotation(text, wanted))
+        first = await self._ask(request, section, wanted)
+        if not first.refused:
+            return Annotation(first.questions, first.summary, remarks=first.remarks)
+        left = [key for key in wanted if key in first.refused]
+        again = request_again(request, make_request(section, left, instead), first)
+        second = await self._ask(again, section, left)
+        if len(second.refused) == len(wanted):
+            raise GateError(f"{self.name}: {reasons(second)}")
+        refused = {key: GateError(f"{self.name}: {reasons(second, key)}") for key in second.refused}
+        questions, summary = first.questions or second.questions, first.summary or second.summary
+        return Annotation(questions, summary, refused, first.remarks + second.remarks)
+
+    async def _ask(self, request: Request, section: AnnotatorSection, wanted: Sequence[str]) -> CheckedReply:
+        """Return the checked reply to a request. One of which nothing is good is not cached."""
+
+        def read(text: str) -> CheckedReply:
+            checked = _checked(text, section, wanted)
+            if len(checked.refused) == len(wanted):
+                raise _NothingGood(checked, text)
+            return checked
+
+        try:
+            return await self.asker.ask(request, read)
+        except _NothingGood as nothing:
+            nothing.checked.said = nothing.said  # of one that could not be read, too
+            return nothing.checked
+        except CutOffError as error:
+            if said := repeated_in(error.text):
+                raise ModelError(f"{error}; it repeats itself: “{one_line(said)[:60]}…”") from None
+            raise
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
         """See `Annotator`."""
@@ -41,6 +73,29 @@ class ModelAnnotator:
     async def close(self) -> None:
         """See `Annotator`."""
         await self.asker.close()
+
+
+class _NothingGood(GateError):
+    """A reply of which nothing can be kept."""
+
+    def __init__(self, checked: CheckedReply, said: str) -> None:
+        super().__init__(reasons(checked), said)
+        self.checked = checked
+
+
+def _checked(text: str, section: AnnotatorSection, wanted: Sequence[str]) -> CheckedReply:
+    """Return the checked reply; one that cannot be read is refused as a whole."""
+    try:
+        return check_reply(text, section, wanted)
+    except ModelError as error:
+        return CheckedReply(refused={key: GateError(str(error)) for key in wanted})
+
+
+def reasons(checked: CheckedReply, only: str = "") -> str:
+    """Return what is wrong with each key of a reply that was refused, or with the only one, in a sentence."""
+    refused = {key: error for key, error in checked.refused.items() if key == (only or key)}
+    said = (f"{key}: {described(error)}" if error.said else str(error) for key, error in refused.items())
+    return "; ".join(dict.fromkeys(said))
 
 
 def make_request(section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Request:
@@ -55,39 +110,10 @@ def make_request(section: AnnotatorSection, wanted: Sequence[str], instead: str 
     return annotate_prompt(tuple(wanted)).request(values, instead)
 
 
-def read_annotation(text: str, wanted: Sequence[str]) -> Annotation:
-    """Return the annotation that a reply holds.
+def request_again(before: Request, request: Request, reply: CheckedReply) -> Request:
+    """Return the request for what a reply lacks, with that reply and what is wrong with it.
 
-    Raise ModelError if a wanted part is missing, or too large to be an annotation."""
-    found = find_object(text)
-    questions = _read_questions(found.get("questions")) if "questions" in wanted else []
-    summary = _read_summary(found.get("summary")) if "summary" in wanted else ""
-    return Annotation(questions, summary)
-
-
-def _read_questions(value: Any) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ModelError(f"the reply's `questions` are not a list of texts but {_kind(value)}")
-    questions = [question for question in dict.fromkeys(map(one_line, value)) if question]
-    if not questions:
-        raise ModelError("the reply's `questions` are empty")
-    longest = max(map(len, questions))
-    if len(questions) > MOST_QUESTIONS or longest > MOST_CHARACTERS:
-        count = counted(len(questions), "question")
-        raise ModelError(f"the reply has {count}, the longest of {longest:,} characters: not kept")
-    return questions
-
-
-def _read_summary(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ModelError(f"the reply's `summary` is not a text but {_kind(value)}")
-    summary = one_line(value)
-    if not summary:
-        raise ModelError("the reply's `summary` is empty")
-    if len(summary) > MOST_CHARACTERS:
-        raise ModelError(f"the reply's summary has {len(summary):,} characters: not kept")
-    return summary
-
-
-def _kind(value: Any) -> str:
-    return "nothing" if value is None else f"of type {type(value).__name__}"
+    before: the request that it replied to; request: the one for what is lacking alone."""
+    said = ChatMessage("assistant", reply.said[:MOST_SAID] or "{}")
+    why = ChatMessage("user", ANNOTATE_AGAIN.format(reasons=reasons(reply)))
+    return replace(request, messages=(request.messages[0], before.messages[1], said, why))

@@ -108,6 +108,8 @@ class OpenAIChat:
                 return await self._complete(request, show, limited and again)
             if is_too_long(error):
                 raise self._explain(error) from None
+            if request.tools and "tool" in said_in(error):  # the model, or its server, calls none
+                return await self._complete(replace(request, tools=()), show, limited)
             if show:  # the server may not be able to stream
                 return await self._complete(request, None, limited)
             if request.tools:  # or to call tools
@@ -145,6 +147,9 @@ class OpenAIChat:
         try:
             completion = await stream_completion(client, body, hear, self.name) if show else None
             completion = completion or json.loads(await client.post(PATH, cast_to=bytes, body=body))
+        except CutOffError as error:  # stopped by who it is shown to, but paid for
+            self.usage.add(Reply("", estimate_tokens(request.text), estimate_tokens(error.text)))
+            raise
         except (ValueError, RecursionError) as error:  # the body is not JSON
             raise ModelError(
                 f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"

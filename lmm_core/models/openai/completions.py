@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ModelError
+from ...errors import CutOffError, ModelError
 from ..chat import ChatMessage, Show, ToolCall
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Sho
     """Return a completion joined from its parts, each shown as it arrives.
 
     Return None if the server does not stream, or does not mark the last part. Raise ModelError if
-    the connection breaks off, and APITimeoutError if nothing comes in time."""
+    the connection breaks off, and APITimeoutError if nothing comes in time; a CutOffError of `show`
+    ends the stream."""
     texts: list[str] = []
     thoughts: list[str] = []
     refusals: list[str] = []
@@ -54,6 +55,9 @@ async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Sho
                 ended = value_at(choice, "finish_reason") or ended
     except _transport_errors() as error:
         raise _stream_error(error, stream, name, any(texts)) from None
+    except CutOffError:  # by `show`: the server need not go on
+        await stream.close()
+        raise
     called = [calls[at] for at in sorted(calls)]
     message = {"content": "".join(texts), "refusal": "".join(refusals), "tool_calls": called}
     message["reasoning"] = "".join(thoughts)

@@ -12,6 +12,7 @@ from ...logging import LoggerBase, counted
 from ...markdown.blocks import Block
 from ...markdown.tree import Node, titles_path
 from ...models.chat import Asker, ChatMessage, Request, Show, run
+from ...models.gate.answers import AnswerWatch
 from ...models.prompts import CHAT, SYSTEM, Prompt, language_of
 from .context import PromptText, fit_text
 
@@ -109,14 +110,18 @@ class ModelRun(ABC, Generic[Asked]):
             await self.talk.asker.close()
 
 
-async def ask_model(asker: Asker, request: Request, question: str, screen: Screen | None) -> str:
-    """Return the model's answer unchanged. Raise ModelError.
+async def ask_model(
+    asker: Asker, request: Request, question: str, screen: Screen | None, tags: bool = True
+) -> str:  # fmt: skip
+    """Return the model's answer unchanged. Raise ModelError, a CutOffError if it breaks off.
 
-    It is shown as it comes, under the question, if the screen is free.
+    It is shown as it comes, under the question, if the screen is free. `tags` is False for an answer
+    that may be enclosed in the prompt's tags.
     """
     show = screen.begin(question) if screen else None
+    watch = AnswerWatch(request, tags)
     try:
-        return await asker.ask(request, str, show)
+        return await asker.ask(request, watch.check, watch.around(show))
     finally:
         if screen and show:
             screen.end()

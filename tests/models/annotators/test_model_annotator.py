@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
 from lmm_core.models.annotators.annotator import Annotation, Annotator, AnnotatorSection
-from lmm_core.models.annotators.model_annotator import (
+from lmm_core.models.annotators.model_annotator import ModelAnnotator, make_request
+from lmm_core.models.chat import Asker
+from lmm_core.models.gate.annotations import (
     MOST_CHARACTERS,
     MOST_QUESTIONS,
-    ModelAnnotator,
-    make_request,
-    read_annotation,
+    read_questions,
+    read_reply,
+    read_summary,
 )
-from lmm_core.models.chat import Asker
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
@@ -32,6 +33,13 @@ often = settings(max_examples=200, deadline=None)
 # What YAML calls printable, on one line.
 ONE_LINE = re.compile("[ -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
 every_text = st.text(st.characters(codec=None))
+
+
+def read_annotation(text, wanted):
+    """Return the annotation in a reply, unchecked."""
+    found = read_reply(text, wanted)
+    questions = read_questions(found.get("questions")) if "questions" in wanted else []
+    return Annotation(questions, read_summary(found.get("summary")) if "summary" in wanted else "")
 
 
 def said(**found):
@@ -162,8 +170,8 @@ def test_what_the_model_said_instead_is_shown_on_one_line():
     ("questions", "error"),
     [
         (None, "the reply's `questions` are not a list of texts but nothing"),
-        ("What?", "the reply's `questions` are not a list of texts but of type str"),
-        ({"a": "What?"}, "the reply's `questions` are not a list of texts but of type dict"),
+        (7, "the reply's `questions` are not a list of texts but of type int"),
+        ({"a": 7}, "the reply's `questions` are not a list of texts but of type dict"),
         (["What?", 1], "the reply's `questions` are not a list of texts"),
         ([["What?"]], "the reply's `questions` are not a list of texts"),
         ([None], "the reply's `questions` are not a list of texts"),
@@ -182,7 +190,7 @@ def test_questions_that_are_none(questions, error):
     ("summary", "error"),
     [
         (None, "the reply's `summary` is not a text but nothing"),
-        (["On means."], "the reply's `summary` is not a text but of type list"),
+        ([7], "the reply's `summary` is not a text but of type list"),
         (7, "the reply's `summary` is not a text but of type int"),
         (False, "the reply's `summary` is not a text but of type bool"),
         ("", "the reply's `summary` is empty"),

@@ -1,0 +1,113 @@
+"""Answers are stopped when they repeat themselves or the prompt, and not before."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmm_core.errors import CutOffError
+from lmm_core.models.chat import ChatMessage, Request
+from lmm_core.models.gate.answers import AnswerWatch
+from lmm_core.models.gate.repeats import Loop, repeated_in
+from tests.effort import at_most
+
+PROMPT = 'You help students.\n\n<notes>\n<source n="1">\nA mean is a sum.\n</source>\n</notes>\n\nWhat is a mean?'
+LINES = "A residual is the difference between an observed value and the prediction of the model.\n"
+
+
+def request(text=PROMPT):
+    return Request((ChatMessage("system", "Be brief."), ChatMessage("user", text)))
+
+
+def shown(answer, size=7, text=PROMPT):
+    """Return what is shown of an answer that comes in parts, and why it is stopped, or ""."""
+    seen = []
+    watch = AnswerWatch(request(text)).around(seen.append)
+    try:
+        for at in range(0, len(answer), size):
+            watch(answer[at : at + size])
+    except CutOffError as error:
+        return "".join(seen), str(error)
+    return "".join(seen), ""
+
+
+GOOD = [
+    "A mean is the sum of the values by their number [1].",
+    "Yes. Yes. Yes, it is. No, no, no.",
+    "| a | b |\n|---|---|\n" + "| yes | no |\n" * 12,
+    "\\begin{pmatrix}" + "0 & 0 & 0 & 0 & 0 \\\\\n" * 10 + "\\end{pmatrix}",
+    "```r\n" + "TRUE TRUE FALSE TRUE\n" * 8 + "```\n",
+    "```html\n<notes>\n<source n=1>\n</notes>\n```\nThis is how the tags look.",
+    "The token `<|im_end|>` ends a message.",
+    "\n".join(f"- Step {n}: put the value {n} into the formula and write down what comes out." for n in range(40)),
+    "Use <source src='a.mp4'> inside <video>.",
+    "NO_ANSWER The passages do not answer the question of what a median is.",
+    LINES * 3,
+]
+
+
+@pytest.mark.parametrize("answer", GOOD, ids=range(len(GOOD)))
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_a_good_answer_is_shown_whole(answer, size):
+    assert shown(answer, size) == (answer, "")
+    assert AnswerWatch(request()).check(answer) == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("The text is a file of words. " * 40, "it repeats itself: “"),
+        (LINES * 40, "it repeats itself: “"),
+        ("very " * 500, "it repeats itself: “very"),
+        ("残差是观测值与预测值之差。" * 20, "it repeats itself"),
+        ('It is a sum [1].\n<source n="2">\nA mode is', "it holds parts of the prompt (<source n=)"),
+        ("It is a sum.\n</notes>\n\nWhat", "it holds parts of the prompt (</notes>)"),
+        ("It is a sum.<|im_end|>\n<|im_start|>user", "it holds parts of the prompt (<|im_end|>)"),
+        ("A file.\n<start_of_turn>user\nA", "it holds parts of the prompt (<start_of_turn>)"),
+        (
+            "Where the passages do not answer the question, begin the reply with the word NO_ANSWER and say what.\n",
+            "it repeats what the model was told to do",
+        ),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_an_answer_that_goes_wrong_is_stopped(answer, why, size):
+    seen, said = shown(answer, size)
+    assert why in said
+    assert len(seen) < len(answer)
+    assert answer.startswith(seen)
+    with pytest.raises(CutOffError) as error:
+        AnswerWatch(request()).check(answer)
+    assert error.value.text
+
+
+def test_a_loop_is_stopped_early():
+    seen, _ = shown("It is a sum. " + LINES * 1_000)
+    assert len(seen) < 13 + 6 * len(LINES)
+
+
+@pytest.mark.parametrize("mark", ["<|im_end|>", "<text>"])
+def test_what_the_notes_are_about_is_no_part_of_the_prompt(mark):
+    text = f"<text>\nA message ends with {mark}, as {mark} says.\n</text>\n\nWhat ends a message?"
+    assert shown(f"{mark}\nends it.", text=text)[1] == ""
+
+
+def test_a_text_that_repeats_itself_may_be_repeated():
+    poem = "Nevermore, said the raven on the bust above my chamber door.\n" * 8
+    assert shown(poem, text=f"<text>\n{poem}\n</text>\n\nMake it longer.")[1] == ""
+
+
+@given(st.text(), st.integers(1, 5))
+def test_parts_and_whole_are_judged_alike(text, size):
+    loop = Loop()
+    for at in range(0, len(text), size):
+        loop.feed(text[at : at + size])
+    assert bool(loop.feed("", final=True)) == bool(repeated_in(text))
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "a ", "ab\n", ". ", "\n", "`", "a b c d e f g h i j k l m n o p q r s t u v w x y z ", "残"]
+)
+def test_any_answer_is_watched_in_linear_time(unit):
+    answer = "".join(f"{unit}{at if at % 3 else ''}" for at in range(100_000 // len(unit)))
+    with at_most(seconds=4):
+        shown(answer, size=20)
