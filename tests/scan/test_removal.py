@@ -332,6 +332,8 @@ def test_an_edit_that_waits_is_left_as_it_is_and_said():
     text = f"{HEADER}{markers.format(inside.strip())}###### end of edit {{#lmm-end-k3x9}}\n"
     assert not broken_edits(parse_markdown_text(text))
     assert cleared(text) == text
+    before = text.replace(markers[:10], f"{DIV.format('~summary: x')}\n{markers[:10]}")
+    assert cleared(before, corrected=True) == text
     said = "an edit waits here, and annotations inside it are kept; run `lmm accept` or `lmm reject` first"
     assert messages(text) == [(6, said)]
 

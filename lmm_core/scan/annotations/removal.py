@@ -81,13 +81,14 @@ class Removal:
             return list(blocks)
         self._report_kept(blocks)
         self._tree, self._frozen = tree, flagged_parts(tree, "frozen")
-        nodes = [node for node in traverse(tree) if node.metadata and id(node.metadata[-1]) not in originals.regions]
+        nodes = [node for node in traverse(tree) if node.metadata]
         self._leaving = {id(node): set(self._find_leaving(node)) for node in nodes}
         edited: dict[int, MetadataBlock | None] = {}
         counts: dict[int, int] = {}
         for node in nodes:
             for block in node.metadata:
-                if changes := self._changes(node, block):
+                changes = {} if id(block) in originals.regions else self._changes(node, block)
+                if changes:
                     self._edit(block, changes, edited)
                     counts[id(block)] = len(changes.keys() - {HASHES, MAKER, EMPTY, TIGHT})
         return self._take_out(blocks, edited, counts)
@@ -112,9 +113,9 @@ class Removal:
     def _find_leaving(self, node: Node) -> Iterator[str]:
         """Yield the names of the values that go from a node."""
         hashes = _hashes(node.properties)
-        for name in dict.fromkeys((*PUBLIC, *hashes)):
+        for name in dict.fromkeys((*PUBLIC, *(key for key in hashes if key != "chat"))):
             values = [block for block in node.metadata if f"~{name}" in block.content]
-            if name == "chat" or not (values or name in hashes) or not self._is_chosen(name, node):
+            if not (values or name in hashes) or not self._is_chosen(name, node):
                 continue
             kept = [] if self.corrected else [block for block in values if self._is_kept(name, node, block)]
             if not kept:
