@@ -455,9 +455,9 @@ class Answers(BaseHTTPRequestHandler):
         self.event("part", {"text": "```{=html}\n<script>document.title='run'</script>\n```\n[x](javascript:document.title='run') "
                                     "<img src=x onerror=\"document.title='run'\">"})  # fmt: skip
         nearest = [{"titles": ["Spread"], "place": "02-describing.md:90", "anchor": "sec-spread"}]
-        return self.event(
-            "done", {"answered": True, "cited": [1], "notes": ["A note."], "nearest": nearest, "kinds": ["exercise"]}
-        )
+        done = {"answered": True, "cited": [1], "notes": ["A note."], "nearest": nearest, "kinds": ["exercise"]}
+        by = {"quotes": "extractive/default", "refuses": "extractive/default"}.get(self.way, "openai/gpt-4o-mini")
+        return self.event("done", done | {"by": by, "answered": self.way != "refuses"})
 
     def event(self, name, data):
         self.wfile.write(f"event: {name}\ndata: {json.dumps(data)}\n\n".encode())
@@ -523,6 +523,22 @@ def test_an_answer_with_its_sources(answering):
     page.get_by_text("A note.").nth(1).wait_for()
     assert server.asked[1]["type"] == "exercise"
     assert [turn["question"] for turn in server.asked[1]["history"]] == ["what is the mean?"]
+
+
+@pytest.mark.parametrize(
+    ("way", "told"),
+    [
+        ("quotes", "No model was asked: these are the passages of the notes that fit best."),
+        ("refuses", "No model was asked: the words of the question were looked for in the notes."),
+        ("whole", None),
+    ],
+)
+def test_the_box_says_that_no_model_was_asked(answering, way, told):
+    page, _ = answering(way)
+    put(page, "what is the mean?")
+    page.get_by_text("A note.").wait_for()
+    answer = page.locator(".lmm-ask-answer").inner_text()
+    assert told in answer if told else "No model" not in answer
 
 
 def test_accessibility_of_an_answer(answering, request):
