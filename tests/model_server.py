@@ -9,6 +9,7 @@ import json
 import re
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from zlib import crc32
 
@@ -36,7 +37,8 @@ class ModelServer:
     reply: a text, or a function from the request's body to a text; a bytes value is sent
     as the whole body. fault: a function from the request's body and its number (from 0)
     to an HTTP status, `"drop"` (the connection is closed), `"break"` (the same after the first
-    part of a stream), `"end"` (the stream ends there, as if it were whole), or None. delay:
+    part of a stream), `"end"` (the stream ends there, as if it were whole), `"stall"` (nothing
+    follows its first word), or None. delay:
     seconds until an answer; a function from the body to them. schemas: whether it knows JSON
     schemas. refuses: a function from the body to a sentence in which OpenAI's server refuses one
     of its parameters, or None. key: the only key it takes. stream: whether it sends an answer in parts to who
@@ -92,8 +94,9 @@ class ModelServer:
         if body.get("stream") and self.stream is None:
             return 400, _error("Unsupported parameter: stream")
         time.sleep(self.delay(body) if callable(self.delay) else self.delay)
-        if fault in ("break", "end"):
-            return OK, [*parts_of(body, self.reply if isinstance(self.reply, str) else "part of it")[:1], fault]
+        if fault in ("break", "end", "stall"):
+            parts = parts_of(body, self.reply if isinstance(self.reply, str) else "part of it")
+            return OK, [*parts[: 2 if fault == "stall" else 1], fault]
         if fault:
             return fault, _error(f"error {fault}")
         reply = self.reply(body) if callable(self.reply) else self.reply
@@ -129,7 +132,8 @@ class _Handler(BaseHTTPRequestHandler):
         if answer is None:
             self.close_connection = True
         elif isinstance(answer[1], list):
-            self.send_parts(answer[1])
+            with suppress(ConnectionError):  # the client did not wait for the end
+                self.send_parts(answer[1])
         else:
             self.send(*answer)
 
@@ -150,8 +154,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for part in parts:
-            if part == "break":
+            if part in ("break", "stall"):
                 self.close_connection = True
+                if part == "stall":
+                    self.rfile.read(1)  # until the client goes away
                 return
             if part != "end":
                 self.chunk(b"data: " + part + b"\n\n")

@@ -29,7 +29,7 @@ class ReportPrinter(ListLogger):
         super().report(report)
         if self.quiet and report.level != "error":
             return
-        kind = "warning: " if report.level == "warning" else ""
+        kind = f"{report.code} " if report.code else "warning: " if report.level == "warning" else ""
         path = one_line(report.path)
         where = f"{path}:{report.line}: " if report.line else f"{path}: " if path else ""
         say(f"{where}{kind}{report.message}", err=True)

@@ -35,8 +35,12 @@ _DIV_HEAD = re.compile(
     r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{[^\n{}]{0,200}\.ya?ml\b[^\n{}]{0,200}\})[ \t]*\r?\n"
 )
 _DIV_TAIL = re.compile(r"(?:[ \t]*\r?\n)*:{3,}[ \t]*\r?(?:\n|\Z)")
-NOT_ONE_BLOCK = "a div of class lmm holds one code block of YAML and nothing else"
-_NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
+NOT_ONE_BLOCK = (
+    "a div of class lmm holds one code block of YAML and nothing else: "
+    "put the YAML between a line ``` yaml and a line ```"
+)
+DIV_UNDER_TEXT = "a fenced div needs a blank line before it"
+NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
 _HEADING_INSIDE = re.compile(r"\n[ \t]*\r?\n#{1,6}[ \t]")
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
 
@@ -131,7 +135,7 @@ class _Parser:
         close = self._native_close(pos, found.end() - 1)
         if close is None:
             if looks_like_key(self.text[found.end() : found.end() + 1000]):
-                self.problems.append(Problem(line, _NOT_CLOSED))
+                self.problems.append(Problem(line, NOT_CLOSED))
             return None
         body = (found.end(), close.start() + 1)
         if not _could_be_mapping(self.text[body[0] : min(body[1], body[0] + 2000)]):
@@ -162,7 +166,7 @@ class _Parser:
     def _native_error(self, start: int, line: int, body: tuple[int, int], end: int, parsed: Parsed) -> Block:
         text = self.text[body[0] : body[1]]
         if _HEADING_INSIDE.search(text) and (gap := _BLANK_LINE.search(text)):
-            return ErrorBlock(self._source(start, body[0] + gap.end()), line, _NOT_CLOSED, line)
+            return ErrorBlock(self._source(start, body[0] + gap.end()), line, NOT_CLOSED, line)
         return ErrorBlock(self._source(start, end), line, parsed.error, line + 1 + parsed.error_line)
 
     def _div(self, start: int, pos: int, line: int) -> Block | None:
@@ -254,7 +258,7 @@ class _Parser:
     def _report_unclosed(self) -> None:
         at, line = 0, 1
         found = {pos: f"a {what} starts here and is not closed" for pos, what in self.regions.unclosed.items()}
-        found |= dict.fromkeys(self._under_text, "a fenced div needs a blank line before it")
+        found |= dict.fromkeys(self._under_text, DIV_UNDER_TEXT)
         for pos, what in sorted(found.items()):
             line += self.text.count("\n", at, pos)
             at = pos

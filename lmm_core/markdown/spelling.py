@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -31,12 +31,14 @@ _REMARK = re.compile(r"---[ \t]+(#[^\r\n]*)")
 
 
 def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool = False) -> MetadataBlock:
-    """Return a metadata block around a YAML text, with a blank line after it."""
+    """Return a metadata block around a YAML text, with a blank line after it.
+
+    Its line is 0, because it stands in no text yet."""
     head, tail = _markers(body, spelling, newline)
     parsed = parse_metadata(body)
     kind = HeaderBlock if header else MetadataBlock
     return kind(
-        head + body + tail + newline, 1, parsed.content or {}, parsed.messages, spelling,
+        head + body + tail + newline, 0, parsed.content or {}, parsed.messages, spelling,
         len(head), len(head) + len(body),
     )  # fmt: skip
 
@@ -55,10 +57,12 @@ def edit_block(
 
     The lines of other keys stay as they are. Raise MarkdownError if the block is written in a
     way that cannot be edited."""
-    newline = newline_of(block.source)
-    body = edit_metadata(block.body, changes, newline, flow)
-    if blank(body):
-        return None
+    body = edit_metadata(block.body, changes, newline_of(block.source), flow)
+    return None if blank(body) else with_body(block, body)
+
+
+def with_body(block: MetadataBlock, body: str) -> MetadataBlock:
+    """Return a block with another YAML text between its markers."""
     head, tail = block.source[: block.start], block.source[block.end :]
     if block.spelling == "div":
         head, tail = _longer_fence(head, body, tail)
@@ -74,12 +78,10 @@ def edit_block(
 
 
 def _longer_fence(head: str, body: str, tail: str) -> tuple[str, str]:
-    """Return a div's text before and after its body, with a fence that the body does not hold."""
+    """Return a div's text before and after its body, with a fence that no line of the body closes."""
     fence = _RUN.findall(head)[-1]
-    needed = _fence(body, fence[0])
-    if len(needed) <= len(fence) or not any(run.startswith(fence) for run in _RUN.findall(body)):
-        return head, tail
-    return _refence(head, needed, tail)
+    closes = re.search(rf"^ {{0,3}}{fence}", body, re.M)
+    return _refence(head, _fence(body, fence[0]), tail) if closes else (head, tail)
 
 
 def _refence(head: str, fence: str, tail: str) -> tuple[str, str]:
@@ -115,8 +117,8 @@ def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block
     settled = settle(before, after)
     if keeps_structure(settled):
         return settled
-    old = {id(block) for block in before}
-    tilded = [block if id(block) in old else _with_tildes(block) for block in after]
+    places = _Places(before)
+    tilded = [block if places.place(block) is not None else _with_tildes(block) for block in after]
     settled = settle(before, tilded)
     if keeps_structure(settled):
         return settled
@@ -173,22 +175,141 @@ def _remark(block: MetadataBlock) -> str | None:
 def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
     """Return the list `after`, made from `before`, with the blank lines that it needs.
 
-    They stand around each metadata block that is new or changed, and where a block went away
-    between two that it kept apart."""
-    old = {id(block): at for at, block in enumerate(before)}
+    A new metadata block brings one blank line, after itself; where the text had none, it stands
+    before the block instead, so that `take_out` knows which one to take. A block that was edited
+    stays where it is, but for a native one directly after a heading or block, which Pandoc does not
+    read. Blank lines stand around a converted block, and where a block went away between two that it
+    kept apart."""
+    places = _Places(before)
     settled: list[Block] = []
     for block in after:
-        changed = isinstance(block, MetadataBlock) and id(block) not in old
         previous = settled[-1] if settled else None
         if previous is not None and not ends_blank(previous.source) and not blank(block.source[:1]):
-            touched = changed or (isinstance(previous, MetadataBlock) and id(previous) not in old)
-            gone = old.get(id(block), 0) - old.get(id(previous), -1) > 1 and isinstance(block, TextBlock)
-            if touched or gone:
-                block = prefix_block(block, newline_of(previous.source))
+            newline = newline_of(previous.source)
+            if _is_new(block) and places.place(block) is None:
+                block = prefix_block(replace(block, source=_without_line(block.source)), newline)
+            elif places.need_blank(previous, block):
+                block = prefix_block(block, newline)
         settled.append(block)
     if before and before[0].source.startswith(BOM) and len(settled) > 1 and settled[1] is before[0]:
         settled[:2] = [prefix_block(settled[0], BOM), _without_mark(settled[1])]
     return settled
+
+
+class _Places:
+    """The places that blocks had in a list, those that were edited meanwhile included."""
+
+    def __init__(self, before: Sequence[Block]) -> None:
+        self._by_id = {id(block): at for at, block in enumerate(before)}
+        metadata = ((at, block) for at, block in enumerate(before) if isinstance(block, MetadataBlock))
+        self._by_line = {(block.line, _opening(block)): at for at, block in metadata if not _is_new(block)}
+
+    def place(self, block: Block) -> int | None:
+        """Return the number of a block in the list, or None if it is new or converted."""
+        if id(block) in self._by_id or not isinstance(block, MetadataBlock):
+            return self._by_id.get(id(block))
+        return self._by_line.get((block.line, _opening(block)))
+
+    def need_blank(self, previous: Block, block: Block) -> bool:
+        """Return True if two blocks need a blank line between them that did not have one."""
+        if not previous.source.endswith("\n"):  # it was the last block
+            return True
+        if isinstance(previous, MetadataBlock) and self.place(previous) is None:
+            return not _is_new(previous)
+        if isinstance(block, MetadataBlock):
+            return self.place(block) is None or (block.spelling == "native" and id(block) not in self._by_id)
+        if not isinstance(block, TextBlock):
+            return False
+        if isinstance(previous, MetadataBlock) and self.place(block) is None:
+            return True
+        places = self.place(previous), self.place(block)
+        return (places[1] or 0) - (-1 if places[0] is None else places[0]) > 1
+
+
+def _is_new(block: Block) -> bool:
+    return isinstance(block, MetadataBlock) and block.line == 0
+
+
+def _opening(block: MetadataBlock) -> str:
+    """Return what stands before a block's body, whatever its fence."""
+    return _RUN.sub("", block.source[: block.start].lstrip(BOM + " \t\r\n"))
+
+
+def _without_line(text: str) -> str:
+    """Return a text without its last line end."""
+    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
+
+
+def _without_blank(text: str) -> str:
+    """Return a text without its last blank line, if it ends with one."""
+    return _without_line(text) if text.endswith(("\n\n", "\n\r\n")) else text
+
+
+def take_out(
+    blocks: Sequence[Block],
+    edited: Mapping[int, MetadataBlock | None] | Mapping[int, None],
+    tight: Collection[int] = (),
+) -> tuple[list[Block], list[Block]]:
+    """Return the blocks without those that `edited` gives as None (by `id`), and with its others in place.
+
+    Each goes with the one blank line that it brought (see `settle`), and so does the blank line
+    before those that are `tight` (by `id`). The second list holds the blocks that stay, because
+    without them another one would be read as something else. Raise MarkdownError if the text that
+    is left does not parse into these blocks."""
+    kept: list[Block] = []
+    stayed: list[Block] = []
+    going: list[MetadataBlock] = []
+    for block in (*blocks, None):
+        made = edited.get(id(block), block)
+        if made is None and isinstance(block, MetadataBlock):
+            going.append(block)
+            continue
+        before = kept[-1].source if kept else ""
+        left = _left_before(before, going, made) if going else before
+        if left is None:
+            stayed += going
+            kept += going
+        elif made is not None and id(block) in tight and _stands(_without_blank(left), made):
+            left = _without_blank(left)
+        going = []
+        _join(kept, left, made)
+    if not keeps_structure(kept):
+        raise MarkdownError("without these blocks, something in the text would be read in another way")
+    return kept, stayed
+
+
+def _join(kept: list[Block], left: str | None, block: Block | None) -> None:
+    """Add a block to those that are kept; `left` is what comes in place of the last one's source, or
+    before the first block."""
+    if left is not None and kept:
+        kept[-1] = replace(kept[-1], source=left) if left != kept[-1].source else kept[-1]
+    elif left:
+        block = prefix_block(block, left) if block is not None else TextBlock(left)
+    kept += [block] if block is not None else []
+
+
+def _left_before(before: str, going: Sequence[MetadataBlock], following: Block | None) -> str | None:
+    """Return what is left of the text before some blocks and of the blank lines around them, if they go.
+
+    None means that the block that follows would be read as something else."""
+    for block in going:
+        before += block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
+        closing = block.source[block.end :].rstrip(" \t\r\n")
+        end = block.source.find("\n", block.end + len(closing)) + 1
+        after = block.source[end:] if end else ""
+        before = before + after[after.find("\n") + 1 :] if after else _without_blank(before)
+    choices = (before, before + newline_of(going[-1].source))
+    return next((left for left in choices if following is None or _stands(left, following)), None)
+
+
+def _stands(before: str, following: Block) -> bool:
+    """Return True if a block behind a text is still read as the block that it is."""
+    at = 0
+    for block in parse_markdown_text(before + following.source):
+        if at == len(before) or blank(before.removeprefix(BOM)):
+            return type(block) is type(following)
+        at += len(block.source)
+    return False
 
 
 def _without_mark(block: Block) -> Block:

@@ -92,7 +92,7 @@ class HeadingNode(Node):
         """Return the line of the heading, or of the header's start; from 1."""
         if self.heading is not None:
             return self.heading.line
-        return self.metadata[0].line if self.metadata else 1
+        return max(1, self.metadata[0].line) if self.metadata else 1
 
     @property
     def sections(self) -> list[HeadingNode]:

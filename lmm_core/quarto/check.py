@@ -16,7 +16,7 @@ from ..markdown.blocks import Block
 from ..markdown.files import is_notebook, load_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.spelling import convert
-from ..scan.header import find_errors
+from ..scan.check.unreadable import find_errors
 from ..settings.quarto_inputs import find_inputs, with_included
 from ..settings.quarto_project import as_list, mapping_in, project_file, read_project, read_yaml
 from .extension import EXTENSION, filter_problem, installed_extension

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, Problem, TextBlock, blank, count_lead
-from ..markdown.divs import parts_by_line
+from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock, blank
 from ..markdown.edits import broken_edits
 from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.ownership import digest
@@ -15,6 +14,7 @@ from ..markdown.originals import restore_originals
 from ..markdown.rag_only import taken_out
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
+from .check.unreadable import find_errors
 from .system_keys import FLOW_KEYS, State, first_newline, key_state, set_values, write_keys
 
 _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
@@ -66,18 +66,6 @@ def report_broken_edits(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     for problem in problems:
         logger.error(problem.message, problem.line)
     return bool(problems)
-
-
-def find_errors(blocks: Sequence[Block]) -> Iterator[Problem]:
-    """Yield each metadata block that cannot be read, those inside divs included."""
-    for block in blocks:
-        if isinstance(block, ErrorBlock):
-            yield Problem(block.error_line, block.message)
-        elif isinstance(block, TextBlock) and ":::" in block.source:
-            first = block.line - count_lead(block.source)
-            for line, part, _ in parts_by_line(block.source):
-                if part.error:
-                    yield Problem(first + line, part.error)
 
 
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ..errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
 from ..files.marked import own_place
 from ..index.chunks import Chunk
-from ..index.collection import ainitialize_collection, aquery, aquery_grouped
+from ..index.collection import afind_documents, ainitialize_collection
 from ..index.encoding import CHUNKER, Encoder
 from ..index.refresh import (
     BEGUN,
@@ -41,13 +41,16 @@ from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_mark
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
+from ..retrieve.library import Library
+from ..retrieve.search import search_points
+from ..scan.check.mistakes import FOR_INDEX
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .encode import Encoded, blocklist_encode, encoder_for, project_from, source_of
 from .models import Models
-from .passes import RagWork, docid_of, project_of, save_as
+from .passes import RagWork, docid_of, project_of, report_concerns, save_as
 
 if TYPE_CHECKING:
     from ..settings.config import ConfigSettings
@@ -236,6 +239,7 @@ class Upload:
         report_errors(blocks, located)
         report_refused(blocks, located)
         project = project_of(blocks, self._project_of(file), located)
+        report_concerns(blocks, project, FOR_INDEX, located)
         if project is None:
             return None
         assert self.encoder is not None and self.encoder.encoding is not None
@@ -397,9 +401,18 @@ async def find_in_index(
     index = project.index
     encoder = await encoder_for(store, project, models, index.collection, index.encoding)
     where = await asyncio.to_thread(_where, store, index.collection, kind, no_type, under)
+    library = Library(store, index.collection, encoder)
     if group:
-        return await aquery_grouped(store, index.collection, index.companion, encoder, text, limit, where)
-    return await aquery(store, index.collection, encoder, text, limit, where)
+        chunks = await search_points(library, text, max(50, limit * 10), where)
+        return await afind_documents(store, index.companion, chunks, limit)
+    return await search_points(library, text, limit, where)
+
+
+def types_in_index(store: VectorStore, project: Project) -> dict[str, int]:
+    """Return the types of material in the index, each with the number of its chunks. Raise StoreError."""
+    collection = project.index.collection
+    counts = store.facet(collection, "type") if store.metadata(collection) is not None else {}
+    return {kind: count for kind, count in sorted(counts.items()) if kind}
 
 
 def _where(store: VectorStore, collection: str, kind: str, no_type: bool, under: str) -> Where | None:

@@ -7,15 +7,15 @@ the result back. The passes themselves (`lmm_core.scan`) know neither files nor 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, LmmError, MarkdownError, ModelError
 from ..files.outputs import MARKDOWN, check_output, write_output
-from ..logging import ConsoleLogger, LoggerBase, in_file
-from ..markdown.blocks import Block, HeaderBlock, Problem, Spelling, header_content, serialize_blocks
+from ..logging import ConsoleLogger, LoggerBase, counted, in_file
+from ..markdown.blocks import Block, Problem, Spelling, header_content, serialize_blocks
 from ..markdown.edits import broken_edits
 from ..markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
 from ..markdown.metadata.lmm_options import report_refused
@@ -23,6 +23,10 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..markdown.spelling import convert
 from ..models.annotators.annotator import Annotator
+from ..scan.annotations.removal import By, Removal
+from ..scan.annotations.tally import Tally
+from ..scan.check.finding import Finding, report_findings
+from ..scan.check.mistakes import FOR_ANNOTATIONS, find_concerns
 from ..scan.check.near_misses import find_near_misses
 from ..scan.header import report_errors, scan
 from ..scan.knit import knit
@@ -77,7 +81,8 @@ class RagWork:
 
     opts: in place of those in header and configuration; changes: options by name, which
     replace single ones of these; annotator: in place of the model that header and
-    configuration name; refresh: write again what a model wrote."""
+    configuration name; refresh: write again what a model wrote; tallies: what became of the
+    sections of each file."""
 
     models: Models
     opts: ScanOpts | None = None
@@ -85,6 +90,7 @@ class RagWork:
     annotator: Annotator | None = None
     refresh: bool = False
     progress: Progress | None = None
+    tallies: dict[Path, Tally] = field(default_factory=dict, init=False)
 
     async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         """Return the blocks, annotated. Raise ConfigError."""
@@ -116,6 +122,7 @@ class RagWork:
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
         """Return a run with nothing asked yet, or None if no annotator can be used, which is reported."""
         project = project_of(blocks, load_project(file.path), logger)
+        report_concerns(blocks, project, FOR_ANNOTATIONS, logger)
         try:
             annotator = self.annotator or (self.models.annotator(project) if project else None)
         except ModelError as error:
@@ -126,6 +133,7 @@ class RagWork:
         run = new_rag_run(project, annotator, docid_of(file.path), logger)
         run.opts = replace(self.opts or project.opts, **self.changes)
         run.refresh, run.progress = self.refresh, self.progress
+        self.tallies[file.path] = run.tally
         run.start(await _scan(blocks, file, logger))
         return run
 
@@ -140,15 +148,26 @@ def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) ->
     """Return a document's project with the settings of its header.
 
     None means that a setting in the header is wrong, which is reported."""
-    header = blocks[0] if blocks else None
-    if not isinstance(header, HeaderBlock):
-        return project
+    wrong = wrong_settings(blocks, project)
+    for one in wrong:
+        logger.error(one.message, one.line)
+    return None if wrong else for_document(project, header_content(blocks))
+
+
+def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
+    """Return the settings in a document's header that cannot be used."""
     try:
-        return for_document(project, header.content)
+        for_document(project, header_content(blocks))
     except ConfigError as error:
-        for problem in str(error).split("\n"):
-            logger.error(problem, header.line)
-        return None
+        return [Finding(blocks[0].line, "header-value", problem) for problem in str(error).split("\n")]
+    return []
+
+
+def report_concerns(
+    blocks: Sequence[Block], project: Project | None, codes: Collection[str], logger: LoggerBase
+) -> None:
+    """Report those mistakes in a document that have one of some codes, as warnings: the work goes on."""
+    report_findings(find_concerns(blocks, project.rules if project else None, codes), logger, "warning")
 
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
@@ -170,6 +189,19 @@ def convert_work(to: Spelling) -> Work:
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         report_errors(blocks, logger)
         return convert(blocks, to)
+
+    return work
+
+
+def clear_annotations_work(keys: Sequence[str] = (), by: By = "", corrected: bool = False) -> Work:
+    """Return the work that takes what the system wrote out of a file; see `Removal`."""
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        removal = Removal(frozenset(keys), by, corrected, logger)
+        cleared = removal.apply(blocks)
+        if removal.count:
+            logger.info(counted(removal.count, "annotation"))
+        return cleared
 
     return work
 

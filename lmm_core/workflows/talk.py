@@ -11,10 +11,12 @@ from pathlib import Path
 from ..errors import ChangedError, MarkdownError, ModelError
 from ..files.walk import UNMERGED
 from ..logging import ConsoleLogger, LoggerBase, in_file
-from ..markdown.blocks import Block, MetadataBlock, serialize_blocks
+from ..markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
 from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
 from ..markdown.parse import parse_markdown_text
 from ..scan.chat import ChatRun
+from ..scan.check.finding import report_findings
+from ..scan.check.mistakes import find_unread_requests
 from ..scan.edit import EditRun, requests_in
 from ..scan.exchange.decisions import Decision, accept_edits, reject_edits
 from ..scan.exchange.record import clear_messages, pending_messages
@@ -130,9 +132,10 @@ class ConversationWork:
         return talk.apply(blocks)
 
     def _begin(self, path: Path, logger: LoggerBase) -> tuple[MarkdownFile, DocumentChat | None]:
-        file = load_markdown(path)
-        blocks = parse_markdown_text(file.text)
-        located = in_file(logger, path)
+        file, located = load_markdown(path), in_file(logger, path)
+        problems: list[Problem] = []
+        blocks = parse_markdown_text(file.text, problems)
+        report_findings(find_unread_requests(blocks, problems, "?+=" if self.chats else "="), located)
         project = project_of(blocks, load_project(path), located)
         if project is None:
             return file, None

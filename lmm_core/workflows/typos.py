@@ -19,7 +19,7 @@ from ..markdown.files import load_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..scan.check.near_misses import find_near_misses, types_in
-from ..scan.header import find_errors
+from ..scan.check.unreadable import find_errors
 from ..scan.left_out import find_pieces
 
 PUBLISHED_CODE = (

@@ -161,7 +161,9 @@ def test_passes_are_idempotent_after_marks(marks, rest):
     assert serialize_blocks(parse_markdown_text(marks + rest)) == marks + rest
 
 
-@pytest.mark.parametrize("line", ["rag x.md", "convert x.md --to native", "convert x.md --to div", "clear x.md"])
+@pytest.mark.parametrize(
+    "line", ["rag x.md", "convert x.md --to native", "convert x.md --to div", "clear x.md", "clear --annotations x.md"]
+)
 def test_a_second_run_changes_nothing_after_two_marks(line):
     write("config.toml", "")
     write("x.md", BOM * 2 + "# H\n\nText.\n")

@@ -100,8 +100,9 @@ def test_a_document_keeps_nothing_in(command, pandoc):
 
 def test_a_document_that_would_keep_is_told(pandoc):
     write("notes.md", in_header("lmm: {keep: all}"))
-    for command in ("lmm knit notes.md", "lmm rag notes.md --check", "lmm index notes.md", "lmm scan notes.md"):
+    for command in ("lmm knit notes.md", "lmm rag notes.md --check", "lmm index notes.md"):
         assert b"notes.md:1: warning: `lmm-keep` has no effect in a document" in run(command).stderr, command
+    assert b"notes.md:1: refused-option `lmm-keep` has no effect in a document" in run("lmm scan notes.md").stderr
 
 
 def test_a_document_keeps_nothing_in_the_index():

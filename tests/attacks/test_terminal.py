@@ -92,7 +92,7 @@ LINES = {
     "watch": ["watch nowhere\x1b[2J"],
     "accept": ["accept .", "accept --at 3 {name}"],
     "reject": ["reject ."],
-    "clear": ["clear . --check", "clear . --edits"],
+    "clear": ["clear . --check", "clear . --edits", "clear . --annotations"],
     "index": ["index .", "index . --dry-run"],
     "search": ["search line", "search line --group"],
     "chunks": ["chunks ."],

@@ -25,6 +25,7 @@ COMMANDS = [
     "lmm accept notes.md",
     "lmm reject notes.md",
     "lmm clear notes.md",
+    "lmm clear --annotations notes.md",
     "lmm index notes.md",
     "lmm chunks notes.md",
     "lmm split notes.md",

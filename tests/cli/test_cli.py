@@ -49,8 +49,8 @@ def test_scan_reports_errors_with_file_and_line():
     write("notes.md", "# A\n\n::: lmm\n```yaml\na: [\n```\n:::\n\ntext\n\n```\nunclosed\n")
     done = run("lmm scan notes.md")
     assert done.returncode == 1
-    assert "notes.md:6: invalid YAML" in said(done)
-    assert "notes.md:11: warning: a code fence starts here and is not closed" in said(done)
+    assert "notes.md:6: unreadable-block invalid YAML" in said(done)
+    assert "notes.md:11: not-closed a code fence starts here and is not closed" in said(done)
 
 
 def test_a_name_in_a_message_steers_no_terminal():
@@ -186,8 +186,8 @@ def test_scan_reports_a_slip_with_the_types_of_all_files():
     write("more.md", NOTES + "\n---\ntype: solution\n---\n\nText.\n")
     done = run("lmm scan notes.md more.md")
     assert done.returncode == 1
-    assert "notes.md:6: unknown key 'typ': did you mean 'type'?" in said(done)
-    assert "notes.md:11: unknown class 'solutons': did you mean 'solution'?" in said(done)
+    assert "notes.md:6: near-miss unknown key 'typ': did you mean 'type'?" in said(done)
+    assert "notes.md:11: near-miss unknown class 'solutons': did you mean 'solution'?" in said(done)
     assert "solutons" not in said(run("lmm scan notes.md"))
 
 

@@ -414,7 +414,7 @@ def test_no_annotation_is_made_again_when_an_edit_is_proposed_or_rejected():
     assert annotate(rejected(after), annotator) == rejected(after)
     assert annotator.calls == 0
     annotate(accepted(after), annotator)
-    assert [section.titles[-1] for section in annotator.sections] == ["A", "T"]
+    assert [section.titles[-1] for section in annotator.sections] == ["A"]
 
 
 def test_ids_and_taking_messages_out_leave_the_edit_whole():
@@ -450,7 +450,7 @@ def test_an_overview_sees_the_old_text(reply):
 
 def test_an_overview_tells_of_markers_that_do_not_fit():
     broken = edited(notes(), "New.").replace("###### end of edit", "###### the end")
-    assert ["once each" in message for _, message in overview(parse_markdown_text(broken)).errors] == [True]
+    assert ["once each" in one.message for one in overview(parse_markdown_text(broken)).findings] == [True]
 
 
 def test_converting_leaves_an_edit_and_all_in_it():

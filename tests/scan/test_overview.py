@@ -83,11 +83,11 @@ def test_only_what_the_options_ask_for_is_missing():
 
 
 def test_errors_have_their_lines():
-    assert [line in (4, 5) for line, _ in seen("# A\n\n---\na: [\n---\n\ntext\n").errors] == [True]
+    assert [one.line in (4, 5) for one in seen("# A\n\n---\na: [\n---\n\ntext\n").findings] == [True]
 
 
 def test_the_empty_document():
-    assert (seen("").sections, seen("").words, seen("").errors) == ([], 0, [])
+    assert (seen("").sections, seen("").words, seen("").findings) == ([], 0, [])
 
 
 @settings(max_examples=150, deadline=None)

@@ -58,7 +58,7 @@ def test_each_section_gets_questions_and_a_summary():
 
 
 def test_the_document_gets_a_summary_and_no_questions():
-    assert keys(annotate(TWO), "T") == ["title", "docid", "~summary", "~~annotator"]
+    assert keys(annotate(f"{TWO}\n# C\n\n{LONG}\n"), "T") == ["title", "docid", "~summary", "~~annotator"]
 
 
 def test_the_annotators_name_is_said():
@@ -67,7 +67,7 @@ def test_the_annotators_name_is_said():
 
 def test_children_are_asked_before_parents():
     annotator = CountingAnnotator()
-    annotate(TWO, annotator)
+    annotate(f"{TWO}\n# C\n\nShort.\n", annotator)
     assert [asked.titles for asked in annotator.sections] == [("T", "A", "B"), ("T", "A"), ("T",)]
 
 
@@ -208,7 +208,20 @@ def test_a_corrected_value_is_kept_and_listed_when_its_text_changes():
     logger = ListLogger()
     made = annotate(corrected(annotate(ONE)).replace("sum of its", "sum of all"), logger=logger)
     assert section(made, "A").get("summary") == "By hand."
-    assert any("~summary" in message for message in stale(logger))
+    assert stale(logger) == [
+        "~summary was corrected by hand and its text has changed since: see whether it still fits; "
+        "what you delete is made anew"
+    ]
+
+
+def test_corrected_values_are_listed_once_for_all():
+    logger = ListLogger()
+    text = corrected(annotate(ONE)).replace("- What of A", "- What else of A")
+    annotate(text.replace("sum of its", "sum of all"), logger=logger)
+    assert stale(logger) == [
+        "2 annotations were corrected by hand and their texts have changed since: see whether they still fit; "
+        "what you delete is made anew (~questions at line 18, ~summary at line 18)"
+    ]
 
 
 def test_the_other_value_of_a_corrected_section_is_made_again():

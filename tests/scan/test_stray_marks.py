@@ -17,21 +17,21 @@ def told(text, **rules):
 
 STRAY = "colons that open or close no div"
 NO_DIVS = {
-    "below a paragraph": ("Some practice:\n::: exercise\nwalnut\n:::\n", [2, 4]),
-    "below a paragraph, in a div": ("::: exercise\npara\n::: hint\nmore\n:::\nSECRET\n:::\n\nText.\n", [3, 7]),
-    "below an item": ("- one\n::: exercise\nwalnut\n:::\n", [2, 4]),
+    "below a paragraph": ("Some practice:\n::: exercise\nwalnut\n:::\n", [2]),
+    "below a paragraph, in a div": ("::: exercise\npara\n::: hint\nmore\n:::\nSECRET\n:::\n\nText.\n", [3]),
+    "below an item": ("- one\n::: exercise\nwalnut\n:::\n", [2]),
     "below an item's text": ("1.  one\n    ::: exercise\n    walnut\n    :::\n", None),
-    "indented": ("Text.\n\n  ::: exercise\n  walnut\n  :::\n", [3, 5]),
+    "indented": ("Text.\n\n  ::: exercise\n  walnut\n  :::\n", [3]),
     "two far in an item": ("1. one\n\n    ::: exercise\n    walnut\n    :::\n", [3]),
     "one that is not opened": ("::: exercise\nq\n:::\n\nSECRET\n\n:::\n", [7]),
-    "braces not closed": ("::: {.exercise\nwalnut\n:::\n", [1, 3]),
-    "a brace too many": ("::: .exercise}\nwalnut\n:::\n", [1, 3]),
-    "two words": ("::: exercise one\nwalnut\n:::\n", [1, 3]),
-    "a word and attributes": ("::: exercise {#one}\nwalnut\n:::\n", [1, 3]),
+    "braces not closed": ("::: {.exercise\nwalnut\n:::\n", [1]),
+    "a brace too many": ("::: .exercise}\nwalnut\n:::\n", [1]),
+    "two words": ("::: exercise one\nwalnut\n:::\n", [1]),
+    "a word and attributes": ("::: exercise {#one}\nwalnut\n:::\n", [1]),
     "two colons": (":: exercise\nwalnut\n::\n", [1]),
-    "a hard blank": (":::\u00a0exercise\nwalnut\n:::\n", [1, 3]),
-    "wide colons": ("\uff1a\uff1a\uff1a exercise\nwalnut\n\uff1a\uff1a\uff1a\n", [1, 3]),
-    "a block": ("::: lmm content-hidden\n``` yaml\ntype: exercise\n```\n:::\n\nwalnut\n", [1, 5]),
+    "a hard blank": (":::\u00a0exercise\nwalnut\n:::\n", [1]),
+    "wide colons": ("\uff1a\uff1a\uff1a exercise\nwalnut\n\uff1a\uff1a\uff1a\n", [1]),
+    "a block": ("::: lmm content-hidden\n``` yaml\ntype: exercise\n```\n:::\n\nwalnut\n", [1]),
 }
 
 
@@ -43,6 +43,11 @@ def test_colons_that_are_no_div(case):
     assert {message for _, message in found} == {STRAY}
     if lines:
         assert [line for line, _ in found] == lines
+
+
+@pytest.mark.parametrize("indent", ["  ", "    "])
+def test_a_div_in_one_of_several_items_of_a_line(indent):
+    assert told(f"- - one\n\n{indent}::: exercise\n{indent}walnut\n{indent}:::\n") == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from ...files.outputs import HTML, MARKDOWN, write_output
 from ...files.walk import INDEXED
 from ...logging import counted, one_line, put, say
 from ...markdown.blocks import serialize_blocks
+from ...scan.check.near_misses import nearest
 from ...settings.project import Project
 from ...workflows.models import Models
 from ...workflows.passes import work_on
@@ -104,7 +105,7 @@ def _advise(encoder: Encoder | None, quiet: bool) -> None:
 @json_option
 def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: bool, as_json: bool) -> None:
     """Find chunks by a question or by words. *exercise* in it puts exercises first."""
-    from ...workflows.index import find_in_index, open_index
+    from ...workflows.index import find_in_index, open_index, types_in_index
 
     if not query.strip():
         raise click.UsageError("an empty query: say what to look for")
@@ -112,18 +113,34 @@ def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: 
     project = searched_project()
     models = Models(warn=warn)
 
-    async def work() -> list[ScoredPoint]:
+    async def work() -> tuple[list[ScoredPoint], dict[str, int]]:
         async with open_index(project, models) as store:
-            return await find_in_index(store, project, models, query, limit, kind, no_type, under, group)
+            points = await find_in_index(store, project, models, query, limit, kind, no_type, under, group)
+            return points, {} if points else types_in_index(store, project)
 
-    points = run_or_report(work(), logger)
-    if points is None:
+    found = run_or_report(work(), logger)
+    if found is None:
         sys.exit(1)
+    points, types = found
+    if not points:
+        say(_nothing_found(query, kind, under, types), err=True)
     if as_json:
         print_json([{"id": point.id, "score": point.score, **point.payload} for point in points])
     else:
         for point in points:
             _print_point(point, project)
+
+
+def _nothing_found(query: str, kind: str, under: str, types: dict[str, int]) -> str:
+    """Return a sentence about a search without results, with the types of material that there are."""
+    where = f" under {under}" if under else ""
+    if kind and kind not in types:
+        near = nearest(kind, types)
+        said = f"nothing has the type {kind!r}" + (f"; did you mean {near!r}?" if near else "")
+    else:
+        said = f"nothing found for {query!r}{f' of the type {kind!r}' if kind else ''}{where}"
+    listed = ", ".join(f"{name} ({count})" for name, count in types.items())
+    return one_line(f"{said} (the types here: {listed})" if types else f"{said} (nothing here has a type)")
 
 
 def _print_point(point: ScoredPoint, project: Project) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -26,6 +30,10 @@ from ..files import rewrite, work_file
 from ..reports import ReportPrinter, exit_with_status, report_failure
 from ..running import run
 
+# Endings of formats that pandoc writes; those of texts, which it writes whole only if told so, first
+WHOLE = (".html", ".htm", ".xhtml", ".tex", ".latex", ".rtf", ".typ", ".rst", ".adoc", ".fb2")
+BY_PANDOC = (*WHOLE, ".pdf", ".docx", ".odt", ".epub", ".pptx", ".ipynb", ".icml")
+
 
 @click.command()
 @paths_argument
@@ -34,6 +42,10 @@ from ..running import run
 def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) -> None:
     """Write the lecture notes, without metadata and RAG-only material."""
     logger = ReportPrinter()
+    if output is not None and output.suffix.lower() in BY_PANDOC and not output.is_dir():
+        raise click.UsageError(
+            f"{output}: lmm knit writes markdown; pandoc makes this file:\n\n    {pandoc_command(paths, output, keep)}"
+        )
     files = [path for path in find_documents(paths, logger) if not _is_made_before(path, paths, output)]
     of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
     if (len(files) > 1 and output is None) or (of_folders and output is not None and output.is_file()):
@@ -60,6 +72,18 @@ def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) ->
 def convert(paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool, to: Spelling) -> None:
     """Write all metadata blocks as fenced divs or as native `---` blocks, in place."""
     rewrite(paths, convert_work(to), check, diff, as_json, "converted")
+
+
+def pandoc_command(paths: Sequence[Path], output: Path, keep: Sequence[str]) -> str:
+    """Return the command by which pandoc makes the lecture notes in another format."""
+    files = [str(one) for path in paths for one in (find_documents((path,), None) if path.is_dir() else [path])]
+    options = ["-s"] if output.suffix.lower() in WHOLE else []
+    if any(not file.lower().endswith((".md", ".markdown")) for file in files):
+        options += ["-f", "markdown"]
+    kept = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
+    names = [f"./{file}" if file.startswith("-") else file for file in [*files, str(output)]]
+    words = ["pandoc", *options, "-F", "lmm-knit", *kept, *names[:-1], "-o", names[-1]]
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def _report_kept_by_none(keep: tuple[str, ...], files: list[Path], logger: ReportPrinter) -> None:

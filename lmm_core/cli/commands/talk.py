@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from ...logging import say
+from ...scan.annotations.removal import REMOVABLE, By
 from ...workflows.models import Models
+from ...workflows.passes import clear_annotations_work
 from ...workflows.talk import ConversationWork, clear_work, decide, watch_files
 from ..arguments import asking_options, find_documents, json_option, paths_argument, writing_options
 from ..files import exit_with_outcomes, for_each, rewrite
@@ -71,9 +73,33 @@ def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
 @click.command()
 @writing_options
 @click.option("--edits", is_flag=True, help="Also take out the requests for edits.")
-def clear(paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool, edits: bool) -> None:
-    """Take questions, messages and answers out of the documents."""
-    rewrite(paths, clear_work(edits), check, diff, as_json, "cleared")
+@click.option("--annotations", is_flag=True, help="Take out what the system wrote by itself instead.")
+@click.option("--key", "keys", type=click.Choice(REMOVABLE), multiple=True, help="Only this annotation (repeatable).")
+@click.option("--by", type=click.Choice(["stand-in", "model"]), help="Only questions and summaries by this annotator.")
+@click.option("--all", "corrected", is_flag=True, help="Also annotations that were corrected by hand or are frozen.")
+def clear(
+    paths: tuple[Path, ...],
+    check: bool,
+    diff: bool,
+    as_json: bool,
+    edits: bool,
+    annotations: bool,
+    keys: tuple[str, ...],
+    by: By | None,
+    corrected: bool,
+) -> None:
+    """Take questions, messages and answers out of the documents.
+
+    With --annotations: what `rag` wrote. A document that nobody else has touched since is then,
+    byte for byte, what it was before."""
+    if annotations and edits:
+        raise click.UsageError("--annotations and --edits exclude each other")
+    if not annotations and (keys or by or corrected):
+        raise click.UsageError("--key, --by and --all are about annotations: add --annotations")
+    if by and not {"questions", "summary"}.issuperset(keys):
+        raise click.UsageError("--by is about questions and summaries alone")
+    work = clear_annotations_work(keys, by or "", corrected) if annotations else clear_work(edits)
+    rewrite(paths, work, check, diff, as_json, "cleared")
 
 
 @click.command()

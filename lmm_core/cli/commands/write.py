@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -9,17 +11,19 @@ import click
 
 from ...errors import ModelError
 from ...files.recovery import Record, find_record, forget
-from ...logging import LoggerBase, Report, counted, in_file, one_line, say
+from ...logging import LoggerBase, counted, in_file, one_line, say
 from ...markdown.blocks import Block, Problem
 from ...markdown.files import MarkdownFile, save_bytes
-from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules
 from ...scan.annotations.overview import Overview, overview
+from ...scan.check.finding import CODES, WARNINGS, report_findings
+from ...scan.check.mistakes import find_mistakes
+from ...scan.check.type_words import count_types
 from ...scan.rag import PlannedRequest
 from ...settings.project import load_project
 from ...workflows.models import Models
-from ...workflows.passes import RagWork
+from ...workflows.passes import RagWork, wrong_settings
 from ...workflows.typos import with_types
 from ..arguments import (
     asking_options,
@@ -36,21 +40,36 @@ from ..running import run
 REPLY_TOKENS = 120  # of five questions and a summary, as small models write them
 
 
-@click.command()
+def _codes() -> str:
+    """Return the list of the codes of mistakes, for the help."""
+    rows = [f"  {code + '*' * (code in WARNINGS):<18}{what}" for code, what in CODES.items()]
+    return "\b\nCodes:\n" + "\n".join(rows)
+
+
+@click.command(epilog=_codes())
 @paths_argument
+@click.option("--strict", is_flag=True, help="Exit with 1 if anything at all was found.")
 @json_option
-def scan(paths: tuple[Path, ...], as_json: bool) -> None:
-    """Show title, sections, words, errors, and what is missing. Nothing is written."""
+def scan(paths: tuple[Path, ...], strict: bool, as_json: bool) -> None:
+    """Show title, sections, words, what is missing, and mistakes. Nothing is written.
+
+    Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something is not
+    read or would be shown by mistake; with --strict, also for the codes marked with a *."""
     logger, found = ReportPrinter(), {}
     files = {str(path): file for path in find_documents(paths, logger) if (file := load(path, logger)) is not None}
-    types = with_types(KnitRules(), (parse_markdown_text(file.text) for file in files.values())).types
+    documents = [parse_markdown_text(file.text) for file in files.values()]
+    types, used = with_types(KnitRules(), documents).types, count_types(documents)
     for name, file in files.items():
-        found[name] = _look_over(file, types, logger)
+        found[name] = _look_over(file, types, used)
     if as_json:
         print_json([{"path": path, **asdict(seen)} for path, seen in found.items()])
     else:
         for name, seen in found.items():
             _print_overview(name, seen)
+    for name, seen in found.items():
+        report_findings(seen.findings, in_file(logger, name))
+    if strict and any(seen.findings for seen in found.values()):
+        sys.exit(1)
     exit_with_status(logger)
 
 
@@ -84,7 +103,7 @@ def rag(
         _print_plan(paths, work, as_json)
         return
     with ProgressBar(quiet) as work.progress:
-        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models)
+        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies)
 
 
 @click.command("pass")
@@ -105,18 +124,13 @@ def own_pass(name: str, paths: tuple[Path, ...], check: bool, diff: bool, as_jso
         raise click.UsageError(str(error)) from None
 
 
-def _look_over(file: MarkdownFile, types: frozenset[str], logger: ReportPrinter) -> Overview:
-    """Return the overview of a file, and report its errors. types: of the parts of all files."""
-    rules = replace(config_checked(lambda: load_project(file.path)).rules, types=types)
+def _look_over(file: MarkdownFile, types: frozenset[str], used: Mapping[str, int]) -> Overview:
+    """Return the overview of a file. types, used: those of the parts of all files, and how often each is used."""
+    project = config_checked(lambda: load_project(file.path))
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
-    seen = overview(blocks, rules=rules)
-    for problem in problems:
-        logger.report(Report("warning", problem.message, str(file.path), problem.line))
-    report_refused(blocks, in_file(logger, file.path))
-    for line, message in seen.errors:
-        logger.report(Report("error", message, str(file.path), line))
-    return seen
+    findings = find_mistakes(blocks, problems, replace(project.rules, types=types), used)
+    return overview(blocks, findings=[*wrong_settings(blocks, project), *findings])
 
 
 def _print_overview(path: str, seen: Overview) -> None:
@@ -127,7 +141,7 @@ def _print_overview(path: str, seen: Overview) -> None:
         notes = [f"type {word}" for word in section.types]
         for name in ("missing", "outdated", "stale"):
             notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
-        title = "  " * (section.level - 1) + section.title
+        title = "  " * (section.level - 1) + (section.title or "(no title)")
         say(f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {one_line('; '.join(notes))}".rstrip())
     if seen.missing:
         say(f"  header: missing {', '.join(seen.missing)}")

@@ -19,7 +19,7 @@ from ..chat import Reply, Request, Show, Usage
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
 from ..tokens import estimate_tokens
-from .client import explain, open_client, require_key, said_in, without_key
+from .client import explain, is_too_long, open_client, require_key, said_in, without_key
 from .completions import (
     PATH,
     calls_in,
@@ -106,6 +106,8 @@ class OpenAIChat:
             if refused := self._refused(error, body):
                 again = self._learn(refused, error)
                 return await self._complete(request, show, limited and again)
+            if is_too_long(error):
+                raise self._explain(error) from None
             if show:  # the server may not be able to stream
                 return await self._complete(request, None, limited)
             if request.tools:  # or to call tools
@@ -222,7 +224,23 @@ class OpenAIChat:
             await client.close()
 
     def _explain(self, error: APIError) -> ModelError:
-        return explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered)
+        explained = explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered)
+        mend = _mend(error)
+        return ModelError(f"{explained}: {mend}", explained.stop) if mend else explained
 
     def _safe(self, text: str) -> str:
         return without_key(text, self._key)
+
+
+def _mend(error: APIError) -> str:
+    """Return what can be done about an error, in the words of the settings, or ""."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return "allow it more (timeout in config.toml), or send it fewer requests at a time (max_concurrency)"
+    if is_too_long(error):
+        return (
+            "send less (context_tokens under [major] in config.toml for chats, edits and answers; more headings for "
+            "annotations), or start the server with a larger context"
+        )
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 HEADERS = frozenset({
     "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"
 })  # fmt: skip
+# What servers say of a request for which the model's context has no room.
+_TOO_LONG = re.compile(
+    "exceed_context_size|context_length_exceeded|context (length|size|window)|prompt is too long|too large for model"
+)
 
 
 def require_key(name: ModelName, source: ModelSource) -> str:
@@ -80,22 +85,6 @@ async def _check_request(source: ModelSource, key: str, home: tuple[str, str, in
         request.headers["Authorization"] = f"Bearer {key}"
 
 
-async def check_server(source: ModelSource, seconds: float) -> ModelError | None:
-    """Ask a server for its list of models, and return the error, or None if it answers."""
-    import openai
-
-    try:
-        async with open_client(source, source.key(), RequestLimits(timeout=seconds, max_retries=0)) as client:
-            await client.models.list()
-    except ModelError as error:
-        return error
-    except openai.APIError as error:
-        return explain(error, source.name, source, source.key(), seconds, answered=False)
-    except (ValueError, RecursionError, AttributeError) as error:
-        return ModelError(f"{source.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})")
-    return None
-
-
 def explain(
     error: APIError, name: str, source: ModelSource, key: str, timeout: float, answered: bool
 ) -> ModelError:  # fmt: skip
@@ -120,7 +109,15 @@ def explain(
         return ModelError(refused if source.key_variable else required, stop=True)
     if status == 404:
         return ModelError(f"{name}: there is no such model or address at {address} (404): {said}", stop=True)
+    if is_too_long(error):
+        return ModelError(f"{name}: the request is too long for the model ({said})")
     return ModelError(f"{name}: the server reports error {status}: {said}", stop=error.code == "insufficient_quota")
+
+
+def is_too_long(error: APIError) -> bool:
+    """Return True if a server says that its model's context has no room for a request."""
+    kinds = f"{error.type} {error.code} {said_in(error)}"
+    return getattr(error, "status_code", 0) in (400, 413, 422) and _TOO_LONG.search(kinds) is not None
 
 
 def said_in(error: Any) -> str:

@@ -34,7 +34,8 @@ async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Sho
     """Return a completion joined from its parts, each shown as it arrives.
 
     Return None if the server does not stream, or does not mark the last part. Raise ModelError if
-    the connection breaks off; a CutOffError of `show` ends the stream."""
+    the connection breaks off, and APITimeoutError if nothing comes in time. A CutOffError of
+    `show` ends the stream."""
     texts: list[str] = []
     thoughts: list[str] = []
     refusals: list[str] = []
@@ -53,8 +54,7 @@ async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Sho
                 show(texts[-1])
                 ended = value_at(choice, "finish_reason") or ended
     except _transport_errors() as error:
-        why = f"the connection broke off in the middle of the answer ({type(error).__name__})"
-        raise ModelError(f"{name}: {why}") from None
+        raise _stream_error(error, stream, name, any(texts)) from None
     except CutOffError:  # by `show`: the server need not go on
         await stream.close()
         raise
@@ -69,6 +69,17 @@ async def _open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AsyncStream
 
     asked = body | {"stream": True, "stream_options": {"include_usage": True}}
     return await client.post(PATH, cast_to=object, body=asked, stream=True, stream_cls=AsyncStream[object])
+
+
+def _stream_error(error: Exception, stream: AsyncStream[object], name: str, begun: bool) -> Exception:
+    """Return the error of a stream that ended before its time; begun: some of its text has come."""
+    from openai import APITimeoutError
+
+    late = "Timeout" in type(error).__name__  # the client's own error, or one of the library below it
+    if late and not begun:
+        return APITimeoutError(request=stream.response.request)
+    why = "nothing more of the answer came in time" if late else "the connection broke off in the middle of the answer"
+    return ModelError(f"{name}: {why} ({type(error).__name__})")
 
 
 def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:

@@ -15,6 +15,7 @@ from ..chat import Request
 
 THOUGHTS = 16_000  # tokens for a model that thinks before it answers, beside those of the answer
 _LIMIT, _NEW_LIMIT, _TEMPERATURE = "max_tokens", "max_completion_tokens", "temperature"
+_COMPLETION = "in the completion"  # "you requested 2100 tokens (100 in the messages, 2000 in the completion)"
 _TOO_LARGE = re.compile(r"too large|at most|exceed|maximum|less than|smaller than|range| > ", re.I)
 
 
@@ -47,7 +48,8 @@ class Parameters:
 
         said, param: the error's text, and the parameter that it names in a field of its own."""
         sent = [key for key in (_TEMPERATURE, _LIMIT, _NEW_LIMIT) if key in body]
-        return next((key for key in sent if key == param or re.search(rf"\b{key}\b", said)), "")
+        named = next((key for key in sent if key == param or re.search(rf"\b{key}\b", said)), "")
+        return named or (self.limit if self.limit in body and _COMPLETION in said else "")
 
     def learn(self, key: str, said: str) -> bool:
         """Send the parameter `key` no longer, or by another name.

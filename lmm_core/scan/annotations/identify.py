@@ -9,6 +9,8 @@ from typing import Any
 from ...markdown.tree import HeaderNode, HeadingNode, Node, TextNode, traverse
 from ..options import ScanOpts
 
+IDENTITIES = ("~~textid", "~~headingid", "~~textUUID", "~~headingUUID")
+
 
 def identities(tree: HeadingNode, opts: ScanOpts, docid: str) -> Iterator[tuple[Node, dict[str, Any]]]:
     """Yield the nodes whose ids have to be written, with the keys to write.

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...markdown.blocks import Block, HeaderBlock
-from ...markdown.edits import broken_edits
 from ...markdown.originals import restore_originals
 from ...markdown.rag_only import KnitRules, types_of
 from ...markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
-from ..check.near_misses import find_near_misses
-from ..header import find_errors
+from ..check.finding import Finding
+from ..check.mistakes import find_mistakes
 from ..options import ScanOpts
 from ..system_keys import State, key_state
 from .sections import SectionTexts, closed_parts, source_hash
@@ -38,25 +37,28 @@ class SectionOverview:
 
 @dataclass(slots=True)
 class Overview:
-    """An overview of a document. `missing` are header keys; `errors` are pairs of line and message."""
+    """An overview of a document. `missing` are header keys; `findings` are probable mistakes."""
 
     title: str
     docid: str
     words: int
     sections: list[SectionOverview]
     missing: list[str]
-    errors: list[tuple[int, str]]
+    findings: list[Finding]
 
 
-def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitRules | None = None) -> Overview:
-    """Return an overview of a document."""
+def overview(
+    blocks: Sequence[Block],
+    opts: ScanOpts | None = None,
+    rules: KnitRules | None = None,
+    findings: Sequence[Finding] | None = None,
+) -> Overview:
+    """Return an overview of a document. findings: what is wrong in it, by default what the blocks alone tell."""
     opts, rules = opts or ScanOpts(), rules or KnitRules()
     tree = blocks_to_tree(restore_originals(blocks).blocks)
-    errors = [(problem.line, problem.message) for problem in find_errors(blocks)]
-    errors += [(problem.line, problem.message) for problem in find_near_misses(blocks, rules)]
-    errors += [(problem.line, problem.message) for problem in broken_edits(blocks)]
+    found = list(findings) if findings is not None else find_mistakes(blocks, rules=rules)
     if tree is None:
-        return Overview("", "", 0, [], [], errors)
+        return Overview("", "", 0, [], [], found)
     closed = closed_parts(tree)
     nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode) and not isinstance(node, HeaderNode)]
     texts = SectionTexts(tree, rules)
@@ -66,7 +68,7 @@ def overview(blocks: Sequence[Block], opts: ScanOpts | None = None, rules: KnitR
     missing += ["summary"] if id(tree) not in closed and "summary" in _section(tree, opts, texts, False).missing else []
     has_header = isinstance(blocks[0], HeaderBlock)
     return Overview(
-        tree.title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], errors
+        tree.title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], found
     )
 
 
@@ -74,7 +76,7 @@ def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: boo
     own = sum(len(text.content.split()) for text in node.texts)
     line = node.heading.line if node.heading else 1
     found = SectionOverview(line, node.level, node.title, own, types_of(node.get("type")))
-    if closed:
+    if closed or texts.only_part(node) is not None:
         return found
     source = source_hash(texts.section(node))
     lists = {State.MISSING: found.missing, State.OUTDATED: found.outdated, State.STALE: found.stale}

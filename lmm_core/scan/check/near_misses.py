@@ -20,7 +20,6 @@ from ...markdown.blocks import (
     ErrorBlock,
     HeaderBlock,
     MetadataBlock,
-    Problem,
     TextBlock,
     count_lead,
     header_content,
@@ -42,6 +41,7 @@ from ...markdown.rag_only import (
     types_of,
 )
 from ...markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
+from .finding import Finding
 from .stray_marks import ReadParts, explain_misplaced, find_stray_marks, read_parts
 
 LMM = "lmm"
@@ -58,7 +58,7 @@ _CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*ya?ml[^\n]*\n(?P<body>.*?)^[ \t]*
 _TRUTH = ("true", "false")
 
 
-def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Problem]:
+def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]:
     """Return the words that are nearly keys, classes or attributes of ours, each with its line.
 
     `rules` name the types of the project; those of the document itself count as well. A part with
@@ -70,7 +70,7 @@ def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Problem]
     rules = header_rules(header_content(blocks), rules)
     read = cache(read_parts)
     finder = _NearMissFinder(rules, rules.div_types | rules.types | types_in(blocks, read), read)
-    found: list[Problem] = []
+    found: list[Finding] = []
     for node in traverse(tree):
         if isinstance(node, HeaderNode):
             found += finder.header(node)
@@ -80,23 +80,27 @@ def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Problem]
         if isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
             found += finder.text(node.block, node.get("knit") is True)
             if node.metadata and properties_verdict(node, rules) and (why := explain_misplaced(node.block.content)):
-                found.append(Problem(node.metadata[-1].line, why))
+                found.append(Finding(node.metadata[-1].line, "about-nothing", why))
     found += find_stray_marks(blocks, finder.types, read)
-    return sorted(found, key=lambda problem: problem.line)
+    return sorted(found, key=lambda one: one.line)
 
 
 def types_in(blocks: Iterable[Block], read: ReadParts = read_parts) -> frozenset[str]:
     """Return the types that the parts of a document have by its blocks and `.rag-only` divs."""
-    found: set[str] = set()
+    return frozenset(word for _, word in typed_parts(blocks, read))
+
+
+def typed_parts(blocks: Iterable[Block], read: ReadParts = read_parts) -> Iterator[tuple[int, str]]:
+    """Yield each type that a part of a document has by its block or `.rag-only` div, with its line."""
     for block in blocks:
         if isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock):
-            found |= _types(block.content)
+            yield from ((block.line + line_of("type", block.source), word) for word in _types(block.content))
         elif isinstance(block, TextBlock):
-            for _, part, _ in read(block.source):
-                found |= _types(part.metadata or {})
+            first = block.line - count_lead(block.source)
+            for line, part, source in read(block.source):
+                yield from ((first + line + line_of("type", source), word) for word in _types(part.metadata or {}))
                 if RAG_ONLY in part.attributes.classes:
-                    found.update(types_of(part.attributes.pairs.get("type")))
-    return frozenset(found)
+                    yield from ((first + line, word) for word in types_of(part.attributes.pairs.get("type")))
 
 
 def check_kept_types(keep: Iterable[str], types: Iterable[str]) -> list[str]:
@@ -111,9 +115,9 @@ def _no_type(word: str, known: Sequence[str]) -> str:
     return f"no part has the type {word!r}{meant} (types here: {', '.join(known)}; {ALL} for all)"
 
 
-def _types(metadata: Mapping[str, Any]) -> set[str]:
+def _types(metadata: Mapping[str, Any]) -> list[str]:
     key = find_key(metadata, "type")
-    return set(types_of(metadata[key])) if key else set()
+    return types_of(metadata[key]) if key else []
 
 
 class _NearMissFinder:
@@ -128,16 +132,16 @@ class _NearMissFinder:
 
     # Blocks
 
-    def block(self, content: Mapping[str, Any], source: str, line: int, is_kept: bool) -> Iterator[Problem]:
+    def block(self, content: Mapping[str, Any], source: str, line: int, is_kept: bool) -> Iterator[Finding]:
         """Yield near misses among the keys of a block; `is_kept` says that the block keeps its part in the notes."""
         for key, value in content.items() if not is_kept else ():
-            at = line + _line_of(key, source)
+            at = line + line_of(key, source)
             if key == "knit" and not isinstance(value, bool):
-                yield Problem(at, _no_switch(value))
+                yield Finding(at, "knit-value", _no_switch(value))
             elif key in self.types and value is True:
-                yield Problem(at, f"unknown key {key!r}: did you mean `type: {key}`?")
+                yield Finding(at, "near-miss", f"unknown key {key!r}: did you mean `type: {key}`?")
             elif meant := self._key(key, value):
-                yield Problem(at, f"unknown key {key!r}: did you mean {meant!r}?")
+                yield Finding(at, "near-miss", f"unknown key {key!r}: did you mean {meant!r}?")
 
     def _key(self, key: str, value: Any) -> str:
         """Return the key of ours that an unknown key is meant for; "" for none."""
@@ -146,48 +150,51 @@ class _NearMissFinder:
             return ""
         return nearest(name, _SWITCHES if isinstance(value, bool) else _TEXTS if _is_text(value) else ())
 
-    def header(self, node: HeaderNode) -> Iterator[Problem]:
+    def header(self, node: HeaderNode) -> Iterator[Finding]:
         """Yield the keys of the header that are meant for the whole page and have no effect there."""
         if not node.metadata:
             return
         block = node.metadata[0]
         for key, value in block.content.items():
-            at = block.line + _line_of(key, block.source)
+            at = block.line + line_of(key, block.source)
             if key in self.allowed:
                 continue
-            if message := self._header_key(key, value) or self._header_type(key, value, node):
-                yield Problem(at, message)
+            if found := self._header_key(key, value) or self._header_type(key, value, node):
+                yield Finding(at, *found)
         for name in options_in(block.content):
             if name not in OPTIONS and (meant := nearest(name, sorted(OPTIONS))):
-                yield Problem(block.line + _line_of(name, block.source), _unknown(f"lmm.{name}", f"lmm.{meant}"))
+                yield Finding(
+                    block.line + line_of(name, block.source), "near-miss", _unknown(f"lmm.{name}", f"lmm.{meant}")
+                )
 
-    def _header_key(self, key: str, value: Any) -> str:
+    def _header_key(self, key: str, value: Any) -> tuple[str, str] | None:
+        """Return code and message about a key of the header; None if it is nearly none of ours."""
         if isinstance(value, bool) and nearest(key, ("knit",)):
-            return _unknown(key, "knit")
+            return "near-miss", _unknown(key, "knit")
         if isinstance(value, Mapping) and _is_nearly_lmm(key) and not OPTIONS.isdisjoint(options_in({LMM: value})):
-            return _unknown(key, LMM)
+            return "near-miss", _unknown(key, LMM)
         # R Markdown has a key of that name as well, whose value is a function
         is_slip = isinstance(value, int | float) or (isinstance(value, str) and value.isalpha() and len(value) < 8)
-        return _no_switch(value) if key == "knit" and not isinstance(value, bool) and is_slip else ""
+        is_slip = is_slip and key == "knit" and not isinstance(value, bool)
+        return ("knit-value", _no_switch(value)) if is_slip else None
 
-    def _header_type(self, key: str, value: Any, node: HeaderNode) -> str:
+    def _header_type(self, key: str, value: Any, node: HeaderNode) -> tuple[str, str] | None:
         if isinstance(node.get("knit"), bool) or not (key == "type" or nearest(key, ("type",))):
-            return ""
+            return None
         words = [word for word in types_of(value) if word in self.types or self._type(word)]
-        return (
+        message = (
             f"{key}: {words[0]} in the header leaves nothing out: write knit: false there to leave the whole page "
             "out of the notes, or knit: true to show it"
-            if words
-            else ""
-        )
+        ) if words else ""  # fmt: skip
+        return ("type-elsewhere", message) if words else None
 
     # Texts
 
-    def text(self, block: TextBlock, is_kept: bool) -> Iterator[Problem]:
+    def text(self, block: TextBlock, is_kept: bool) -> Iterator[Finding]:
         """Yield near misses in the divs and blocks of a text, and the text itself if it is a list
         that looks like metadata."""
         if self._is_list(block.content):
-            yield Problem(block.line, _LIST)
+            yield Finding(block.line, "yaml-list", _LIST)
         lines = block.source.split("\n")
         first = block.line - count_lead(block.source)
         kept_from = 0 if is_kept else len(lines)  # after a block that keeps the next part
@@ -198,7 +205,7 @@ class _NearMissFinder:
                 kept_from = line + len(source.splitlines()) if keeps else kept_from
             elif not part.error:
                 kept = kept_from <= line and not "".join(lines[kept_from:line]).strip("> \t\r\ufeff")
-                yield from (Problem(first + line, message) for message in self._div(part, source, kept))
+                yield from (Finding(first + line, *found) for found in self._div(part, source, kept))
 
     def _is_list(self, text: str) -> bool:
         opened = NATIVE_OPEN.match(text)
@@ -206,7 +213,7 @@ class _NearMissFinder:
         tables = listed_tables(text[opened.end() : closed.start() + 1]) if opened and closed else []
         return may_be_metadata(tables) and self.allowed.isdisjoint(key for table in tables for key in table)
 
-    def _div(self, part: Part, source: str, is_kept: bool) -> Iterator[str]:
+    def _div(self, part: Part, source: str, is_kept: bool) -> Iterator[tuple[str, str]]:
         attributes = part.attributes
         yield from self._attributes(attributes)
         verdict = div_verdict(attributes, self.rules)
@@ -220,21 +227,22 @@ class _NearMissFinder:
                     continue
                 self.reported.add(name)
                 yield (
+                    "type-elsewhere",
                     f"{name!r} is a type here, but a div of this class is not left out: "
-                    f"write ::: {{.{RAG_ONLY} type={name}}}, or name the class in [knit] div_types"
+                    f"write ::: {{.{RAG_ONLY} type={name}}}, or name the class in [knit] div_types",
                 )
             elif meant := self._type(name) or (LMM if _is_nearly_lmm(name) and _holds_metadata(source) else ""):
-                yield f"unknown class {name!r}: did you mean {meant!r}?"
+                yield "near-miss", f"unknown class {name!r}: did you mean {meant!r}?"
 
-    def _attributes(self, attributes: Attributes) -> Iterator[str]:
+    def _attributes(self, attributes: Attributes) -> Iterator[tuple[str, str]]:
         known = ("type", "knit") if RAG_ONLY in attributes.classes else ("knit",)
         for name, value in attributes.pairs.items():
             if name == "knit" and value.lower() not in _TRUTH:
-                yield _no_switch(value)
+                yield "knit-value", _no_switch(value)
                 continue
             meant = "" if name in self.allowed else nearest(name, known)
             if meant == "type" or (meant and value.lower() in _TRUTH):
-                yield f"unknown attribute {name!r}: did you mean {meant!r}?"
+                yield "near-miss", f"unknown attribute {name!r}: did you mean {meant!r}?"
 
     def _type(self, name: str) -> str:
         """Return the type that a word is nearly; "" if it is a type itself, or near none."""
@@ -262,7 +270,7 @@ def _is_text(value: Any) -> bool:
     return bool(values) and all(isinstance(one, str) for one in values)
 
 
-def _line_of(key: str, source: str) -> int:
+def line_of(key: str, source: str) -> int:
     """Return the line of a key in a block, from 0."""
     found = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", source, re.M)
     return source.count("\n", 0, found.start()) - count_lead(source) if found else 0

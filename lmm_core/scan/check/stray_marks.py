@@ -15,12 +15,12 @@ from ...markdown.blocks import (
     Block,
     ErrorBlock,
     HeadingBlock,
-    Problem,
     TextBlock,
     count_lead,
     parse_attributes,
 )
 from ...markdown.divs import Part, parts_by_line
+from .finding import Finding
 
 _COLONS = re.compile(r"(?P<before>[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*)(?P<colons>[:\uff1a]{2,})(?P<rest>.*)")
 _ITEM = re.compile(r"[ \t>]*(?:[-*+]|\(?[#@]?\w{1,9}[.)])[ \t]+")
@@ -54,7 +54,7 @@ def read_parts(source: str) -> list[tuple[int, Part, str]]:
     return list(parts_by_line(source))
 
 
-def find_stray_marks(blocks: Sequence[Block], types: frozenset[str], read: ReadParts = read_parts) -> Iterator[Problem]:
+def find_stray_marks(blocks: Sequence[Block], types: frozenset[str], read: ReadParts = read_parts) -> Iterator[Finding]:
     """Yield the stray marks in the headings and texts of a document, each with its line.
 
     `types` are the words that leave a part out. Marks are reported wherever they stand.
@@ -74,19 +74,23 @@ def explain_misplaced(text: str) -> str:
     return UNDERLINED if _UNDERLINED.match(bare) else ""
 
 
-def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterator[Problem]:
+def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterator[Finding]:
     source = block.source
     first = block.line - count_lead(source)
     if not any(sign in source for sign in ("::", "\uff1a", "{")):
         return
     lines = source.split("\n")
     fences = _fences(read(source)) if "::" in source else {}
-    for number, line in _outside_code(lines):
+    opened = 0  # stray colons with a word, which the bare colons below them would close
+    for number, line in lines_outside_code(lines):
         if number in fences:
             if fences[number] and _is_shifted(lines, number):
-                yield Problem(first + number, STRAY)
+                yield Finding(first + number, "stray-colons", STRAY)
         elif _is_stray(line, types) and not _is_indented_code(lines, number):
-            yield Problem(first + number, STRAY)
+            closes = not line.strip(" \t\r>:\uff1a")
+            if not (closes and opened):
+                yield Finding(first + number, "stray-colons", STRAY)
+            opened = max(0, opened - 1) if closes else opened + 1
         else:
             yield from _on_others(line, first + number, types)
 
@@ -101,7 +105,7 @@ def _fences(parts: Sequence[tuple[int, Part, str]]) -> dict[int, bool]:
     return found
 
 
-def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def lines_outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the lines outside code, comments and display math, each with its number."""
     end: str | None = None
     for number, line in enumerate(lines):
@@ -141,19 +145,28 @@ def _is_shifted(lines: Sequence[str], number: int) -> bool:
     at = len(line) - len(line.lstrip(" "))
     for above in reversed(lines[:number] if at else []):
         above = above.expandtabs(4)
-        item = _ITEM.match(above)
-        if item and len(above) - len(above.lstrip(" ")) < at:
-            return item.end() != at
+        starts = _item_starts(above)
+        if starts and len(above) - len(above.lstrip(" ")) < at:
+            return at not in starts
     return False
 
 
-def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Problem]:
+def _item_starts(line: str) -> list[int]:
+    """Return where the texts begin of the list items that a line opens, one in the other."""
+    starts: list[int] = []
+    while found := _ITEM.match(line, starts[-1] if starts else 0):
+        starts.append(found.end())
+    return starts
+
+
+def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Finding]:
     """Yield types in the attributes of headings, spans and the like."""
     for found in _BRACES.finditer(_CODE.sub("", line)) if "{" in line else ():
         attributes = parse_attributes(found[0])
         if not types.isdisjoint(attributes.classes) or attributes.pairs.get("type") in types:
-            yield Problem(
+            yield Finding(
                 number,
+                "type-elsewhere",
                 f"{found[0]} leaves nothing out: only a div does. Put the part in one (`::: {found[0]}`), "
                 "or put a block with `type:` before it",
             )

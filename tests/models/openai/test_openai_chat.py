@@ -11,7 +11,6 @@ from lmm_core.models.chat import ChatMessage, ChatModel, Reply, Request, Usage, 
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.openai.client import check_server
 from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
 from tests.model_server import ModelServer, completion
 
@@ -201,6 +200,40 @@ def test_one_bad_request_does_not_take_the_schemas_from_the_others():
     assert "response_format" in server.requests[-1]
 
 
+# What the model's context has no room for, in the words of llama.cpp, OpenAI, vLLM, Mistral, Anthropic
+TOO_LONG = [
+    {"code": 400, "message": "request (2524 tokens) exceeds the available context size (2048 tokens), try increasing it",
+     "type": "exceed_context_size_error", "n_prompt_tokens": 2524, "n_ctx": 2048},
+    {"message": "Your input exceeds the limit of this model.", "type": "invalid_request_error", "param": "messages",
+     "code": "context_length_exceeded"},
+    {"message": "This model's maximum context length is 2048 tokens. However, your messages have 2524 tokens.",
+     "type": "BadRequestError", "param": None, "code": 400},
+    {"message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "code": "3051"},
+    {"message": "prompt is too long: 213462 tokens > 200000 maximum", "type": "invalid_request_error"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", TOO_LONG, ids=lambda said: said["message"][:12])
+def test_a_request_that_is_too_long_is_sent_once_and_the_setting_is_named(said):
+    with ModelServer() as server:
+        server.answer = lambda body, key: server.requests.append(body) or (400, json.dumps({"error": said}).encode())
+        chat = chat_at(server.url)
+        parts = []
+        [error] = answers(chat, asked(schema=SCHEMA))
+        with pytest.raises(ModelError, match="too long for the model"):
+            run(chat.reply(asked(), parts.append))
+    assert str(error).startswith(f"test/m: the request is too long for the model ({said['message']}): send less")
+    assert "context_tokens under [major] in config.toml" in str(error)
+    assert (server.count, parts, error.stop) == (2, [], False)
+
+
+def test_another_bad_request_is_not_one_that_is_too_long():
+    said = {"message": "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"}
+    with ModelServer() as server:
+        server.answer = lambda body, key: (400, json.dumps({"error": said}).encode())
+        assert "reports error 400: max_tokens is too large" in str(error_of(server))
+
+
 # Errors after which nothing more is asked
 
 
@@ -320,7 +353,8 @@ def test_after_an_error_the_next_request_is_made():
 def test_no_answer_in_time():
     with ModelServer(delay=0.6) as server:
         error = error_of(server, timeout=0.2)
-    assert (str(error), error.stop) == ("test/m: the server has not answered within 0.2 s", False)
+    assert str(error).startswith("test/m: the server has not answered within 0.2 s: allow it more (timeout in ")
+    assert not error.stop
 
 
 def test_a_dropped_connection_is_tried_again():
@@ -471,32 +505,3 @@ def test_vectors_of_another_shape(data):
         embedder = OpenAIEmbedder(ModelName("test", "m"), ModelSource("test", server.url), RequestLimits(max_retries=0))
         with pytest.raises(ModelError):
             asyncio.run(embedder.embed(["text"]))
-
-
-# Whether a server is there
-
-
-def checked(url):
-    return asyncio.run(check_server(ModelSource("test", url, "TEST_API_KEY"), 5))
-
-
-def test_a_server_that_is_there():
-    with ModelServer() as server:
-        assert checked(server.url) is None
-    assert server.count == 0
-
-
-def test_a_server_that_is_not_there():
-    assert "cannot be reached" in str(checked(f"http://127.0.0.1:{closed_port()}/v1"))
-
-
-def test_a_server_at_an_address_that_is_none():
-    assert "not the address of a server" in str(checked("localhost:11434"))
-
-
-@pytest.mark.parametrize("body", [b"not JSON", b"", b"null", b"[]", b'"text"', b'{"data": 5}', b"[" * 100_000])
-def test_a_server_of_another_kind(body):
-    with ModelServer() as server:
-        server.models = body
-        error = checked(server.url)
-    assert error is None or "the reply does not follow the OpenAI protocol" in str(error)

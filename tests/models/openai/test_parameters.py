@@ -21,6 +21,8 @@ ONE_TEMPERATURE = (
 )
 TOO_LARGE = "'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum context length is 2048 tokens and your request has 1000 input tokens (2000 > 2048 - 1000)."
 
+TOO_LARGE_TOGETHER = "This model's maximum context length is 2048 tokens. However, you requested 2100 tokens (100 in the messages, 2000 in the completion). Please reduce the length of the messages or completion."
+
 
 def asked(text="What is a mean?", **parts):
     return Request((ChatMessage("user", text),), **parts)
@@ -107,9 +109,10 @@ def test_a_model_may_refuse_both():
     assert server.count == 3
 
 
-def test_a_limit_that_is_too_large_is_left_to_the_server_for_that_request():
+@pytest.mark.parametrize("said", [TOO_LARGE, TOO_LARGE_TOGETHER])
+def test_a_limit_that_is_too_large_is_left_to_the_server_for_that_request(said):
     def refuses(body):
-        return TOO_LARGE if body.get("max_tokens", 0) > 1048 else None
+        return said if body.get("max_tokens", 0) > 1048 else None
 
     with ModelServer(reply="A sum.", refuses=refuses) as server:
         ask(asker_at(server), asked(), asked("And?", max_tokens=500))

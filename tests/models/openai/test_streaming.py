@@ -15,13 +15,13 @@ REQUEST = Request((ChatMessage("user", "Hello?"),))
 LONG = "One two\n\nthree — 🙂 four."
 
 
-def ask(server, monkeypatch, shown):
+def ask(server, monkeypatch, shown, timeout=60):
     """Return the reply, and append its parts to `shown`."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
     async def talk():
-        model = OpenAIChat(ModelName("openai", "m"), known_sources({})["openai"], RequestLimits(max_retries=0))
+        model = OpenAIChat(ModelName("openai", "m"), known_sources({})["openai"], RequestLimits(timeout, max_retries=0))
         try:
             return await model.reply(REQUEST, shown.append if shown is not None else None)
         finally:
@@ -59,6 +59,27 @@ def test_a_stream_that_breaks_off_is_an_error(monkeypatch):
     ):
         ask(server, monkeypatch, [])
     assert server.count == 1
+
+
+def test_a_stream_of_which_nothing_comes_in_time(monkeypatch):
+    """Some servers send the head of an answer at once, and its first words when they have some."""
+    shown = []
+    with (
+        ModelServer(LONG, pause=1) as server,
+        pytest.raises(ModelError, match=r"the server has not answered within 0\.3 s: allow it more"),
+    ):
+        ask(server, monkeypatch, shown, timeout=0.3)
+    assert ("".join(shown), server.count) == ("", 1)
+
+
+def test_a_stream_that_stalls_after_its_first_words(monkeypatch):
+    shown = []
+    with (
+        ModelServer(LONG, fault=lambda body, number: "stall") as server,
+        pytest.raises(ModelError, match="nothing more of the answer came in time"),
+    ):
+        ask(server, monkeypatch, shown, timeout=0.3)
+    assert ("".join(shown), server.count) == ("One ", 1)
 
 
 def test_a_stream_that_just_stops_is_no_answer(monkeypatch):

@@ -1,0 +1,226 @@
+"""Removal: taking what the system wrote out of a document again.
+
+The writer's text is left as it was before, down to the blank lines. What somebody has corrected by
+hand is kept, with its hash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...errors import MarkdownError
+from ...logging import ConsoleLogger, LoggerBase
+from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, blank, count_lead, newline_of
+from ...markdown.edits import read_edit
+from ...markdown.metadata.body import DELETED, edit_metadata, key_spans
+from ...markdown.metadata.ownership import HASHES, digest, hash_pair
+from ...markdown.originals import restore_originals
+from ...markdown.parse import parse_markdown_text
+from ...markdown.spelling import take_out, with_body
+from ...markdown.tree import HeadingNode, Node, blocks_to_tree, sections, traverse
+from ...models.sources import STAND_IN_NAME
+from ..header import report_broken_edits
+from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
+from .identify import IDENTITIES
+from .needs import MAKER
+from .sections import flagged_parts
+
+By = Literal["", "stand-in", "model"]
+
+SAID = ("questions", "summary")  # by an annotator
+PROTECTED = (*SAID, "titles")  # by `frozen: true`
+PUBLIC = (*PROTECTED, "title", "docid")
+PRIVATE = {name.removeprefix("~~"): name for name in IDENTITIES}
+REMOVABLE = (*PUBLIC, *PRIVATE)
+SYSTEM_KEYS = frozenset({*(f"~{name}" for name in PUBLIC), *IDENTITIES, HASHES, MAKER})
+_SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:{'|'.join(sorted(SYSTEM_KEYS))})[ \t]*:", re.M)
+
+
+def remove_annotations(
+    blocks: Sequence[Block],
+    keys: Collection[str] = (),
+    by: By = "",
+    corrected: bool = False,
+    logger: LoggerBase | None = None,
+) -> list[Block]:
+    """Return the document without what the system wrote; see `Removal`.
+
+    `corrected` takes out, too, what was corrected by hand or is frozen.
+    """
+    return Removal(frozenset(keys), by, corrected, logger or ConsoleLogger()).apply(blocks)
+
+
+@dataclass
+class Removal:
+    """Takes annotations, titles and ids out of a document.
+
+    `keys` are those of `REMOVABLE` that go, all if there are none. `by` leaves what the stand-in (or
+    everybody else) wrote, and all that no annotator writes; what nobody signed counts as a
+    model's. `corrected` takes out, too, what was corrected by hand or is frozen. `count` is the
+    number of values that were taken out.
+    """
+
+    keys: frozenset[str]
+    by: By
+    corrected: bool
+    logger: LoggerBase
+    count: int = field(default=0, init=False)
+    _tree: HeadingNode = field(default_factory=HeadingNode, init=False)
+    _frozen: set[int] = field(default_factory=set, init=False)
+    _leaving: dict[int, set[str]] = field(default_factory=dict, init=False)
+    _tight: set[int] = field(default_factory=set, init=False)
+
+    def apply(self, blocks: Sequence[Block]) -> list[Block]:
+        """Return the document without them. What cannot be taken out is reported and left as it is."""
+        originals = restore_originals(blocks)
+        tree = None if report_broken_edits(blocks, self.logger) else blocks_to_tree(originals.blocks)
+        if tree is None:
+            return list(blocks)
+        self._report_kept(blocks)
+        self._tree, self._frozen = tree, flagged_parts(tree, "frozen")
+        nodes = [node for node in traverse(tree) if node.metadata and id(node.metadata[-1]) not in originals.regions]
+        self._leaving = {id(node): set(self._find_leaving(node)) for node in nodes}
+        edited: dict[int, MetadataBlock | None] = {}
+        counts: dict[int, int] = {}
+        for node in nodes:
+            for block in node.metadata:
+                if changes := self._changes(node, block):
+                    self._edit(block, changes, edited)
+                    counts[id(block)] = len(changes.keys() - {HASHES, MAKER, EMPTY, TIGHT})
+        return self._take_out(blocks, edited, counts)
+
+    def _take_out(
+        self, blocks: Sequence[Block], edited: dict[int, MetadataBlock | None], counts: dict[int, int]
+    ) -> list[Block]:
+        try:
+            made, stayed = take_out(blocks, edited, self._tight)
+        except MarkdownError as error:
+            self.logger.error(f"not cleared: {error}")
+            return list(blocks)
+        for block in stayed:
+            self.logger.error(
+                "this block is kept: without it, what follows would be read as something else", block.line
+            )
+        self.count = sum(counts[key] for key in edited.keys() - {id(block) for block in stayed})
+        return made
+
+    # Which values go
+
+    def _find_leaving(self, node: Node) -> Iterator[str]:
+        """Yield the names of the values that go from a node."""
+        hashes = _hashes(node.properties)
+        for name in dict.fromkeys((*PUBLIC, *hashes)):
+            values = [block for block in node.metadata if f"~{name}" in block.content]
+            if name == "chat" or not (values or name in hashes) or not self._is_chosen(name, node):
+                continue
+            kept = [] if self.corrected else [block for block in values if self._is_kept(name, node, block)]
+            if not kept:
+                yield name
+        for name, key in PRIVATE.items():
+            if key in node.properties and self._is_chosen(name, node):
+                yield name
+
+    def _is_chosen(self, name: str, node: Node) -> bool:
+        if self.keys and name not in self.keys:
+            return False
+        by_stand_in = self._maker(node) == STAND_IN_NAME
+        return not self.by or (name in SAID and by_stand_in == (self.by == "stand-in"))
+
+    def _maker(self, node: Node) -> str:
+        return str(node.properties.get(MAKER) or self._tree.properties.get(MAKER) or "")
+
+    def _is_kept(self, name: str, node: Node, block: MetadataBlock) -> bool:
+        """Return True if a value is frozen or was written by hand, which is reported."""
+        section = node if isinstance(node, HeadingNode) else node.parent
+        pair = hash_pair(block.content, name) or hash_pair(node.properties, name)
+        if pair is None:
+            why = "was written by hand"
+        elif digest(block.content[f"~{name}"]) != pair[1]:
+            why = "was corrected by hand"
+        elif name in PROTECTED and id(section) in self._frozen:
+            why = "is frozen"
+        else:
+            return False
+        self.logger.info(f"~{name} {why} and is kept; --all takes it out, too", _line_of(block, f"~{name}"))
+        return True
+
+    # What changes in the blocks
+
+    def _changes(self, node: Node, block: MetadataBlock) -> dict[str, Any]:
+        """Return the changes of a block."""
+        there, leaving = block.content, self._leaving[id(node)]
+        gone = {PRIVATE.get(name, f"~{name}") for name in leaving} & there.keys()
+        if MAKER in there and not self._is_signature_needed(node):
+            gone.add(MAKER)
+        hashes = {key: pair for key, pair in _hashes(there).items() if key not in leaving}
+        if HASHES in there and not hashes and (_hashes(there) or not self.keys):
+            gone.add(HASHES)
+        changes: dict[str, Any] = dict.fromkeys(gone, DELETED)
+        if hashes and hashes != _hashes(there):
+            changes[HASHES] = hashes
+        ours = {key for key in there if key in SYSTEM_KEYS or key.removeprefix("~") in _hashes(there)}
+        if not ours - gone:  # nothing is left whose layout has to be known
+            changes |= dict.fromkeys({EMPTY, TIGHT} & there.keys(), DELETED)
+        return changes
+
+    def _is_signature_needed(self, node: Node) -> bool:
+        """Return True if something is left that the signature in a node's metadata is about."""
+        if self.keys.isdisjoint(SAID) and self.keys:
+            return True
+        if node is not self._tree:
+            return self._has_left(node)
+        unsigned = (section for section in sections(self._tree) if not section.properties.get(MAKER))
+        return self._has_left(node) or any(self._has_left(section) for section in unsigned)
+
+    def _has_left(self, node: Node) -> bool:
+        """Return True if values of an annotator are left in a node's metadata."""
+        hashes, leaving = _hashes(node.properties), self._leaving.get(id(node), set())
+        return any(name not in leaving and (name in hashes or f"~{name}" in node.properties) for name in SAID)
+
+    def _edit(self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None]) -> None:
+        try:
+            body = edit_metadata(block.body, changes, newline_of(block.source), FLOW_KEYS)
+        except MarkdownError as error:
+            self.logger.error(f"not cleared: {error}", block.line)
+            return
+        if changes.get(TIGHT) is DELETED:
+            self._tight.add(id(block))
+        edited[id(block)] = None if blank(body) and EMPTY not in block.content else with_body(block, body)
+
+    # What is not touched
+
+    def _report_kept(self, blocks: Sequence[Block]) -> None:
+        """Report what holds annotations and is left as it is."""
+        for block in blocks:
+            if isinstance(block, ErrorBlock) and _SYSTEM_KEY.search(block.source):
+                self.logger.error(f"this block is left as it is: {block.message}", block.error_line)
+            elif (edit := read_edit(block)) and any(map(_holds_system_keys, (edit.old or "", edit.new))):
+                self.logger.warning(
+                    "an edit waits here, and annotations inside it are kept; run `lmm accept` or `lmm reject` first",
+                    block.line,
+                )
+        lm_markdown = (block for block in blocks if isinstance(block, MetadataBlock) and "~txthash" in block.content)
+        if first := next(lm_markdown, None):
+            self.logger.info("annotations by LM markdown (beside ~txthash) are yours and are kept", first.line)
+
+
+def _hashes(properties: Any) -> dict[str, Any]:
+    found = properties.get(HASHES)
+    return found if isinstance(found, dict) else {}
+
+
+def _holds_system_keys(text: str) -> bool:
+    found = parse_markdown_text(text) if "~" in text else []
+    return any(isinstance(block, MetadataBlock) and _SYSTEM_KEY.search(block.body) for block in found)
+
+
+def _line_of(block: MetadataBlock, key: str) -> int:
+    """Return the line of a key in a block."""
+    before = block.source.count("\n", 0, block.start) - count_lead(block.source)
+    try:
+        return block.line + before + key_spans(block.body)[key][0]
+    except MarkdownError:  # a mapping in braces
+        return block.line

@@ -1,0 +1,75 @@
+"""All mistakes in a document, for the commands that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from ...markdown.blocks import Block, Problem, header_content
+from ...markdown.edits import broken_edits
+from ...markdown.parse import DIV_UNDER_TEXT
+from ...markdown.rag_only import KnitRules, header_rules
+from .empty_parts import find_empty_parts
+from .finding import ERRORS, Finding
+from .header_keys import find_header_keys
+from .merge_conflicts import find_merge_conflicts
+from .near_misses import find_near_misses
+from .stray_marks import read_parts
+from .type_words import find_type_slips
+from .unread_messages import find_unread_messages
+from .unreadable import find_errors
+
+# What the passes report by themselves: blocks that cannot be read, and what their readers say
+_SAID_BY_PASSES = {"unreadable-block", "no-fence", "not-closed", "refused-option", "broken-edit", "header-value"}
+# What is wrong with the annotations, and with what is found in the index
+FOR_ANNOTATIONS = {*ERRORS, "type-word", "header-key", "empty-section", "no-title"} - _SAID_BY_PASSES - {"no-block"}
+FOR_INDEX = {*ERRORS, "type-word", "header-key", "no-title"} - _SAID_BY_PASSES
+
+
+def find_mistakes(
+    blocks: Sequence[Block],
+    problems: Iterable[Problem] = (),
+    rules: KnitRules | None = None,
+    used: Mapping[str, int] | None = None,
+) -> list[Finding]:
+    """Return what is probably wrong in a document, by line.
+
+    problems: those of the parser; rules: of the project, with the types of its documents; used:
+    how many parts of the project have each type."""
+    rules = header_rules(header_content(blocks), rules or KnitRules())
+    read = cache(read_parts)
+    found = [*map(_of_parser, problems), *find_errors(blocks), *find_near_misses(blocks, rules)]
+    found += [Finding(one.line, "broken-edit", one.message) for one in broken_edits(blocks)]
+    found += find_unread_messages(blocks, read)
+    found += find_type_slips(blocks, rules, used, read)
+    found += [*find_header_keys(blocks), *find_empty_parts(blocks), *find_merge_conflicts(blocks)]
+    return sorted(_once(found), key=lambda one: one.line)
+
+
+def find_concerns(blocks: Sequence[Block], rules: KnitRules | None, codes: Collection[str]) -> list[Finding]:
+    """Return the mistakes with some codes, but not what the parser has said about divs."""
+    found = find_mistakes(blocks, rules=rules)
+    return [one for one in found if one.code in codes and not one.message.startswith(DIV_UNDER_TEXT)]
+
+
+def find_unread_requests(blocks: Sequence[Block], problems: Iterable[Problem], signs: str) -> list[Finding]:
+    """Return the mistakes because of which a question, message or edit is not read.
+
+    signs: those that matter, of `?`, `+` and `=`. The arguments are else those of `find_mistakes`."""
+    return [one for one in find_mistakes(blocks, problems) if not {*signs}.isdisjoint(one.asks)]
+
+
+def _of_parser(problem: Problem) -> Finding:
+    under_text = problem.message.startswith(DIV_UNDER_TEXT)
+    return Finding(problem.line, "no-blank-line" if under_text else "not-closed", problem.message)
+
+
+def _once(found: Sequence[Finding]) -> list[Finding]:
+    """Return the findings, each once; colons of a div that is reported anyway are not reported again."""
+    kept: dict[tuple[int, str], Finding] = {}
+    for one in found:
+        first = kept.setdefault((one.line, one.code), one)
+        kept[one.line, one.code] = replace(first, asks="".join(dict.fromkeys(first.asks + one.asks)))
+    told = {one.line for one in kept.values() if one.code == "no-blank-line" or one.asks}
+    return [one for one in kept.values() if one.code != "stray-colons" or one.line not in told]

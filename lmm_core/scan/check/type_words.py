@@ -1,0 +1,36 @@
+"""Types that are nearly another type, so that the part is not found among its like."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ...markdown.blocks import Block
+from ...markdown.rag_only import RAG_ONLY, KnitRules
+from .finding import Finding
+from .near_misses import nearest, typed_parts
+from .stray_marks import ReadParts, read_parts
+
+_COMMON = frozenset({"definition", "exercise", "topic"})  # the types that the format names
+
+
+def count_types(documents: Iterable[Sequence[Block]]) -> Counter[str]:
+    """Return how many parts of some documents have each type."""
+    return Counter(word for blocks in documents for _, word in typed_parts(blocks))
+
+
+def find_type_slips(
+    blocks: Sequence[Block], rules: KnitRules, used: Mapping[str, int] | None = None, read: ReadParts = read_parts
+) -> Iterator[Finding]:
+    """Yield the types of parts that are nearly a type of ours, or nearly one that more parts have.
+
+    used: how many parts of the project have each type; by default, those of the document count."""
+    parts = list(typed_parts(blocks, read))
+    counts = used or Counter(word for _, word in parts)
+    known = _COMMON | (rules.div_types - {RAG_ONLY})
+    for line, word in parts:
+        if word in known or word in rules.allowed or word == RAG_ONLY:
+            continue
+        more = {other for other, count in counts.items() if count > counts.get(word, 0)}
+        if meant := nearest(word, sorted((known | more) - {word, RAG_ONLY})):
+            yield Finding(line, "type-word", f"the type {word!r} is nearly {meant!r}: write {meant!r} if that is meant")

@@ -1,0 +1,41 @@
+"""Metadata blocks that cannot be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...markdown.blocks import Block, ErrorBlock, TextBlock, count_lead
+from ...markdown.divs import parts_by_line
+from ...markdown.parse import NOT_ONE_BLOCK
+from .finding import Finding
+
+_ASKS = re.compile(r"^[ \t>]*(?:(?P<sign>[?+=]):|(?P<word>query|message|edit):[ \t]|(?P<bare>\?)[ \t])", re.M)
+_TIGHT = re.compile(r"^[ \t>]*([?+=]:)[^\s:]", re.M)
+_SIGNS = {"query": "?", "message": "+", "edit": "="}
+
+
+def find_errors(blocks: Sequence[Block]) -> Iterator[Finding]:
+    """Yield each metadata block that cannot be read, those inside divs included."""
+    for block in blocks:
+        if isinstance(block, ErrorBlock):
+            yield _error(block.error_line, block.message, block.source)
+        elif isinstance(block, TextBlock) and ":::" in block.source:
+            first = block.line - count_lead(block.source)
+            for line, part, source in parts_by_line(block.source):
+                if part.error:
+                    yield _error(first + line, part.error, source)
+
+
+def signs_in(source: str) -> str:
+    """Return the signs of the questions, messages and edits in a block, each once."""
+    found = [one["sign"] or one["bare"] or _SIGNS[one["word"]] for one in _ASKS.finditer(source)]
+    return "".join(dict.fromkeys(found))
+
+
+def _error(line: int, message: str, source: str) -> Finding:
+    tight = _TIGHT.search(source) if message.startswith("invalid YAML") else None
+    mend = f" (a blank is needed after `{tight[1]}`)" if tight else ""
+    return Finding(
+        line, "no-fence" if message == NOT_ONE_BLOCK else "unreadable-block", message + mend, signs_in(source)
+    )

@@ -1,0 +1,123 @@
+"""`lmm clear --annotations`, from the command line to the file."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from lmm_core.files.walk import SUFFIXES
+from tests.commands import text, write
+from tests.strategies import LONG
+
+SAMPLE_BOOK = Path(__file__).parents[2] / "sample-book"
+NOTES = f"---\ntitle: Notes\n---\n# One\n\n{LONG}\n\n---\n?: Is it so?\n---\n\n## Two\n\nTwo. {LONG}\n"
+
+
+def lmm(command, status=0):
+    """Run a command line of `lmm` in this process."""
+    done = CliRunner().invoke(cli, shlex.split(command)[1:])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.output
+    return done
+
+
+@pytest.fixture
+def notes():
+    write("config.toml", "")
+    write("notes.md", NOTES)
+    lmm("lmm rag notes.md")
+    assert text("notes.md") != NOTES
+    return text("notes.md")
+
+
+def count_values(notes):
+    return len(re.findall(r"^~\w+:", notes, re.M))
+
+
+def test_the_file_is_what_it_was(notes):
+    done = lmm("lmm clear --annotations notes.md")
+    assert text("notes.md") == NOTES
+    assert f"notes.md: {count_values(notes)} annotations\ncleared: notes.md\n1 of 1 files cleared\n" in done.stderr
+    assert lmm("lmm clear --annotations notes.md").stderr == "0 of 1 files cleared\n"
+
+
+def test_a_folder_is_what_it_was():
+    book = Path(shutil.copytree(SAMPLE_BOOK, "book"))
+    before = {path: path.read_bytes() for path in sorted(book.rglob("*")) if path.is_file()}
+    documents = sum(path.suffix in SUFFIXES for path in before)
+    lmm("lmm rag book")
+    assert f"{documents} of {documents} files cleared" in lmm("lmm clear --annotations --by stand-in book").stderr
+    assert not any(b"extractive/default" in path.read_bytes() for path in before)
+    lmm("lmm clear --annotations book")
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_check_diff_and_json_write_nothing_or_say_it_all(notes):
+    assert "would be cleared: notes.md" in lmm("lmm clear --annotations --check notes.md", status=1).stderr
+    diff = lmm("lmm clear --annotations --diff notes.md").stdout
+    assert "-~docid: notes.md\n" in diff
+    assert "\n+" not in diff.split("@@", 1)[1]
+    assert text("notes.md") == notes
+    (said,) = json.loads(lmm("lmm clear --annotations --json notes.md").stdout)
+    assert said["changed"] is True
+    assert [report["message"] for report in said["reports"]] == [f"{count_values(notes)} annotations"]
+    assert lmm("lmm clear --annotations --check notes.md").stderr == "0 of 1 files would be cleared\n"
+
+
+def test_what_was_corrected_is_kept_and_said(notes):
+    corrected = notes.replace("~summary: ", "~summary: My own ", 1)
+    write("notes.md", corrected)
+    done = lmm("lmm clear --annotations notes.md")
+    line = corrected[: corrected.index("~summary: My own")].count("\n") + 1
+    assert f"notes.md:{line}: ~summary was corrected by hand and is kept; --all takes it out, too" in done.stderr
+    assert text("notes.md").count("~summary") == 1
+    lmm("lmm clear --annotations --all notes.md")
+    assert text("notes.md") == NOTES
+
+
+def test_only_the_keys_that_are_named_go(notes):
+    lmm("lmm clear --annotations --key summary --key docid notes.md")
+    assert "~questions" in text("notes.md")
+    assert not {"~summary", "~docid"} & set(text("notes.md").split(":")[0].split())
+    assert "~summary:" not in text("notes.md") and "~docid:" not in text("notes.md")
+    lmm("lmm rag notes.md")
+    assert sorted(text("notes.md").splitlines()) == sorted(notes.splitlines())
+
+
+def test_questions_of_the_writer_stay_and_annotations_stay_without_the_option(notes):
+    lmm("lmm clear notes.md")
+    assert "?: Is it so?" not in text("notes.md")
+    assert "~summary" in text("notes.md")
+
+
+def test_a_block_that_cannot_be_read_is_an_error(notes):
+    write("notes.md", f"{notes}\n---\n~summary: [\n---\n")
+    done = lmm("lmm clear --annotations notes.md", status=1)
+    assert "this block is left as it is: invalid YAML" in done.stderr
+    assert text("notes.md") == f"{NOTES}\n---\n~summary: [\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--key summary", "add --annotations"),
+        ("--by model", "add --annotations"),
+        ("--all", "add --annotations"),
+        ("--edits --all", "add --annotations"),
+        ("--annotations --edits", "exclude each other"),
+        ("--annotations --by model --key titles", "questions and summaries alone"),
+        ("--annotations --key sumary", "sumary"),
+        ("--annotations --by me", "me"),
+        ("--annotations --json --diff", "exclude each other"),
+    ],
+)
+def test_options_that_make_no_sense_are_wrong_usage(notes, options, said):
+    done = lmm(f"lmm clear {options} notes.md", status=2)
+    assert said in done.stderr
+    assert text("notes.md") == notes

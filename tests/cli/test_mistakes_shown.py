@@ -1,0 +1,142 @@
+"""Mistakes in documents, as the commands show them; and what a command says in place of nothing."""
+
+import json
+import shlex
+
+import pytest
+
+from tests.commands import run, write
+
+PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response.\n"
+NOTES = f"# A\n\n{PROSE}"
+NO_BLOCK = "no-block `?:` stands in no block and is read as text: put it between two lines `---`"
+
+
+def said(done):
+    return done.stderr.decode()
+
+
+def test_scan_shows_mistakes_with_file_line_and_code():
+    write("notes.md", NOTES + "\n?: Why?\n\n##\n")
+    done = run("lmm scan notes.md")
+    assert done.returncode == 1
+    first, second = said(done).splitlines()
+    assert first.startswith(f"notes.md:5: {NO_BLOCK}")
+    assert second == "notes.md:7: no-title a heading without a title: write one after the ##, or take the line out"
+    assert "(no title)" in done.stdout.decode()
+
+
+def test_what_is_no_error_counts_where_it_is_asked_for():
+    write("notes.md", NOTES + "\n##\n")
+    assert run("lmm scan notes.md").returncode == 0
+    assert run("lmm scan --strict notes.md").returncode == 1
+    write("notes.md", NOTES)
+    assert run("lmm scan --strict notes.md").returncode == 0
+
+
+def test_mistakes_as_json():
+    write("notes.md", NOTES + "\n?: Why?\n")
+    done = run("lmm scan --json notes.md")
+    (one,) = json.loads(done.stdout)[0]["findings"]
+    assert (one["line"], one["code"], one["asks"], done.returncode) == (5, "no-block", "?", 1)
+
+
+def test_types_are_compared_over_all_files():
+    write("a.md", NOTES + "\n---\ntype: solutoin\n---\n\nText.\n")
+    write("b.md", NOTES + "\n---\ntype: solution\n---\n\nText.\n\n---\ntype: solution\n---\n\nText.\n")
+    assert said(run("lmm scan a.md b.md")) == (
+        "a.md:6: type-word the type 'solutoin' is nearly 'solution': write 'solution' if that is meant\n"
+    )
+
+
+def test_a_wrong_setting_in_the_header_is_shown():
+    write("notes.md", "---\ntitle: T\nmodel:\n  majr: openai\n---\n\n" + NOTES)
+    assert "notes.md:1: header-value unknown key `model.majr`" in said(run("lmm scan notes.md"))
+
+
+def test_the_help_lists_the_codes():
+    shown = run("lmm scan --help").stdout.decode()
+    assert "no-block " in shown and "no-title* " in shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "line", "code"),
+    [("?: Why?", 5, "no-block"), ("---\n? Why\n---\n\nText.", 6, "no-colon"), ("::: lmm\n?: Why?\n:::", 5, "no-fence")],
+)
+def test_chat_says_what_it_could_not_read(asked, line, code):
+    write("notes.md", f"{NOTES}\n{asked}\n")
+    done = run("lmm chat notes.md")
+    assert (f"notes.md:{line}: {code} " in said(done), done.returncode) == (True, 1)
+    assert run("lmm edit notes.md").returncode == 0
+    assert [one["code"] for one in json.loads(run("lmm chat --json notes.md").stdout)[0]["reports"]] == [code]
+
+
+def test_edit_says_what_it_could_not_read():
+    write("notes.md", f"{NOTES}---\n=: Shorter.\n---\n")
+    done = run("lmm edit notes.md")
+    assert (said(done).splitlines()[0], done.returncode) == (
+        "notes.md:4: no-blank-line a metadata block needs an empty line before it: it is read as text",
+        1,
+    )
+
+
+def test_rag_and_index_warn_of_what_concerns_them():
+    write(
+        "notes.md",
+        f"---\ntitle: T\nRAG: [questions]\n---\n\n{NOTES}\n?: Why?\n\n<<<<<<< HEAD\nA\n=======\nB\n>>>>>>> c\n",
+    )
+    rag, index = run("lmm rag --check notes.md"), run("lmm index --dry-run notes.md")
+    for done in (rag, index):
+        assert "notes.md:3: header-key `RAG` is not read here" in said(done)
+        assert "notes.md:12: merge-conflict " in said(done)
+    assert NO_BLOCK not in said(rag)
+    assert f"notes.md:10: {NO_BLOCK}" in said(index)
+    assert index.returncode == 0
+
+
+# In place of nothing
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        ("notes.md -o x.html", "pandoc -s -F lmm-knit notes.md -o x.html"),
+        ("notes.md -o 'out put/x y.docx'", "pandoc -F lmm-knit notes.md -o 'out put/x y.docx'"),
+        ("notes.md 'b c.md' -o x.epub", "pandoc -F lmm-knit notes.md 'b c.md' -o x.epub"),
+        ("--keep exercise --keep topic notes.md -o x.tex",
+         "pandoc -s -F lmm-knit -M lmm-keep=exercise,topic notes.md -o x.tex"),
+        ("d.qmd -o x.html", "pandoc -s -f markdown -F lmm-knit d.qmd -o x.html"),
+    ],
+)  # fmt: skip
+def test_knit_names_the_command_for_other_formats(arguments, command, pandoc):
+    for name in ("notes.md", "b c.md", "d.qmd", "out put/e.md"):
+        write(name, f"---\ntitle: {name}\n---\n\n{NOTES}\n::: exercise\nSECRET\n:::\n\n::: hint\nmore\n:::\n")
+    done = run(f"lmm knit {arguments}")
+    *_, shown = said(done).splitlines()
+    assert (shown.strip(), done.returncode) == (command, 2)
+    run(shown.strip(), pandoc)
+    notes = run(f"pandoc -t plain {shlex.quote(shlex.split(command)[-1])}", pandoc).stdout
+    assert (b"residual" in notes, b"SECRET" in notes) == (True, "exercise" in command)
+
+
+@pytest.fixture
+def index():
+    write("notes.md", NOTES + "\n::: exercise\nA point lies on the line: what is its residual?\n:::\n")
+    assert run("lmm index notes.md").returncode == 0
+
+
+def test_nothing_found_is_said_with_the_types(index):
+    done = run("lmm search zzzz")
+    assert (done.stdout, said(done), done.returncode) == (
+        b"",
+        "nothing found for 'zzzz' (the types here: exercise (1))\n",
+        0,
+    )
+    assert json.loads(run("lmm search --json zzzz").stdout) == []
+
+
+def test_a_type_that_nothing_has_is_said(index):
+    assert said(run("lmm search --type exercize residual")) == (
+        "nothing has the type 'exercize'; did you mean 'exercise'? (the types here: exercise (1))\n"
+    )
+    assert said(run("lmm search --type exercise zzzz")).startswith("nothing found for 'zzzz' of the type 'exercise' (")

@@ -1,0 +1,93 @@
+"""`lmm chat`, `lmm edit` and `lmm llmd chat` with a real model, which says what a grammar lets it say, or what it likes."""
+
+import re
+
+import pytest
+
+from lmm_core.llmd import parse_llmd
+from tests.commands import text, write
+from tests.llama.courses import NOTES, QUESTION, WISH, configure, let_say
+from tests.strategies import outside_metadata
+from tests.talk import chat_in, lmm
+
+pytestmark = pytest.mark.model
+SAID = "The difference between an observed value and the value that the model predicts."
+
+
+def test_an_answer_is_written_and_its_tokens_are_counted(server, monkeypatch):
+    configure(server)
+    let_say(monkeypatch, SAID)
+    write("notes.md", QUESTION)
+    before = server.tokens
+    done = lmm("lmm chat notes.md")
+    assert chat_in()[-1].text == SAID
+    assert outside_metadata(text("notes.md")) == outside_metadata(NOTES)
+    [(sent, received)] = re.findall(r"1 request, (\d+) \+ (\d+) tokens", done.stderr)
+    assert int(received) == server.tokens[1] - before[1]
+    assert int(sent) >= server.tokens[0] - before[0] > 100  # it may remember the beginning of what it is sent
+    after = text("notes.md")
+    assert "0 of 1 files answered" in lmm("lmm chat notes.md").stderr
+    assert text("notes.md") == after
+
+
+def test_an_edit_is_proposed_and_taken_back(server, monkeypatch):
+    configure(server, max_tokens=100)
+    let_say(monkeypatch, "A residual is what the model leaves.", "A residual is the rest.")
+    write("notes.md", WISH)
+    lmm("lmm edit notes.md")
+    assert re.search(r"A residual is (what the model leaves|the rest)\.", text("notes.md"))
+    lmm("lmm reject notes.md")
+    assert outside_metadata(text("notes.md")) == outside_metadata(NOTES)
+
+
+@pytest.mark.parametrize("asked", [QUESTION, WISH], ids=["question", "wish"])
+def test_what_the_model_says_without_a_grammar_changes_nothing(server, asked):
+    """It goes on until its limit, or repeats itself, or writes marks of its template."""
+    configure(server)
+    write("notes.md", asked)
+    done = lmm("lmm chat notes.md", status=1)
+    assert text("notes.md") == asked
+    assert re.search(r"^notes\.md:\d+: (question not answered|edit not made): llamacpp/", done.stderr, re.M)
+
+
+def test_a_text_that_the_context_has_no_room_for(server):
+    configure(server)
+    config = text("config.toml")
+    write("config.toml", config.replace("context_tokens = 1500", "context_tokens = 100000"))
+    long = write("notes.md", QUESTION + "\n\nMore of residuals, fits and models." * 400)
+    done = lmm("lmm chat notes.md", status=1)
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("notes.md:")]
+    assert "exceeds the available context size (2048 tokens)" in line
+    assert "context_tokens under [major] in config.toml" in line
+    assert text(long).startswith(QUESTION)
+
+
+def test_with_the_setting_that_was_named_the_same_text_is_answered(server, monkeypatch):
+    configure(server)
+    let_say(monkeypatch, SAID)
+    section = "\n\n## More\n\n" + "More of residuals, fits and models. " * 150
+    write("notes.md", QUESTION.replace("---\n?:", "---\n?:", 1) + section)
+    lmm("lmm chat notes.md")
+    assert chat_in()[-1].text == SAID
+
+
+def test_a_document_of_a_project_is_answered(server, monkeypatch):
+    configure(server, max_tokens=100)
+    let_say(monkeypatch, "It adds the lines.\n\n<<<<<< CHANGELOG\nNothing has changed yet.\n>>>>>> CHANGELOG")
+    write("src/billing.py", "def total(lines):\n    return sum(lines)\n")
+    lmm("lmm llmd new PROJECT.md --name Billing --code src/*.py")
+    document = write("PROJECT.md", text("PROJECT.md").rstrip() + " What does total do?\n")
+    lmm("lmm llmd chat PROJECT.md")
+    assert "It adds the lines." in parse_llmd(text(document)).entries[0].assistant
+    assert text("src/billing.py") == "def total(lines):\n    return sum(lines)\n"
+
+
+def test_a_reply_without_a_grammar_changes_no_project(server):
+    configure(server)
+    write("src/billing.py", "def total(lines):\n    return sum(lines)\n")
+    lmm("lmm llmd new PROJECT.md --name Billing --code src/*.py")
+    document = write("PROJECT.md", text("PROJECT.md").rstrip() + " What does total do?\n")
+    before = text(document)
+    done = lmm("lmm llmd chat PROJECT.md", status=1)
+    assert text(document) == before
+    assert "llamacpp/" in done.stderr

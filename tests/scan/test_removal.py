@@ -1,0 +1,383 @@
+"""Taking annotations out again: the file is, byte for byte, what it was before."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.logging import ListLogger
+from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown.edits import broken_edits
+from lmm_core.models.annotators.lazy import stand_in
+from lmm_core.scan import ScanOpts
+from lmm_core.scan.annotations.removal import remove_annotations
+from tests.real_files import CORPORA, NO_CORPORA, SAMPLE, markdown_files, spread
+from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown
+
+often = settings(max_examples=200, deadline=None)
+HEADER = "---\ntitle: T\ndocid: d\n---\n\n"
+EVERYTHING = ScanOpts(titles=True, questions_threshold=0, summary_threshold=0)
+WITH_IDS = ScanOpts(titles=True, questions_threshold=0, summary_threshold=0, textUUID=True, headingid=True)
+NATIVE = "---\n{}\n---\n"
+DIV = "::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::\n"
+
+
+def cleared(text, logger=None, **choice):
+    """The text after its annotations were taken out."""
+    return serialize_blocks(remove_annotations(parse_markdown_text(text), logger=logger or ListLogger(), **choice))
+
+
+def messages(text, **choice):
+    logger = ListLogger()
+    cleared(text, logger, **choice)
+    return [(report.line, report.message) for report in logger.reports]
+
+
+def contents(text):
+    """The contents of the metadata blocks of a text."""
+    return [block.content for block in parse_markdown_text(text) if isinstance(block, MetadataBlock)]
+
+
+def annotations_in(text):
+    """The names of the system's keys in a text."""
+    return [key for content in contents(text) for key in content if key.startswith("~")]
+
+
+# A file that only we annotated
+
+ONLY_OURS = {
+    "no header": f"{LONG}\n\n# A\n\n{LONG}\n",
+    "a heading at the very start": f"# A\n\n{LONG}\n",
+    "a header": f"{HEADER}# A\n\n{LONG}\n",
+    "no blank line under the header": f"---\ntitle: T\n---\n# A\n\n{LONG}\n",
+    "no blank line between headings": f"# A\n## B\n### C\n{LONG}\n",
+    "no blank line under a code fence": f"# A\n\n```\n{LONG}\n```\n## B\n\n{LONG}\n",
+    "many blank lines": f"\n\n  \n# A\n\n\n\n{LONG}\n\n\n## B\n\n\n{LONG}\n\n\n",
+    "no line end at the end": f"# A\n\n{LONG}\n\n## B",
+    "nothing but a heading": "# A",
+    "a byte-order mark": f"\ufeff# A\n\n{LONG}\n",
+    "a byte-order mark and blank lines": f"\ufeff\n\n# A\n\n{LONG}\n",
+    "a byte-order mark and a header": f"\ufeff---\ntitle: T\n---\n# A\n\n{LONG}\n",
+    "underlined headings": f"A\n=\n\n{LONG}\n\nB\n-\n\n{LONG}\n",
+    "a title block": f"% Title\n% Author\n\n# A\n\n{LONG}\n",
+    "an empty header": f"---\n---\n\n# A\n\n{LONG}\n",
+    "an empty header above a heading": f"---\n---\n# A\n\n{LONG}\n",
+    "a header of comments": f"---\n# mine\n\n# mine, too\n---\n# A\n\n{LONG}\n",
+    "a header that ends in dots": f"---\ntitle:   'T' # mine\n...\n# A\n\n{LONG}\n",
+    "empty blocks": f"{HEADER}::: lmm\n```yml\n\n\n```\n:::\n# A\n\n{LONG}\n\n---\n---\n\n## B\n\n{LONG}\n",
+    "blocks of the writer's": f"{HEADER}:::: {{.lmm #x}}\n\n~~~~ yaml\n# mine\na: [1]   # one\n\nb: 2\n~~~~\n\n::::\n\n\n# A\n{LONG}\n",
+    "native blocks of the writer's": f"{HEADER}# A\n---\nskip: false # no\n---\n## B\n\n{LONG}\n\n---\na: 1\n...\n\n### C\n\n{LONG}\n",
+    "a block of several": f"{HEADER}---\na: 1\n---\n---\nb: 2\n---\n# A\n\n{LONG}\n",
+    "a question that waits": f"{HEADER}---\n?: Is it: so?\n---\n\n# A\n\n{LONG}\n",
+    "divs and lists": f"{HEADER}# A\n\n::: note\n{LONG}\n\n{DIV.format('a: 1')}\n## B\n:::\n\n- {LONG}\n\n  {PROSE}\n\n# C\n\n{LONG}\n",
+    "a fence left open": f"# A\n\n```\n{LONG}\n\n# B\n\n{LONG}\n",
+    "titles that are markup": f"# ``` `a`: *b*\n\n{LONG}\n\n## '\"#\n\n{LONG}\n",
+    "frozen": f"---\nfrozen: true\n---\n# A\n\n{LONG}\n\n---\nfrozen: false\n---\n## B\n\n{LONG}\n",
+    "skipped": f"{HEADER}---\nskip: true\n---\n# A\n\n{LONG}\n\n# B\n\n{LONG}\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("name", ONLY_OURS)
+def test_a_file_that_only_we_annotated_is_what_it_was(name, spelling, newline):
+    text = ONLY_OURS[name].replace("\n", newline)
+    for annotator, opts in ((stand_in(), None), (CountingAnnotator(), EVERYTHING), (CountingAnnotator(), WITH_IDS)):
+        made = annotate(text, annotator, opts, spelling)
+        assert annotations_in(made) or opts is None
+        assert cleared(made) == text
+        assert cleared(annotate(made, CountingAnnotator(), WITH_IDS, spelling)) == text
+
+
+@often
+@given(markdown(), st.sampled_from(["div", "native"]), st.sampled_from([EVERYTHING, WITH_IDS, None]))
+def test_what_was_written_can_be_taken_out(text, spelling, opts):
+    for annotator in (stand_in(), CountingAnnotator()):
+        made = annotate(text, annotator, opts, spelling)
+        bare = cleared(made)
+        assert bare == cleared(text)
+        assert cleared(bare) == bare
+        if not annotations_in(text):
+            assert bare == text
+
+
+@pytest.mark.parametrize("place", sorted(path.name for path in SAMPLE.iterdir() if path.is_dir()))
+def test_real_files_are_what_they_were(place):
+    for path in markdown_files(SAMPLE):
+        if path.is_relative_to(SAMPLE / place):
+            is_what_it_was(path.read_bytes().decode("utf-8"))
+
+
+@pytest.mark.skipif(not CORPORA.exists(), reason=NO_CORPORA)
+def test_files_of_the_corpora_are_what_they_were():
+    for path in spread(CORPORA, 60):
+        is_what_it_was(path.read_bytes().decode("utf-8"))
+
+
+def is_what_it_was(text):
+    spelling = "native" if len(text) % 2 else "div"
+    for annotator, opts in ((stand_in(), None), (CountingAnnotator(), WITH_IDS)):
+        made = annotate(text, annotator, opts, spelling)
+        assert cleared(made) == (cleared(text) if annotations_in(text) else text)
+
+
+# The layout of what is written, which lets it be taken out
+
+
+def test_a_new_block_brings_one_blank_line_after_itself():
+    made = annotate(f"{HEADER}# A\n\n{LONG}\n")
+    assert ":::\n\n# A\n\n" in made
+    assert "---\n\n::: {.lmm" in made
+
+
+def test_where_the_text_has_no_blank_line_it_stands_before_the_block():
+    made = annotate(f"---\ntitle: T\ndocid: d\n---\n# A\n\n{LONG}\n")
+    assert ":::\n# A\n\n" in made
+    assert "---\n\n::: {.lmm" in made
+
+
+def test_a_block_of_the_writers_stays_where_it_is():
+    text = f"{HEADER}# A\n::: lmm\n```yaml\nskip: false\n```\n:::\n## B\n\n{LONG}\n"
+    made = annotate(text)
+    assert "# A\n::: lmm\n```yaml\nskip: false\n~questions:" in made
+    assert "\n```\n:::\n## B\n" in made
+    assert annotate(made.replace("sum of", "total of")).count("\n\n") == made.count("\n\n")
+
+
+def test_a_native_block_under_a_heading_gets_the_blank_line_that_pandoc_wants():
+    text = f"{HEADER}# A\n---\nskip: false\n---\n## B\n\n{LONG}\n"
+    made = annotate(text)
+    assert "# A\n\n---\nskip: false\n~questions:" in made
+    assert "\n~~tight: true\n---\n## B\n" in made
+    assert annotate(made) == made
+    assert "~~tight: true\n" in cleared(made, keys=["summary"])
+
+
+def test_a_block_that_was_empty_is_kept_and_known():
+    made = annotate(f"---\n---\n\n# A\n\n{LONG}\n")
+    assert "~~empty: true\n" in made
+    assert "~~empty: true\n" in cleared(made, keys=["summary"])
+    assert annotate(made) == made
+
+
+# What is kept
+
+OURS = annotate(f"{HEADER}Preface. {LONG}\n\n# A\n\n{LONG}\n\n## B\n\nOf B. {LONG}\n")
+PLAIN = f"{HEADER}Preface. {LONG}\n\n# A\n\n{LONG}\n\n## B\n\nOf B. {LONG}\n"
+
+
+def line_of(text, part):
+    return text[: text.index(part)].count("\n") + 1
+
+
+def test_a_corrected_value_is_kept_with_its_hash():
+    changed = OURS.replace("- What of B", "- Why of B")
+    made = cleared(changed)
+    assert sorted(annotations_in(made)) == ["~questions", "~~annotator", "~~hash"]
+    assert made.replace("~~annotator: test/counting\n", "", 1).startswith(HEADER)
+    kept = [block for block in parse_markdown_text(made) if "~questions" in getattr(block, "content", {})]
+    assert list(kept[0].content["~~hash"]) == ["questions"]
+    said = "~questions was corrected by hand and is kept; --all takes it out, too"
+    assert messages(changed) == [(line_of(changed, "~questions:\n  - Why"), said)]
+    assert cleared(made) == made
+    assert cleared(made, corrected=True) == cleared(changed, corrected=True) == PLAIN
+
+
+def test_a_corrected_value_stays_known_as_corrected():
+    logger = ListLogger()
+    made = annotate(cleared(OURS.replace("- What of B", "- Why of B")).replace("Of B.", "Changed."), logger=logger)
+    assert "- Why of B" in made
+    assert any("~questions was corrected by hand" in report.message for report in logger.reports)
+
+
+def test_a_value_without_a_hash_was_written_by_hand():
+    text = f"{HEADER}---\n~summary: Mine.\n---\n\n# A\n\n{LONG}\n"
+    assert cleared(text) == text
+    assert messages(text) == [(7, "~summary was written by hand and is kept; --all takes it out, too")]
+    assert cleared(text, corrected=True) == f"{HEADER}# A\n\n{LONG}\n"
+
+
+def test_a_corrected_title_is_kept():
+    made = annotate(f"# A\n\n{LONG}\n").replace("~title: A", "~title: My own")
+    assert cleared(made).startswith("---\n~title: My own\n~~hash: {title: [")
+    assert annotations_in(cleared(made)) == ["~title", "~~hash"]
+
+
+def test_what_is_frozen_is_kept():
+    frozen = OURS.replace("title: T", "title: T\nfrozen: true", 1)
+    assert cleared(frozen) == frozen
+    assert {message for _, message in messages(frozen)} == {
+        f"~{key} is frozen and is kept; --all takes it out, too" for key in ("questions", "summary")
+    }
+    assert cleared(frozen, corrected=True) == PLAIN.replace("title: T", "title: T\nfrozen: true", 1)
+
+
+def test_titles_and_ids_in_a_frozen_part_are_no_annotations():
+    text = f"---\nfrozen: true\n---\n# A\n\n{LONG}\n"
+    assert cleared(annotate(text, opts=WITH_IDS)) == text
+
+
+WRITERS = [
+    "questions: What is it?", "questions=:", "summary: It is.", "titles: T - A", "type: exercise", "skip: true",
+    "'?': Is it?\n~chat:\n  - user: Is it?\n  - model: It is.", "~~edit: {id: k3x9, old: '00'}\n'=': shorter", "~~mine: 1",
+    "~txthash: x\ntitles: T - A\nsummary: By LM markdown.\nquestions: What?", "~keywords: [a, b]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", [NATIVE, DIV], ids=["native", "div"])
+@pytest.mark.parametrize("body", WRITERS)
+def test_what_is_the_writers_is_not_touched(body, spelling):
+    text = f"{HEADER}{spelling.format(body)}\n# A\n\n{LONG}\n"
+    assert cleared(text, corrected=True) == text
+    assert cleared(annotate(text), corrected=True) == text
+
+
+def test_annotations_by_lm_markdown_are_said_to_be_kept():
+    text = f"{HEADER}{NATIVE.format(WRITERS[-2])}\n# A\n\n{LONG}\n"
+    assert messages(text) == [(6, "annotations by LM markdown (beside ~txthash) are yours and are kept")]
+
+
+def test_comments_quotes_and_order_of_the_writers_keys_stay():
+    body = "# first\nb: 'x'   # one\n\na:   [1,  2]\n# last"
+    text = f"{HEADER}{DIV.format(body)}\n\n\n# A\n\n{LONG}\n"
+    assert cleared(annotate(text, opts=EVERYTHING)) == text
+
+
+def test_a_key_that_an_own_pass_wrote_with_a_hash_goes_too():
+    made = OURS.replace("~~hash: {questions:", "~keywords: [a]\n~~hash: {keywords: [x, a37a6d4a2a], questions:")
+    assert "~keywords" in cleared(made)  # by hand: its hash is another
+    assert cleared(made, corrected=True) == PLAIN
+
+
+# Which go
+
+
+def test_only_the_chosen_keys_go_and_are_asked_for_again():
+    made = annotate(PLAIN, opts=EVERYTHING)
+    for key, again in (("summary", True), ("questions", True), ("titles", False), ("title", False)):
+        less = cleared(made, keys=[key])
+        assert f"~{key}" not in annotations_in(less)
+        assert set(annotations_in(made)) - set(annotations_in(less)) <= {f"~{key}"}
+        annotator = CountingAnnotator()
+        assert contents(annotate(less, annotator, EVERYTHING)) == contents(made)
+        assert bool(annotator.calls) is again
+
+
+def test_an_empty_reply_that_is_remembered_is_asked_for_again():
+    made = annotate(PLAIN, CountingAnnotator(questions=False))
+    annotator = CountingAnnotator(questions=False)
+    annotate(made, annotator)
+    assert not annotator.calls
+    annotate(cleared(made, keys=["questions"]), annotator)
+    assert annotator.calls == 2
+
+
+def test_clearing_key_by_key_is_clearing_everything():
+    made = annotate(PLAIN.removeprefix(HEADER), opts=WITH_IDS)
+    for key in ("titles", "docid", "textUUID", "summary", "textid", "questions", "title", "headingid"):
+        made = cleared(made, keys=[key])
+    assert made == PLAIN.removeprefix(HEADER)
+
+
+def by_both():
+    """A document with two sections by the stand-in and two by a model, whose name is in the header."""
+    text = annotate(PLAIN.split("# A")[0] + "# C\n\n" + LONG + "\n\n## D\n\n" + LONG + "\n", CountingAnnotator())
+    return annotate(f"{text}\n# A\n\n{LONG}\n\n## B\n\nOf B. {LONG}\n", stand_in())
+
+
+def test_only_what_the_stand_in_wrote_goes():
+    both = by_both()
+    made = cleared(both, by="stand-in")
+    assert both.count("extractive/default") == 2
+    assert "extractive/default" not in made
+    assert made.count("~~annotator: test/counting") == 1
+    assert annotate(made, stand_in()) == both
+
+
+def test_only_what_a_model_wrote_goes():
+    both = by_both()
+    made = cleared(both, by="model")
+    assert "test/counting" not in made
+    assert made.count("~~annotator: extractive/default") == 2
+    assert "Summary of" not in made
+    assert cleared(made) == cleared(both)
+
+
+def test_titles_and_ids_are_by_no_annotator():
+    made = annotate(PLAIN.removeprefix(HEADER), stand_in(), WITH_IDS)
+    less = cleared(made, by="stand-in")
+    kinds = {"~title", "~docid", "~titles", "~~hash", "~~textid", "~~textUUID", "~~headingid"}
+    assert set(annotations_in(less)) == kinds
+    assert cleared(made, by="model") == made
+
+
+def test_what_nobody_signed_counts_as_a_models():
+    unsigned = OURS.replace("~~annotator: test/counting\n", "")
+    assert cleared(unsigned, by="stand-in") == unsigned
+    assert cleared(unsigned, by="model") == PLAIN
+
+
+# What cannot be taken out
+
+
+def test_an_edit_that_waits_is_left_as_it_is_and_said():
+    inside = OURS.removeprefix(OURS.split(":::")[0])
+    markers = "###### old text {{#lmm-old-k3x9}}\n\n{}\n\n###### new text {{#lmm-new-k3x9}}\n\nNew.\n\n"
+    text = f"{HEADER}{markers.format(inside.strip())}###### end of edit {{#lmm-end-k3x9}}\n"
+    assert not broken_edits(parse_markdown_text(text))
+    assert cleared(text) == text
+    said = "an edit waits here, and annotations inside it are kept; run `lmm accept` or `lmm reject` first"
+    assert messages(text) == [(6, said)]
+
+
+def test_a_document_with_a_broken_edit_is_left_as_it_is():
+    text = OURS + "\n###### old text {#lmm-old-k3x9}\n"
+    assert cleared(text) == text
+    assert "its markers" in messages(text)[0][1]
+
+
+@pytest.mark.parametrize("spelling", [NATIVE, DIV], ids=["native", "div"])
+def test_a_block_that_cannot_be_read_is_left_as_it_is_and_said(spelling):
+    text = f"{OURS}\n{spelling.format('~summary: [')}\n# C\n\nText.\n"
+    assert cleared(text) == f"{PLAIN}\n{spelling.format('~summary: [')}\n# C\n\nText.\n"
+    ((line, message),) = messages(text)
+    assert message.startswith("this block is left as it is: invalid YAML")
+    assert line >= line_of(text, "~summary: [")
+
+
+def test_a_block_in_braces_is_left_as_it_is_and_said():
+    text = f"{HEADER}{NATIVE.format('{~summary: x, ~~hash: {summary: [a, b]}}')}\n# A\n\n{LONG}\n"
+    logger = ListLogger()
+    assert cleared(text, logger, corrected=True) == text
+    assert [(report.level, report.line) for report in logger.reports] == [("error", 6)]
+
+
+def test_no_block_becomes_the_header_because_ours_goes():
+    text = annotate(f"# A\n\n{LONG}\n")
+    mine = text.replace("::: {.lmm .content-hidden}\n``` yaml\n", "---\ntype: exercise\n").replace(
+        "```\n:::\n", "---\n"
+    )
+    made = cleared(mine)
+    assert made.startswith("---\n~title: A\n")
+    assert made.endswith(f"\n---\ntype: exercise\n---\n\n# A\n\n{LONG}\n")
+    assert messages(mine) == [(1, "this block is kept: without it, what follows would be read as something else")]
+
+
+def test_no_heading_becomes_part_of_a_paragraph():
+    text = f"{HEADER}Preface.\n\n{NATIVE.format('mine: 1')}# A\n\n{LONG}\n"
+    made = cleared(annotate(text).replace("mine: 1\n", ""))
+    assert made == f"{HEADER}Preface.\n\n# A\n\n{LONG}\n"
+
+
+# What an annotating run takes out itself
+
+
+@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("name", ONLY_OURS)
+def test_a_run_that_takes_everything_out_leaves_the_text_as_it_was(name, spelling):
+    text = ONLY_OURS[name]
+    made = annotate(text, CountingAnnotator(), ScanOpts(questions_threshold=0, summary_threshold=0), spelling)
+    none = ScanOpts(questions_threshold=10_000, summary_threshold=10_000)
+    shrunk = annotate(made, CountingAnnotator(), none, spelling)
+    assert not {"~questions", "~summary"} & set(annotations_in(shrunk))
+    assert cleared(shrunk) == text
+    assert annotate(shrunk, CountingAnnotator(), none, spelling) == shrunk
