@@ -1,5 +1,6 @@
-// The search of the ask box without a page: node box_search.js FOLDER < questions. FOLDER holds the
-// box's scripts and its data. Prints for each question (a line) the sections, as JSON.
+// The search of the ask box without a page: node box_search.js SCRIPTS DATA [words] < questions, with
+// the folders of the box's scripts and of its data. Prints for each question (a line) the sections,
+// or the words that are looked for, as JSON.
 const { readFileSync } = require("fs");
 const { join } = require("path");
 const vm = require("vm");
@@ -11,7 +12,7 @@ lmmAsk.part = (number, rows) => (lmmAsk.parts[number] = rows);
 
 const run = (folder, name) => vm.runInThisContext(readFileSync(join(folder, name), "utf8"), { filename: name });
 
-async function main([scripts, data]) {
+async function main([scripts, data, what]) {
   for (const name of ["minisearch.js", "search.js"]) run(scripts, name);
   run(data, "data.js");
   lmmAsk.search.start(lmmAsk.about);
@@ -20,9 +21,9 @@ async function main([scripts, data]) {
     await lmmAsk.search.addRows(lmmAsk.parts[at + 1]);
   }
   for (const question of readFileSync(0, "utf8").trim().split("\n")) {
-    const { hits } = lmmAsk.search.search(question, "");
+    const { hits, terms } = lmmAsk.search.search(question, "");
     const shown = hits.map(({ section, score }) => ({ source: section.source, anchor: section.anchor, score }));
-    console.log(JSON.stringify(shown));
+    console.log(JSON.stringify(what === "words" ? terms : shown));
   }
   process.exit(0); // its channels would keep it waiting
 }

@@ -27,6 +27,7 @@ from .running import run
 
 FILES_AT_ONCE = 16
 NO_TALLIES: Mapping[Path, Tally] = MappingProxyType({})
+NO_DETAILS: Mapping[Path, str] = MappingProxyType({})
 
 
 @dataclass
@@ -67,11 +68,13 @@ def rewrite(
     quiet: bool = False,
     models: Models | None = None,
     tallies: Mapping[Path, Tally] = NO_TALLIES,
+    details: Mapping[Path, str] = NO_DETAILS,
 ) -> None:
     """Do some work on the blocks of all files, write each as soon as it is done, and exit.
 
     done: a participle for what happens to a file ("annotated"); tallies: of the files' sections,
-    once they are done. With `check`, the exit status is 1 if a file would change."""
+    once they are done; details: said of the files that changed. With `check`, the exit status
+    is 1 if a file would change."""
     if as_json and diff:
         raise click.UsageError("--json and --diff exclude each other")
 
@@ -85,7 +88,7 @@ def rewrite(
         return text != file.text
 
     verb = f"would be {done}" if check or diff else done
-    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies)
+    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
     exit_with_outcomes(outcomes)
@@ -99,6 +102,7 @@ def for_each(
     quiet: bool = False,
     models: Models | None = None,
     tallies: Mapping[Path, Tally] = NO_TALLIES,
+    details: Mapping[Path, str] = NO_DETAILS,
 ) -> list[FileOutcome]:
     """Do `one` on all files, many at the same time, and print what became of them.
 
@@ -107,16 +111,24 @@ def for_each(
     outcomes = run(_work_on_all(find_documents(paths, left_out), one, quiet, models))
     if as_json:
         beside = [FileOutcome(report.path, reports=[asdict(report)]) for report in left_out.reports]
-        print_json([asdict(outcome) for outcome in (*beside, *outcomes)])
+        print_json([_as_json(outcome, details) for outcome in (*beside, *outcomes)])
     elif not quiet:
-        _print_outcomes(outcomes, verb, tallies, cost(models, began))
+        _print_outcomes(outcomes, verb, tallies, details, cost(models, began))
     return outcomes
 
 
-def _print_outcomes(outcomes: Sequence[FileOutcome], verb: str, tallies: Mapping[Path, Tally], cost: str) -> None:
+def _as_json(outcome: FileOutcome, details: Mapping[Path, str]) -> dict[str, Any]:
+    detail = details.get(Path(outcome.path)) if outcome.changed else None
+    return asdict(outcome) | ({"detail": detail} if detail else {})
+
+
+def _print_outcomes(
+    outcomes: Sequence[FileOutcome], verb: str, tallies: Mapping[Path, Tally], details: Mapping[Path, str], cost: str
+) -> None:
     changed = [(outcome.path, _became(outcome, verb, tallies)) for outcome in outcomes if outcome.changed]
     for name, became in changed:
-        say(f"{became}: {name}", err=True)
+        detail = details.get(Path(name))
+        say(f"{became}: {name}{f': {detail}' if detail else ''}", err=True)
     sum_up, whole = total(tallies.values()), sum(became == verb for _, became in changed)
     say(f"{whole} of {len(outcomes)} files {verb}{sum_up.who}{cost}", err=True)
     if sum_up.left_out:

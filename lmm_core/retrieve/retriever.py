@@ -128,7 +128,7 @@ def rank_found(
     if compared == "meaning":
         return candidates
     by_words = [lexical.rank(query, candidates, kind) for query in queries]
-    return fuse(by_words if compared == "words" else [*found, *by_words], lexical.material)
+    return fuse(by_words, lexical.material) if compared == "words" else fuse(found, lexical.material, by_words)
 
 
 class UnknownKind(RetrieveError):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..index.collection import aquery_many, parse_query
 from ..store.vector_store import ScoredPoint, Where
 from .library import Library
 from .passages import Passage
-from .ranking.fusion import reciprocal_ranks
+from .ranking.fusion import BESIDE, RRF_K
 from .retriever import HITS
 
 
@@ -30,10 +30,14 @@ async def search_points(library: Library, text: str, limit: int, where: Where | 
     return [replace(points[one.id], score=scores[one.id]) for one in best[:limit]]
 
 
-def _scores(library: Library, found: Sequence[Sequence[ScoredPoint]], ranked: Sequence[Passage]) -> Mapping[str, float]:
+def _scores(library: Library, found: Sequence[Sequence[ScoredPoint]], ranked: Sequence[Passage]) -> dict[str, float]:
     """Return the scores of points by their ids. found: as several queries did; ranked: by their words."""
     compared = library.compares()
     if compared == "words":
         return {one.id: one.score for one in ranked}
-    by_words = [[one.id for one in ranked]] if compared == "both" else []
-    return reciprocal_ranks([*([point.id for point in many] for many in found), *by_words])
+    scores: dict[str, float] = {}
+    lists = [(1.0, [point.id for point in many]) for many in found]
+    for weight, ids in [*lists, *([(BESIDE, [one.id for one in ranked])] if compared == "both" else [])]:
+        for rank, one in enumerate(ids):
+            scores[one] = scores.get(one, 0.0) + weight / (RRF_K + rank + 1)
+    return scores

@@ -234,23 +234,22 @@ class RagRun:
             values = dict(needs.values)
             if needs.wanted and not done:
                 self._waiting += 1
-                self._ask_again(node, needs)
+                self._ask_again(node, needs.wanted)
             elif needs.wanted:
                 said = await self._say(node, needs)
                 done = "summary" not in needs.wanted or "summary" in (said or {})
                 values |= said or {}
-                if said is None:
-                    self._ask_again(node, needs)
+                self._ask_again(node, [key for key in needs.wanted if key not in (said or {})])
             self._apply(node, needs, values)
         if self.progress:
             self.progress.advance()
         return done
 
-    def _ask_again(self, node: HeadingNode, needs: SectionNeeds) -> None:
-        """Make the next run ask for what this refresh did not get."""
+    def _ask_again(self, node: HeadingNode, keys: Sequence[str]) -> None:
+        """Make the next run ask for keys that this refresh did not get."""
         hashes = node.properties.get(HASHES)
         if self.refresh and isinstance(hashes, dict):
-            left = {key: ["refresh", pair[1]] for key in needs.wanted if (pair := hash_pair(node.properties, key))}
+            left = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
             self._write(node, {HASHES: {**hashes, **left}} if left else {})
 
     async def _say(self, node: HeadingNode, needs: SectionNeeds) -> dict[str, Any] | None:
@@ -263,16 +262,20 @@ class RagRun:
             self.tally.failed += 1
             return None
         self._failed += [(node.line, error) for error in annotation.refused.values()]
+        self.tally.failed += bool(annotation.refused)
         for remark in annotation.remarks:
             self.logger.info(remark, node.line)
         nothing = DELETED if self.annotator.name == STAND_IN else None  # so that a model is asked later
         said = _pick(annotation, [key for key in needs.wanted if key not in annotation.refused], nothing)
-        if self.annotator.name != STAND_IN or any(value is not DELETED for value in said.values()):
+        self._count(node, needs, said)
+        return said
+
+    def _count(self, node: HeadingNode, needs: SectionNeeds, said: dict[str, Any]) -> None:
+        if any(value is not DELETED for value in said.values()):
             self._made.add(id(node))
             self.tally.written += 1
-            return said
-        self.tally.empty += bool(node.heading or needs.section.lead)
-        return said
+        elif self.annotator.name == STAND_IN:
+            self.tally.empty += bool(node.heading or needs.section.lead)
 
     # Step 3: the report and the names of annotators
 

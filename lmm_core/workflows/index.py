@@ -43,7 +43,7 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
 from ..retrieve.library import Library
 from ..retrieve.search import search_points
-from ..scan.check.mistakes import FOR_INDEX
+from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
@@ -239,7 +239,8 @@ class Upload:
         report_errors(blocks, located)
         report_refused(blocks, located)
         project = project_of(blocks, self._project_of(file), located)
-        report_concerns(blocks, project, FOR_INDEX, located)
+        is_annotated = self.annotate and not self.dry_run and not is_notebook(file.path)
+        report_concerns(blocks, project, FOR_INDEX - FOR_ANNOTATIONS if is_annotated else FOR_INDEX, located)
         if project is None:
             return None
         assert self.encoder is not None and self.encoder.encoding is not None

@@ -193,17 +193,23 @@ def convert_work(to: Spelling) -> Work:
     return work
 
 
-def clear_annotations_work(keys: Sequence[str] = (), by: By = "", corrected: bool = False) -> Work:
-    """Return the work that takes what the system wrote out of a file; see `Removal`."""
+@dataclass
+class AnnotationClearing:
+    """The work that takes what the system wrote out of files; its arguments are those of `Removal`.
 
-    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        removal = Removal(frozenset(keys), by, corrected, logger)
+    details: how much was taken out of each file."""
+
+    keys: Sequence[str] = ()
+    by: By = ""
+    corrected: bool = False
+    details: dict[Path, str] = field(default_factory=dict, init=False)
+
+    async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        """Return the blocks without it."""
+        removal = Removal(frozenset(self.keys), self.by, self.corrected, logger)
         cleared = removal.apply(blocks)
-        if removal.count:
-            logger.info(counted(removal.count, "annotation"))
+        self.details[file.path] = counted(removal.count, "annotation")
         return cleared
-
-    return work
 
 
 def rules_of(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:

@@ -1,6 +1,7 @@
 """`lmm chat`, `lmm edit` and `lmm llmd chat` with a real model, which says what a grammar lets it say, or what it likes."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from tests.strategies import outside_metadata
 from tests.talk import chat_in, lmm
 
 pytestmark = pytest.mark.model
+ROOT = Path(__file__).parents[2]
+LONG = f"{NOTES}\n---\n?: What is all this?\n---\n\n## More\n" + "\nMore of residuals, fits and models.\n" * 400
 SAID = "The difference between an observed value and the value that the model predicts."
 
 
@@ -20,7 +23,7 @@ def test_an_answer_is_written_and_its_tokens_are_counted(server, monkeypatch):
     write("notes.md", QUESTION)
     before = server.tokens
     done = lmm("lmm chat notes.md")
-    assert chat_in()[-1].text == SAID
+    assert chat_in()[-1][1] == SAID
     assert outside_metadata(text("notes.md")) == outside_metadata(NOTES)
     [(sent, received)] = re.findall(r"1 request, (\d+) \+ (\d+) tokens", done.stderr)
     assert int(received) == server.tokens[1] - before[1]
@@ -50,25 +53,29 @@ def test_what_the_model_says_without_a_grammar_changes_nothing(server, asked):
     assert re.search(r"^notes\.md:\d+: (question not answered|edit not made): llamacpp/", done.stderr, re.M)
 
 
-def test_a_text_that_the_context_has_no_room_for(server):
+def test_a_text_that_the_context_has_no_room_for(server, monkeypatch):
+    """The error names a setting; with that, the question is answered from what fits."""
     configure(server)
     config = text("config.toml")
     write("config.toml", config.replace("context_tokens = 1500", "context_tokens = 100000"))
-    long = write("notes.md", QUESTION + "\n\nMore of residuals, fits and models." * 400)
-    done = lmm("lmm chat notes.md", status=1)
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("notes.md:")]
+    write("notes.md", LONG)
+    [line] = [line for line in lmm("lmm chat notes.md", status=1).stderr.splitlines() if line.startswith("notes.md:")]
     assert "exceeds the available context size (2048 tokens)" in line
     assert "context_tokens under [major] in config.toml" in line
-    assert text(long).startswith(QUESTION)
-
-
-def test_with_the_setting_that_was_named_the_same_text_is_answered(server, monkeypatch):
-    configure(server)
+    assert text("notes.md") == LONG
+    write("config.toml", config)
     let_say(monkeypatch, SAID)
-    section = "\n\n## More\n\n" + "More of residuals, fits and models. " * 150
-    write("notes.md", QUESTION.replace("---\n?:", "---\n?:", 1) + section)
     lmm("lmm chat notes.md")
-    assert chat_in()[-1].text == SAID
+    assert ("model", SAID) in chat_in()
+
+
+def test_the_configuration_of_the_docs(server, monkeypatch):
+    [shown] = re.findall(r"```toml\n(\[major\]\nmodel = \"llamacpp/.*?)```", text(ROOT / "docs" / "models.md"), re.S)
+    write("config.toml", f'{shown}\n[sources.llamacpp]\nbase_url = "{server.url}"\n')
+    let_say(monkeypatch, SAID)
+    write("notes.md", QUESTION)
+    lmm("lmm chat notes.md")
+    assert chat_in()[-1][1] == SAID
 
 
 def test_a_document_of_a_project_is_answered(server, monkeypatch):

@@ -14,7 +14,6 @@ DEFINITION = "definition"
 MOST_WORDS = 5  # of a term
 _LIST = re.compile(r"(?:^|\n[ \t]*\n)(?P<term>[^\s:|+=>#<!-][^\n]{0,120})\n(?:[ \t]*\n)?[ ]{0,3}[:~][ \t]+\S")
 _LEAD = re.compile(r"\s*(\*\*|__)(?P<lead>[^\n*_]{2,80})\1")
-_NO_NOUN = r"(?=[.,;:)]| (?:is|to|that|which|of|in|on|and|or|for|with|can|has|from|as|by|at|when|must|will|allows)\b)"
 _GENERIC = re.compile(r"(?:definitions?|définitions?|definición|definiciones|definizion[ei])\b[\s\d.:]*", re.I)
 
 
@@ -67,9 +66,9 @@ def _ask_alone(term: str, text: str, wording: Wording) -> str:
 
 def _as_inside(term: str, text: str, wording: Wording) -> str:
     """Return a term without the capital of a beginning if the text has its first word without."""
-    if wording.grammar.capitals:
-        return term
     small = term[:1].lower() + term[1:]
+    if wording.grammar.capitals:  # only an adjective has lost its small letter
+        return small if re.match(r"\w+e [A-ZÄÖÜ]", term) else term
     return small if re.search(rf"\b{re.escape(small.split()[0])}", text) else term
 
 
@@ -83,8 +82,13 @@ def _defined(sentence: Sentence, title: str, text: str, wording: Wording) -> Ite
         yield term, _ask(found["article"] or "", found["verb"], term, text, wording)
         return
     named = wording.grammar.named.search(sentence.marked)
-    if named and _is_term(named["term"], wording):
+    if named and _is_term(named["term"], wording) and _ends(sentence.marked[named.end() :], wording):
         yield named["term"], _ask_named(named, text, wording)
+
+
+def _ends(rest: str, wording: Wording) -> bool:
+    """Return True if a name ends where its emphasis does, and is not the beginning of a longer one."""
+    return not rest or not wording.grammar.ended or re.match(wording.grammar.ended, rest) is not None
 
 
 def _ask_named(found: re.Match[str], text: str, wording: Wording) -> str:
@@ -134,5 +138,14 @@ def _ask(article: str, verb: str, term: str, text: str, wording: Wording) -> str
         return known.format(term)
     if article:
         return wording.grammar.questions[verb].format(article[:1].lower() + article[1:] + term)
-    used = re.search(rf"\b(an? {re.escape(term)}){_NO_NOUN}", text, re.I) if verb == "is" else None  # no substance
-    return wording.grammar.questions[verb].format(used[1].lower() if used else _as_inside(term, text, wording))
+    return wording.grammar.questions[verb].format(_with_its_article(term, verb, text, wording))
+
+
+def _with_its_article(term: str, verb: str, text: str, wording: Wording) -> str:
+    """Return a bare singular term with the article that it has elsewhere in the text: a mutex is no substance."""
+    if verb != wording.grammar.verbs[0] or not wording.grammar.ended:
+        return _as_inside(term, text, wording)
+    articles = "|".join(sorted(wording.lists.indefinite))
+    used = re.search(rf"\b(?P<article>{articles}) {re.escape(term)}(?={wording.grammar.ended})", text, re.I)
+    shown = term if wording.grammar.capitals else term.lower()
+    return f"{used['article'].lower()} {shown}" if used else _as_inside(term, text, wording)

@@ -16,7 +16,7 @@ from .definitions import find_definitions
 from .lead import summarize
 from .prose import extract_prose
 from .sentences import find_sentences, language_of_text, words_of
-from .wording import wording_of
+from .wording import Wording, wording_of
 
 MOST_QUESTIONS = 12
 LEAST_WORDS = 4  # of a title that is a question; 3 with a verb such as "is" after the first
@@ -58,8 +58,13 @@ def extract(section: AnnotatorSection) -> Annotation:
     if not answers:
         return Annotation()
     defined = find_definitions(own, sentences, titles, section.kinds, wording)
-    questions = list({question.casefold(): question for question in [*asked, *defined.questions][::-1]}.values())[::-1]
-    return Annotation(questions[:MOST_QUESTIONS], summarize(sentences, defined.sentences, titles, wording))
+    others = [one for one in defined.questions if not (asked and _is_same(one, asked[0], wording))]
+    return Annotation([*asked, *others][:MOST_QUESTIONS], summarize(sentences, defined.sentences, titles, wording))
+
+
+def _is_same(question: str, title: str, wording: Wording) -> bool:
+    """Return True if a question has no words that the title has not, except for an article."""
+    return set(words_of(question)) - set(words_of(title)) <= wording.lists.indefinite
 
 
 def _plain(title: str) -> str:

@@ -16,6 +16,9 @@ NAMED_WITHIN = 7  # words: what a sentence is about stands near its beginning
 _UNFIT = re.compile(
     rf"[{LOST}\\@^{{}}|~]|https?:|www\.|\]\(|[?!:;…]\W*$|\*\*|\(\)|``|\b[\w/]+\.(?:com|org|net|io)\b"
     r"|::|\w_\w|[a-z][A-Z]|\b[b-z]\b|, (?:though|too|either|however)\.$|\bsimilar\b(?! to)|“[^”]*$|\bTODO\b|\d\.\d"
+    r"|(?<!or )\b(?:more|less) (?!.*\bthan\b)|\bwe (?:used|saw|learned|created|added|defined|wrote|made|had|did|were"
+    r"|want)\b"
+    r"|^The (?:\w+ ){1,3}(?:gets|displays|prints|specifies|shows|produces|can use)\b"
 )
 _MATHS = re.compile(r"\$([\w .,+=()<>-]{1,30})\$")
 _GENERIC = frozenset(
@@ -71,6 +74,7 @@ def _going_on(sentences: Sequence[Sentence], about: set[str], wording: Wording) 
 def _is_fit(sentence: Sentence, wording: Wording) -> bool:
     text, words = _shown(sentence), sentence.words
     whole = SHORTEST <= len(words) <= LONGEST and text.endswith(".") and text[0].isalpha()
+    whole = whole and text.count("(") == text.count(")")
     return whole and not _UNFIT.search(text) and "$" not in text and not wording.points_out(words)
 
 

@@ -20,14 +20,15 @@ class Grammar:
     defined: a sentence that says what something is, with the groups `article`, `term`, `verb` and
     `what`; general: a `what` that says it in general, with the group `kind`; named: words before an
     emphasised name, with the group `term`; questions: those about a term, by article and verb, or
-    by verb, or by "" (of a term that stands alone); verbs: singular and plural; capitals: nouns
-    have them."""
+    by verb, or by "" (of a term that stands alone); verbs: singular and plural; ended: what
+    follows a noun phrase that has ended; capitals: nouns have them."""
 
     defined: re.Pattern[str]
     general: re.Pattern[str]
     named: re.Pattern[str]
     questions: Mapping[str, str]
     verbs: tuple[str, str]
+    ended: str = ""
     capitals: bool = False
 
 
@@ -106,6 +107,7 @@ GRAMMARS = {
         ),
         {"is": "What is {}?", "are": "What are {}?", "": "What does “{}” mean?"},
         ("is", "are"),
+        ended=r"[.,;:)]| (?:is|to|that|which|of|in|on|and|or|for|with|can|has|from|as|by|at|when|must|will|allows)\b",
     ),
     "de": Grammar(
         _defined(r"(?:Eine?|Der|Die|Das) ", ("ist", "sind")),
@@ -120,6 +122,7 @@ GRAMMARS = {
         ),
         {"ist": "Was ist {}?", "sind": "Was sind {}?", "": "Was bedeutet „{}“?"},
         ("ist", "sind"),
+        ended=r"[.,;:)]| [a-zäöü]",
         capitals=True,
     ),
     "fr": Grammar(

@@ -108,6 +108,8 @@ class OpenAIChat:
                 return await self._complete(request, show, limited and again)
             if is_too_long(error):
                 raise self._explain(error) from None
+            if request.tools and "tool" in said_in(error):  # the model, or its server, calls none
+                return await self._complete(replace(request, tools=()), show, limited)
             if show:  # the server may not be able to stream
                 return await self._complete(request, None, limited)
             if request.tools:  # or to call tools

@@ -34,8 +34,8 @@ async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Sho
     """Return a completion joined from its parts, each shown as it arrives.
 
     Return None if the server does not stream, or does not mark the last part. Raise ModelError if
-    the connection breaks off, and APITimeoutError if nothing comes in time. A CutOffError of
-    `show` ends the stream."""
+    the connection breaks off, and APITimeoutError if nothing comes in time; a CutOffError of `show`
+    ends the stream."""
     texts: list[str] = []
     thoughts: list[str] = []
     refusals: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...index.chunks import SUMMARY
@@ -11,6 +11,7 @@ from ..passages import Key, Material, Passage, Section
 # Reciprocal rank fusion: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
 # Condorcet and individual rank learning methods", SIGIR 2009; 60 is theirs.
 RRF_K = 60
+BESIDE = 0.25  # weight of the ranking by words where meaning was compared, too; by benchmarks/ask.py
 UNDER_SUMMARY = 0.5  # weight of a hit on a section's summary for each of its passages
 
 
@@ -23,27 +24,20 @@ class Ranked:
     passages: tuple[Passage, ...]
 
 
-def fuse(found: Sequence[Sequence[Passage]], material: Material) -> list[Passage]:
+def fuse(
+    found: Sequence[Sequence[Passage]], material: Material, beside: Sequence[Sequence[Passage]] = ()
+) -> list[Passage]:
     """Return the results of several queries as one list, the best passage first.
 
     The score of a passage is the sum of its reciprocal ranks. A hit on a summary counts for the
-    passages of its section."""
+    passages of its section. beside: further lists, which count less (BESIDE)."""
     scores: dict[str, float] = {}
-    for passages in found:
-        for rank, passage in enumerate(passages):
+    for share, lists in ((1.0, found), (BESIDE, beside)):
+        for rank, passage in ((rank, one) for passages in lists for rank, one in enumerate(passages)):
             for one, weight in _meant(passage, material):
-                scores[one.id] = scores.get(one.id, 0.0) + weight / (RRF_K + rank + 1)
+                scores[one.id] = scores.get(one.id, 0.0) + share * weight / (RRF_K + rank + 1)
     order = sorted(scores, key=lambda at: (-scores[at], at))
     return [replace(material.passages[at], score=scores[at]) for at in order]
-
-
-def reciprocal_ranks(lists: Iterable[Sequence[str]]) -> dict[str, float]:
-    """Return the sums of the reciprocal ranks that ids have in several lists."""
-    scores: dict[str, float] = {}
-    for ids in lists:
-        for rank, one in enumerate(ids):
-            scores[one] = scores.get(one, 0.0) + 1 / (RRF_K + rank + 1)
-    return scores
 
 
 def _meant(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:

@@ -24,9 +24,10 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "
 # Words that say what is wanted to be known of a subject, and not which subject.
 _WANTED = frozenset(
     """define defined definition definitions describe difference differences differ explain explained explanation
-    meaning means tell versus vs whats bedeutet bedeuten bedeutung besagt definiere definiert erklare erklaren
-    erklarung heisst unterschied unterschiede versteht definir expliquer signifie definicion diferencia diferencias
-    explicar significa definizione differenza differenze spiegare""".split()
+    meaning means tell versus vs whats example examples formula table bedeutet bedeuten bedeutung besagt definiere
+    definiert erklare erklaren erklarung heisst unterschied unterschiede versteht beispiel formel tabelle definir
+    expliquer signifie exemple formule definicion diferencia diferencias explicar significa ejemplo definizione
+    differenza differenze spiegare esempio""".split()
 )
 # "mean" in a question for the meaning of something is not the word of statistics.
 _MEANING = re.compile(r"^(\s*what (?:do|does|did)\b.*)\bmean(?=\W*$)", re.I | re.S)

@@ -15,7 +15,7 @@ REQUEST = Request((ChatMessage("user", "Hello?"),))
 LONG = "One two\n\nthree — 🙂 four."
 
 
-def ask(server, monkeypatch, shown, timeout=60):
+def ask(server, monkeypatch, shown, timeout=60, request=REQUEST):
     """Return the reply, and append its parts to `shown`."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -23,7 +23,7 @@ def ask(server, monkeypatch, shown, timeout=60):
     async def talk():
         model = OpenAIChat(ModelName("openai", "m"), known_sources({})["openai"], RequestLimits(timeout, max_retries=0))
         try:
-            return await model.reply(REQUEST, shown.append if shown is not None else None)
+            return await model.reply(request, shown.append if shown is not None else None)
         finally:
             await model.close()
 
@@ -92,3 +92,14 @@ def test_an_empty_answer_is_one(monkeypatch):
     with ModelServer("") as server:
         assert ask(server, monkeypatch, []).text == ""
     assert server.count == 1
+
+
+def test_a_model_without_tools_still_streams(monkeypatch):
+    """Ollama says so of most small models."""
+    shown, tool = [], {"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}
+    request = Request(REQUEST.messages, tools=(tool,))
+    refused = "registry.ollama.ai/library/gemma3:270m does not support tools"
+    with ModelServer(LONG, refuses=lambda body: "tools" in body and refused) as server:
+        assert ask(server, monkeypatch, shown, request=request).text == LONG
+    assert len(shown) > 3
+    assert ["tools" in body for body in server.requests] == [True, False]
