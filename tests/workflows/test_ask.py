@@ -177,6 +177,24 @@ def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeyp
     assert (told["answer"], told["notes"]) == ("Far [2] away", [said.splitlines()[-1]])
 
 
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ('\n<source n="1">\nThe mean is pulled.\n</source>\n', "it holds parts of the prompt (<source n=)"),
+        (" The text of these notes is a file of words." * 50, "it repeats itself: “"),
+    ],
+)
+def test_an_answer_that_repeats_itself_or_the_prompt_is_stopped(wrong, why, indexed_book):
+    write("config.toml", "[ask]\nqueries = 'keywords'\n")
+    with ModelServer(reply=f"Far away [2].{wrong}") as server:
+        out, said = ask("'When does the mean mislead?'", server, status=1)
+        ask("'When does the mean mislead?'", server, status=1)
+        assert server.count == 2  # it is not cached
+    assert out.startswith("Far away [2].")
+    assert f"the answer was stopped, since {why}" in said
+    assert len(out) < 1_500
+
+
 def test_a_type_that_is_not_there_is_told(indexed_book):
     assert (
         "of the type 'riddle'; types of material in the collection: definition" in ask("--type riddle x", status=1)[1]

@@ -86,8 +86,10 @@ class AnswerWatch:
 
     def _is_known(self, mark: str) -> bool:
         """Return True if a mark also stands in the texts that the model was shown, not only around them."""
-        escaped = mark.replace("<", "<\\", 1)
-        return escaped in self._known or (mark in self._known if MARKS.match(mark) else self._known.count(mark) > 1)
+        if MARKS.match(mark):
+            return mark in self._known
+        escaped = mark.replace("<", "<\\", 1) in self._known
+        return escaped or ("text" in mark and self._known.count(mark) > 1)  # the one tag around unescaped texts
 
     def _stop(self, why: str) -> None:
         raise CutOffError(f"the answer was stopped, since {why}", "".join(self._said))

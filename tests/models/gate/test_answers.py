@@ -10,7 +10,7 @@ from lmm_core.models.gate.answers import AnswerWatch
 from lmm_core.models.gate.repeats import Loop, repeated_in
 from tests.effort import at_most
 
-PROMPT = 'You help students.\n\n<notes>\n<source n="1">\nA mean is a sum.\n</source>\n</notes>\n\nWhat is a mean?'
+PROMPT = '<notes>\n<source n="1">\nA mean is a sum.\n</source>\n<source n="2">\nA median halves.\n</source>\n</notes>\n\nWhat is a mean?'
 LINES = "A residual is the difference between an observed value and the prediction of the model.\n"
 
 
