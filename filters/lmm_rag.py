@@ -6,6 +6,8 @@ import sys
 
 from lmm_core.errors import ModelError
 from lmm_core.markdown.blocks import Block
+from lmm_core.models.sources import STAND_IN_NAME
+from lmm_core.scan.annotations.tally import Tally
 from lmm_core.scan.header import scan
 from lmm_core.scan.rag import RagRun
 from lmm_core.workflows.models import Models
@@ -38,7 +40,9 @@ def _annotate(document: FilterDocument, blocks: list[Block]) -> list[Block]:
     run.start(scanned)
     if run.open:
         _ask(document, run, models)
-    return run.finish()
+    blocks = run.finish()
+    _say_who(document, run.tally)
+    return blocks
 
 
 def _ask(document: FilterDocument, run: RagRun, models: Models) -> None:
@@ -47,6 +51,14 @@ def _ask(document: FilterDocument, run: RagRun, models: Models) -> None:
     run_async(run.ask_and_close())
     if models.usage.requests or models.usage.cached:
         document.logger.info(str(models.usage))
+
+
+def _say_who(document: FilterDocument, tally: Tally) -> None:
+    """Say that no model was asked, if that is so, and what was therefore left out."""
+    if tally.names == {STAND_IN_NAME}:
+        document.logger.info(f"annotated{tally.who}")
+    if tally.left_out:
+        document.logger.info(tally.left_out)
 
 
 def main() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -16,6 +17,7 @@ from ..errors import MarkdownError
 from ..logging import say
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile, load_markdown, save_markdown
+from ..scan.annotations.tally import Tally, total
 from ..workflows.models import Models
 from ..workflows.passes import Work, work_on
 from .arguments import find_documents
@@ -24,6 +26,8 @@ from .reports import ReportPrinter, cost, print_json, report_failure
 from .running import run
 
 FILES_AT_ONCE = 16
+NO_TALLIES: Mapping[Path, Tally] = MappingProxyType({})
+NO_DETAILS: Mapping[Path, str] = MappingProxyType({})
 
 
 @dataclass
@@ -63,10 +67,13 @@ def rewrite(
     done: str,
     quiet: bool = False,
     models: Models | None = None,
+    tallies: Mapping[Path, Tally] = NO_TALLIES,
+    details: Mapping[Path, str] = NO_DETAILS,
 ) -> None:
     """Do some work on the blocks of all files, write each as soon as it is done, and exit.
 
-    done: a participle for what happens to a file ("annotated"). With `check`, the exit status
+    done: a participle for what happens to a file ("annotated"); tallies: of the files' sections,
+    once they are done; details: said of the files that changed. With `check`, the exit status
     is 1 if a file would change."""
     if as_json and diff:
         raise click.UsageError("--json and --diff exclude each other")
@@ -81,7 +88,7 @@ def rewrite(
         return text != file.text
 
     verb = f"would be {done}" if check or diff else done
-    outcomes = for_each(paths, one, verb, as_json, quiet, models)
+    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
     exit_with_outcomes(outcomes)
@@ -94,21 +101,46 @@ def for_each(
     as_json: bool = False,
     quiet: bool = False,
     models: Models | None = None,
+    tallies: Mapping[Path, Tally] = NO_TALLIES,
+    details: Mapping[Path, str] = NO_DETAILS,
 ) -> list[FileOutcome]:
     """Do `one` on all files, many at the same time, and print what became of them.
 
-    `one` returns True if it changed the file; `verb` says how. The models are closed."""
+    `one` returns True if it changed the file; `verb` says how; see `rewrite`. The models are closed."""
     began, left_out = time.monotonic(), ReportPrinter(quiet)
     outcomes = run(_work_on_all(find_documents(paths, left_out), one, quiet, models))
-    changed = [outcome.path for outcome in outcomes if outcome.changed]
     if as_json:
         beside = [FileOutcome(report.path, reports=[asdict(report)]) for report in left_out.reports]
-        print_json([asdict(outcome) for outcome in (*beside, *outcomes)])
+        print_json([_as_json(outcome, details) for outcome in (*beside, *outcomes)])
     elif not quiet:
-        for name in changed:
-            say(f"{verb}: {name}", err=True)
-        say(f"{len(changed)} of {len(outcomes)} files {verb}{cost(models, began)}", err=True)
+        _print_outcomes(outcomes, verb, tallies, details, cost(models, began))
     return outcomes
+
+
+def _as_json(outcome: FileOutcome, details: Mapping[Path, str]) -> dict[str, Any]:
+    detail = details.get(Path(outcome.path)) if outcome.changed else None
+    return asdict(outcome) | ({"detail": detail} if detail else {})
+
+
+def _print_outcomes(
+    outcomes: Sequence[FileOutcome], verb: str, tallies: Mapping[Path, Tally], details: Mapping[Path, str], cost: str
+) -> None:
+    changed = [(outcome.path, _became(outcome, verb, tallies)) for outcome in outcomes if outcome.changed]
+    for name, became in changed:
+        detail = details.get(Path(name))
+        say(f"{became}: {name}{f': {detail}' if detail else ''}", err=True)
+    sum_up, whole = total(tallies.values()), sum(became == verb for _, became in changed)
+    say(f"{whole} of {len(outcomes)} files {verb}{sum_up.who}{cost}", err=True)
+    if sum_up.left_out:
+        say(sum_up.left_out, err=True)
+
+
+def _became(outcome: FileOutcome, verb: str, tallies: Mapping[Path, Tally]) -> str:
+    """Return what became of a file that changed. Only its header may have, and sections may have failed."""
+    tally = tallies.get(Path(outcome.path))
+    if tally is None or (tally.written and not tally.failed):
+        return verb
+    return f"{verb} in part" if tally.written else f"changed, not {verb}"
 
 
 async def _work_on_all(

@@ -21,6 +21,7 @@ from ..markdown.metadata.ownership import find_key
 from ..markdown.originals import restore_originals
 from ..markdown.rag_only import KnitRules, types_of
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
 from .encoding import CHUNKER, ChunkTexts, EncodingModel, texts_to_encode
@@ -111,6 +112,7 @@ def blocks_to_chunks(
     tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules or KnitRules()))
     if tree is None:
         return []
+    drop_filler(tree)
     base = {"docid": str(tree.get("docid") or docid), "source": source}
     places = _places(tree)
     made: list[Chunk] = []

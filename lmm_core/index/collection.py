@@ -132,6 +132,13 @@ async def aquery_grouped(
     ModelError.
     """
     chunks = await aquery(store, name, encoder, text, max(50, limit * 10), where)
+    return await afind_documents(store, companion, chunks, limit)
+
+
+async def afind_documents(
+    store: VectorStore, companion: str, chunks: Sequence[ScoredPoint], limit: int
+) -> list[ScoredPoint]:
+    """Return the documents of a companion collection that chunks are from, as `aquery_grouped` does."""
     best: dict[str, float] = {}
     for chunk in chunks:
         if group := chunk.payload.get(GROUP):

@@ -16,7 +16,7 @@ from ..errors import ModelError, StoreError
 from ..models.embedders.embedder import Embedder, SparseEncoder
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
-CHUNKER = 1  # increased when the same text gives other chunks, so that collections are made anew
+CHUNKER = 2  # increased when the same text gives other chunks, so that collections are made anew
 DENSE, SPARSE = "dense", "sparse"
 
 

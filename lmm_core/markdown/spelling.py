@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -177,8 +177,9 @@ def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
 
     A new metadata block brings one blank line, after itself; where the text had none, it stands
     before the block instead, so that `take_out` knows which one to take. A block that was edited
-    stays where it is. Blank lines stand around a converted block, and where a block went away
-    between two that it kept apart."""
+    stays where it is, but for a native one directly after a heading or block, which Pandoc does not
+    read. Blank lines stand around a converted block, and where a block went away between two that it
+    kept apart."""
     places = _Places(before)
     settled: list[Block] = []
     for block in after:
@@ -216,7 +217,7 @@ class _Places:
         if isinstance(previous, MetadataBlock) and self.place(previous) is None:
             return not _is_new(previous)
         if isinstance(block, MetadataBlock):
-            return self.place(block) is None
+            return self.place(block) is None or (block.spelling == "native" and id(block) not in self._by_id)
         if not isinstance(block, TextBlock):
             return False
         if isinstance(previous, MetadataBlock) and self.place(block) is None:
@@ -231,7 +232,7 @@ def _is_new(block: Block) -> bool:
 
 def _opening(block: MetadataBlock) -> str:
     """Return what stands before a block's body, whatever its fence."""
-    return _RUN.sub("", block.source[: block.start])
+    return _RUN.sub("", block.source[: block.start].lstrip(BOM + " \t\r\n"))
 
 
 def _without_line(text: str) -> str:
@@ -239,52 +240,66 @@ def _without_line(text: str) -> str:
     return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
 
 
-def take_out(blocks: Sequence[Block], edited: Mapping[int, MetadataBlock | None]) -> tuple[list[Block], list[Block]]:
+def _without_blank(text: str) -> str:
+    """Return a text without its last blank line, if it ends with one."""
+    return _without_line(text) if text.endswith(("\n\n", "\n\r\n")) else text
+
+
+def take_out(
+    blocks: Sequence[Block],
+    edited: Mapping[int, MetadataBlock | None] | Mapping[int, None],
+    tight: Collection[int] = (),
+) -> tuple[list[Block], list[Block]]:
     """Return the blocks without those that `edited` gives as None (by `id`), and with its others in place.
 
-    Each goes with the one blank line that it brought (see `settle`). The second list holds the
-    blocks that stay, because without them another one would be read as something else. Raise
-    MarkdownError if the text that is left does not parse into these blocks."""
+    Each goes with the one blank line that it brought (see `settle`), and so does the blank line
+    before those that are `tight` (by `id`). The second list holds the blocks that stay, because
+    without them another one would be read as something else. Raise MarkdownError if the text that
+    is left does not parse into these blocks."""
     kept: list[Block] = []
     stayed: list[Block] = []
-    blanks = ""  # what is left before the first block
-    for at, block in enumerate(blocks):
+    going: list[MetadataBlock] = []
+    for block in (*blocks, None):
         made = edited.get(id(block), block)
         if made is None and isinstance(block, MetadataBlock):
-            following = next((found for one in blocks[at + 1 :] if (found := edited.get(id(one), one))), None)
-            left = _left_before(kept[-1].source if kept else blanks, block, following)
-            if left is None:
-                stayed.append(block)
-                made = block
-            elif kept:
-                kept[-1] = replace(kept[-1], source=left)
-            else:
-                blanks = left
-        if made is not None:
-            kept.append(prefix_block(made, blanks) if blanks else made)
-            blanks = ""
-    kept += [TextBlock(blanks)] if blanks else []
+            going.append(block)
+            continue
+        before = kept[-1].source if kept else ""
+        left = _left_before(before, going, made) if going else before
+        if left is None:
+            stayed += going
+            kept += going
+        elif made is not None and id(block) in tight and _stands(_without_blank(left), made):
+            left = _without_blank(left)
+        going = []
+        _join(kept, left, made)
     if not keeps_structure(kept):
         raise MarkdownError("without these blocks, something in the text would be read in another way")
     return kept, stayed
 
 
-def _left_before(before: str, block: MetadataBlock, following: Block | None) -> str | None:
-    """Return what is left of the text before a block and of the blank lines around it, if the block goes.
+def _join(kept: list[Block], left: str | None, block: Block | None) -> None:
+    """Add a block to those that are kept; `left` is what comes in place of the last one's source, or
+    before the first block."""
+    if left is not None and kept:
+        kept[-1] = replace(kept[-1], source=left) if left != kept[-1].source else kept[-1]
+    elif left:
+        block = prefix_block(block, left) if block is not None else TextBlock(left)
+    kept += [block] if block is not None else []
+
+
+def _left_before(before: str, going: Sequence[MetadataBlock], following: Block | None) -> str | None:
+    """Return what is left of the text before some blocks and of the blank lines around them, if they go.
 
     None means that the block that follows would be read as something else."""
-    closing = block.source[block.end :]
-    end = block.source.find("\n", block.end + len(closing.rstrip(" \t\r\n"))) + 1 or len(block.source)
-    around = before + block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
-    after = block.source[end:]
-    if after:
-        around += after.split("\n", 1)[1] if "\n" in after else ""
-    elif around.endswith(("\n\n", "\n\r\n")):
-        around = _without_line(around)
-    if following is None:
-        return around
-    choices = (around, around + newline_of(block.source))
-    return next((left for left in choices if _stands(left, following)), None)
+    for block in going:
+        before += block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
+        closing = block.source[block.end :].rstrip(" \t\r\n")
+        end = block.source.find("\n", block.end + len(closing)) + 1
+        after = block.source[end:] if end else ""
+        before = before + after[after.find("\n") + 1 :] if after else _without_blank(before)
+    choices = (before, before + newline_of(going[-1].source))
+    return next((left for left in choices if following is None or _stands(left, following)), None)
 
 
 def _stands(before: str, following: Block) -> bool:

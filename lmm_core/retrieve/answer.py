@@ -8,38 +8,29 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import CutOffError, ModelError, ToolError
-from ..models.annotators.prose import extract_prose, whole_sentences
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
-from ..models.embedders.bm25 import Bm25Encoder
 from ..models.gate.answers import AnswerWatch
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
 from ..models.sources import STAND_IN_NAME
 from ..models.tokens import count_tokens
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
-from .items import without_fences
 from .library_tools import Result
-from .queries import keyword_form
-from .rank import Ranked
+from .quoting.choose import quote_notes
+from .ranking.fusion import Ranked
 from .retriever import Retrieval, Retriever
 from .tools import Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
 NEAREST = 3  # sections that are named if there is no answer
-BEST = 3  # passages that the stand-in answers with
-SENTENCES = 2  # of each passage
 AGAIN = "(This broke off. The answer again:)"
 NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
 NO_ROOM = "There is no room for what this gives back: answer from what you have, or ask for less of it."
-_NOTE = re.compile(r"\A\[\^[^\]]+\]:[ \t]*")  # the label of a footnote
-# A block whose last line takes no number: code, a formula, a table, its caption.
-_CLOSED = re.compile(r"(?:`{3,}|~{3,}|\$\$|\||^[ \t]*:.*|^ {4}.*)[ \t]*\Z", re.M)
 
 
 @dataclass(frozen=True)
@@ -115,7 +106,7 @@ class Conversation:
         """Return the answer to a question that has been looked up; see `ask`."""
         show = show or (lambda part: None)
         if self.asker is None:
-            answer = stand_in_answer(question, found, context)
+            answer = quoted_answer(question, found, context)
             show(answer.text)
         else:
             answer = await _Turn(self, self.asker, found, context, show).answer(question)
@@ -147,6 +138,16 @@ class Conversation:
             said = ChatMessage("assistant", answered or NO_ANSWER)  # servers refuse an empty one
             kept = [ChatMessage("user", asked[:MOST_CHARACTERS]), said, *kept]
         return kept
+
+
+def quoted_answer(question: str, found: Retrieval, context: Context) -> Answer:
+    """Return the answer that is given without a model: quotations from the notes."""
+    quoted = quote_notes(found, context)
+    nearest = () if quoted.cited else _nearest(found)
+    return Answer(
+        question, quoted.text, context.sources, quoted.cited, bool(quoted.cited), STAND_IN_NAME, context, (), nearest,
+        _kinds(found),
+    )  # fmt: skip
 
 
 def context_text(found: Retrieval, context: Context) -> str:
@@ -317,65 +318,3 @@ def _kinds(found: Retrieval) -> tuple[str, ...]:
 
 def _nearest(found: Retrieval) -> tuple[Ranked, ...]:
     return found.sections[:NEAREST]
-
-
-# Without a model
-
-
-def stand_in_answer(question: str, found: Retrieval, context: Context) -> Answer:
-    """Return an answer made of the sentences that share most words with the question.
-
-    These come from the passages that fit best. Passages of a type that was asked for are
-    given whole; exercises that were not asked for are taken only if there is nothing else,
-    since they may hold their solutions. Nothing here understands the question: unless enough
-    of its words are found (half of them, if they stand in titles or annotated questions), the
-    answer says that the notes do not answer."""
-    encoder = Bm25Encoder(found.language)
-    asked = set(encoder.encode_query(keyword_form(found.text, found.language)).indices)
-    plain = [source for source in context.sources if not source.kinds] or context.sources
-    had = {source.number: _words_had(source, found, asked, encoder) for source in plain}
-    ranked = sorted(plain, key=lambda source: -sum(had[source.number].values()))
-    most = sum(had[ranked[0].number].values()) if ranked else 0
-    best = [one for one in ranked[:BEST] if found.kind or sum(had[one.number].values()) * 2 > most]
-    covered = [max(had[source.number][word] for source in best) for word in asked] if best else []
-    answered = bool(best) and (bool(found.kind) or sum(min(times, 2) for times in covered) >= max(len(asked), 1))
-    chosen = sorted(best, key=lambda source: source.number) if answered else []
-    parts = [_excerpt(source, asked, encoder, whole=bool(found.kind)) for source in chosen]
-    cited = tuple(source.number for source in chosen)
-    nearest = () if answered else _nearest(found)
-    text = "\n\n".join(parts)
-    sources = context.sources
-    return Answer(question, text, sources, cited, answered, STAND_IN_NAME, context, (), nearest, _kinds(found))
-
-
-def _words_had(source: CitedSource, found: Retrieval, asked: set[int], encoder: Bm25Encoder) -> Counter[int]:
-    """Return how much each of the asked words counts in a source.
-
-    A word counts 1 in the text, and 2 more in titles or annotated questions, which say what
-    the text is about."""
-    passages = (found.material.passages[one] for one in source.ids if one in found.material.passages)
-    about = "\n".join([*source.titles, *(line for passage in passages for line in passage.questions)])
-    had = Counter(asked & set(encoder.encode_query(source.text).indices))
-    return had + Counter(dict.fromkeys(asked & set(encoder.encode_query(about).indices), 2))
-
-
-def _common(text: str, asked: set[int], encoder: Bm25Encoder) -> int:
-    """Return how many of the asked words a text holds."""
-    return len(asked & set(encoder.encode_query(text).indices))
-
-
-def _excerpt(source: CitedSource, asked: set[int], encoder: Bm25Encoder, whole: bool) -> str:
-    """Return the best sentences of a source in their order, or its whole text, with its number."""
-    if whole:
-        return _numbered(without_fences(source.text).strip(), source.number)
-    sentences = whole_sentences(extract_prose(source.text))
-    if not sentences:  # code, a table, a note
-        return _numbered(_NOTE.sub("", source.text.strip()), source.number)
-    order = sorted(range(len(sentences)), key=lambda at: (-_common(sentences[at], asked, encoder), at))
-    return _numbered(" ".join(sentences[at] for at in sorted(order[:SENTENCES])), source.number)
-
-
-def _numbered(text: str, number: int) -> str:
-    """Return a text followed by its source's number, below it after code, a formula or a table."""
-    between = "\n\n" if _CLOSED.search(text) else " "
-    return f"{text}{between}[{number}]"

@@ -362,12 +362,13 @@ def _outline(sections: Sequence[Section], budget: int, count: Count, summaries: 
 
 def _list(shown: Sequence[Section], of: int, down_to: int) -> str:
     """Return headings, one a line, with the summaries of those down to a level."""
-    lines = []
+    lines, told = [], ""
     for section in shown:
         indent = "  " * max(0, len(section.titles) - 1)
         lines.append(f"{indent}- {_line(section.title)} ({_line(section.place)})")
-        if section.summary and len(section.titles) <= down_to:
-            lines.append(f"{indent}  {_line(section.summary)}")
+        if section.gist and section.gist != told and len(section.titles) <= down_to:
+            lines.append(f"{indent}  {_line(section.gist)}")
+        told = section.gist
     if of > len(shown):
         lines.append(f"({of - len(shown)} more headings: no room)")
     if down_to >= 0 and any(section.summary and len(section.titles) > down_to for section in shown):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ..errors import RetrieveError
 from ..index.collection import aquery_many
@@ -15,6 +15,9 @@ from ..index.refresh import FILES
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material
+from .ranking.lexical import LexicalIndex
+
+Compared = Literal["words", "meaning", "both"]
 
 
 @dataclass
@@ -29,6 +32,7 @@ class Library:
     encoder: Encoder
     order: Sequence[str] = ()
     _material: Material | None = field(default=None, init=False)
+    _lexical: LexicalIndex | None = field(default=None, init=False)
     _state: frozenset[tuple[str, str]] = field(default=frozenset(), init=False)
     _reading: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -58,6 +62,23 @@ class Library:
         if not self._material.passages:
             raise RetrieveError(f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it")
         return self._material
+
+    async def lexical(self) -> LexicalIndex:
+        """Return the ranking by words of what `material` returned last."""
+        return await run_in_thread(self._count_words)
+
+    def _count_words(self) -> LexicalIndex:
+        with self._reading:
+            material = self._material or self._read_alone()
+            if self._lexical is None or self._lexical.material is not material:
+                self._lexical = LexicalIndex(material, self.language)
+            return self._lexical
+
+    def compares(self, words: bool = False) -> Compared:
+        """Return what a search compares; words: it is one by words alone, see `search`."""
+        if words or self.encoder.embedder is None:
+            return "words"
+        return "both" if self.encoder.has_words else "meaning"
 
     def _look(self) -> frozenset[tuple[str, str]]:
         """Return what the collection was made of; a refresh is noticed by a difference in this."""

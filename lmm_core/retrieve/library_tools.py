@@ -215,7 +215,7 @@ def _section_entry(section: Section) -> Result:
     """Return a section without its text."""
     kinds = Counter(kind for passage in section.passages for kind in passage.kinds)
     shown = {"place": section.place, "anchor": section.anchor, "depth": section.depth, "kinds": sorted(kinds)}
-    return _name(section) | shown | ({"summary": one_line(section.summary, SHOWN)} if section.summary else {})
+    return _name(section) | shown | ({"summary": one_line(section.gist, SHOWN)} if section.gist else {})
 
 
 def _passage_entry(passage: Passage) -> Result:

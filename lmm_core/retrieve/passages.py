@@ -101,6 +101,14 @@ class Section:
         """The place as `file:line-line`."""
         return place(self.source, self.line_start, self.line_end)
 
+    @property
+    def gist(self) -> str:
+        """Its summary, or that of the only subsection, if everything stands in there."""
+        section = self
+        while not section.summary and not section.passages and len(section.children) == 1:
+            (section,) = section.children
+        return section.summary
+
     def walk(self) -> Iterator[Section]:
         """Yield the section and all its subsections, in their order."""
         yield self

@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from ..errors import ModelError, RetrieveError
 from ..index.collection import parse_query
-from .library import Lender, Library
+from .library import Compared, Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
-from .rank import Ranked, fuse, rank_sections
+from .ranking.fusion import Ranked, fuse, rank_sections
+from .ranking.lexical import LexicalIndex
 from .rerank import NoReranker, Reranker
 
 HITS = 20  # of each query
@@ -30,6 +31,7 @@ class Retrieval:
     """The result of retrieval for a question; passages and sections come with the best first.
 
     text: the question without keywords for a type; kind: the type that was asked for, or "";
+    lexical: the ranking by words;
     language: that of the material, see `Library.language`; missed: what had to be done without."""
 
     question: str
@@ -39,6 +41,7 @@ class Retrieval:
     passages: tuple[Passage, ...]
     sections: tuple[Ranked, ...]
     material: Material
+    lexical: LexicalIndex
     language: str = ""
     missed: tuple[str, ...] = ()
 
@@ -67,19 +70,22 @@ class Retriever:
 
     async def _retrieve(self, library: Library, question: str, kind: str, earlier: Sequence[str]) -> Retrieval:
         material, language = await library.material(), library.language
+        lexical = await library.lexical()
         asked = parse_query(question, list(material.kinds))
         kind = known_kind(kind, material) or asked.type
         missed: list[str] = []
         queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)
         queries = queries or await KeywordQueries().expand(asked.text, language, earlier)
+        queries = [*queries, *filter(None, [lexical.corrected(asked.text)])]
         found = await self._search(library, queries, kind, missed)
-        best = fuse(found, material)
+        best = rank_found(found, queries, lexical, kind, library.compares(BY_WORDS in missed))
         order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
         best = [*(order or best[:RERANKED]), *best[RERANKED:]]
-        sections = rank_sections(found, material, best)
+        sections = rank_sections(best, material)
         return Retrieval(
-            question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material, language, tuple(missed)
-        )
+            question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material, lexical, language,
+            tuple(missed),
+        )  # fmt: skip
 
     async def _search(
         self, library: Library, queries: Sequence[str], kind: str, missed: list[str]
@@ -109,6 +115,20 @@ class Retriever:
     def _miss(self, without: str, why: str, missed: list[str]) -> None:
         missed.append(without)
         self.warn(f"{without}: {why}")
+
+
+def rank_found(
+    found: Sequence[Sequence[Passage]], queries: Sequence[str], lexical: LexicalIndex, kind: str, compared: Compared
+) -> list[Passage]:
+    """Return what several queries found as one list, the best first.
+
+    compared: if words are all that was compared, the ranking by the words of each query replaces
+    the order in which it was found; if words and meaning were, it comes beside it."""
+    candidates = fuse(found, lexical.material)
+    if compared == "meaning":
+        return candidates
+    by_words = [lexical.rank(query, candidates, kind) for query in queries]
+    return fuse(by_words, lexical.material) if compared == "words" else fuse(found, lexical.material, by_words)
 
 
 class UnknownKind(RetrieveError):

@@ -19,7 +19,7 @@ from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair
 from ..markdown.originals import RestoredBlocks, restore_originals
 from ..markdown.rag_only import KnitRules
-from ..markdown.spelling import edit_block, settle, settle_safely
+from ..markdown.spelling import edit_block, settle, settle_safely, take_out
 from ..markdown.tree import (
     HeaderNode,
     HeadingNode,
@@ -37,9 +37,10 @@ from .annotations.identify import identities
 from .annotations.lm_markdown import report_stale_lm_markdown
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
 from .annotations.sections import SectionTexts, closed_parts
+from .annotations.tally import Tally
 from .header import is_list_header
 from .options import ScanOpts
-from .system_keys import first_newline, nearest_spellings, set_values, write_keys
+from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
 
 
 class Progress(Protocol):
@@ -118,6 +119,7 @@ class RagRun:
     refresh: bool
     logger: LoggerBase
     progress: Progress | None = None
+    tally: Tally = field(default_factory=Tally, init=False)
     open: list[HeadingNode] = field(default_factory=list, init=False)
     _blocks: list[Block] = field(default_factory=list, init=False)
     _tree: HeadingNode | None = field(default=None, init=False)
@@ -147,7 +149,8 @@ class RagRun:
             return
         self._prepare(tree)
         self._closed = closed_parts(tree)
-        self._finder = NeedsFinder(tree, SectionTexts(tree, self.rules), self.opts, self.annotator, self.refresh)
+        texts = SectionTexts(tree, self.rules)
+        self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed)
         waiting: set[int] = set()  # sections that show a summary which is still to be made
         for node in sections(tree, post=True):
             wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
@@ -231,37 +234,48 @@ class RagRun:
             values = dict(needs.values)
             if needs.wanted and not done:
                 self._waiting += 1
-                self._ask_again(node, needs)
+                self._ask_again(node, needs.wanted)
             elif needs.wanted:
                 said = await self._say(node, needs)
                 done = "summary" not in needs.wanted or "summary" in (said or {})
                 values |= said or {}
-                if said is None:
-                    self._ask_again(node, needs)
+                self._ask_again(node, [key for key in needs.wanted if key not in (said or {})])
             self._apply(node, needs, values)
         if self.progress:
             self.progress.advance()
         return done
 
-    def _ask_again(self, node: HeadingNode, needs: SectionNeeds) -> None:
-        """Make the next run ask for what this refresh did not get."""
+    def _ask_again(self, node: HeadingNode, keys: Sequence[str]) -> None:
+        """Make the next run ask for keys that this refresh did not get."""
         hashes = node.properties.get(HASHES)
         if self.refresh and isinstance(hashes, dict):
-            left = {key: ["refresh", pair[1]] for key in needs.wanted if (pair := hash_pair(node.properties, key))}
+            left = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
             self._write(node, {HASHES: {**hashes, **left}} if left else {})
 
     async def _say(self, node: HeadingNode, needs: SectionNeeds) -> dict[str, Any] | None:
         """Return the annotations of a section, or None if the annotator fails."""
+        self.tally.names.add(self.annotator.name)
         try:
             annotation = await self.annotator.annotate(needs.section, needs.wanted, needs.instead)
         except ModelError as error:
             self._failed.append((node.line, error))
+            self.tally.failed += 1
             return None
         self._failed += [(node.line, error) for error in annotation.refused.values()]
+        self.tally.failed += bool(annotation.refused)
         for remark in annotation.remarks:
             self.logger.info(remark, node.line)
-        self._made.add(id(node))
-        return _pick(annotation, [key for key in needs.wanted if key not in annotation.refused])
+        nothing = DELETED if self.annotator.name == STAND_IN else None  # so that a model is asked later
+        said = _pick(annotation, [key for key in needs.wanted if key not in annotation.refused], nothing)
+        self._count(node, needs, said)
+        return said
+
+    def _count(self, node: HeadingNode, needs: SectionNeeds, said: dict[str, Any]) -> None:
+        if any(value is not DELETED for value in said.values()):
+            self._made.add(id(node))
+            self.tally.written += 1
+        elif self.annotator.name == STAND_IN:
+            self.tally.empty += bool(node.heading or needs.section.lead)
 
     # Step 3: the report and the names of annotators
 
@@ -275,10 +289,13 @@ class RagRun:
         for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
             self._write(node, values)
         made = self._originals.fold(tree_to_blocks(tree))
-        if not self.verbatim:
-            return settle(self._blocks, made)
         try:
-            return settle_safely(self._blocks, made)
+            if not self.verbatim:
+                emptied = emptied_blocks(self._blocks, made)
+                return settle(self._blocks, [block for block in made if id(block) not in emptied])
+            settled = settle_safely(self._blocks, mark_tight(self._blocks, made))
+            emptied = emptied_blocks(self._blocks, settled)
+            return take_out(settled, emptied)[0] if emptied else settled
         except MarkdownError as error:
             self.logger.error(f"not annotated: {error}")
             return self._blocks
@@ -312,16 +329,18 @@ class RagRun:
     def _sign(self, tree: HeadingNode) -> None:
         """Write the annotator's name into the header or the sections.
 
-        The header names a model rather than the stand-in. Sections annotated by the stand-in name
-        it if the header does not, and all sections name their annotator if there is no header to do
-        so.
+        The header names a model rather than the stand-in, and the stand-in only while something of
+        it is there. Sections annotated by the stand-in name it if the header does not, and all
+        sections name their annotator if there is no header to do so.
         """
-        if not self._made:
+        if not self.open:
             return
         name = self.annotator.name
         makers = {id(node): self._finder.maker(node) for node in sections(tree)} | dict.fromkeys(self._made, name)
         named = str(tree.properties.get(MAKER) or "")
-        if not self._is_left_out(tree) and (named in ("", STAND_IN) or name != STAND_IN):
+        if not self._is_left_out(tree) and named == STAND_IN and not any(map(_is_annotated, sections(tree))):
+            self._write(tree, {MAKER: DELETED})
+        elif not self._is_left_out(tree) and self._made and (named in ("", STAND_IN) or name != STAND_IN):
             self._write(tree, {MAKER: name} if named != name else {})
             named = name
         for node in sections(tree):
@@ -330,8 +349,7 @@ class RagRun:
                 self._sign_section(node, maker if maker != named and (maker == STAND_IN or not named) else "")
 
     def _sign_section(self, node: HeadingNode, maker: str) -> None:
-        made = any(hash_pair(node.properties, key) for key in ("questions", "summary"))
-        own = maker if maker and made else DELETED
+        own = maker if maker and _is_annotated(node) else DELETED
         if node.properties.get(MAKER, DELETED) != own:
             self._write(node, {MAKER: own})
 
@@ -355,7 +373,11 @@ def without_messages(block: MetadataBlock) -> MetadataBlock | None:
     return edit_block(block, dict.fromkeys(keys, DELETED)) if keys else block
 
 
-def _pick(annotation: Annotation, wanted: list[str]) -> dict[str, Any]:
-    """Return the wanted annotations, None for each empty one."""
+def _is_annotated(node: HeadingNode) -> bool:
+    return any(hash_pair(node.properties, key) for key in ("questions", "summary"))
+
+
+def _pick(annotation: Annotation, wanted: list[str], nothing: Any) -> dict[str, Any]:
+    """Return the wanted annotations, and `nothing` for each empty one."""
     said: dict[str, Any] = {"questions": annotation.questions, "summary": annotation.summary}
-    return {key: said[key] or None for key in wanted}
+    return {key: said[key] or nothing for key in wanted}

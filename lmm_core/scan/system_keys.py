@@ -7,20 +7,32 @@ value. If the value no longer has that hash, somebody has corrected it, and it i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
 from ..errors import MarkdownError
 from ..logging import LoggerBase
-from ..markdown.blocks import BOM, Block, ErrorBlock, HeaderBlock, Spelling, blank, trim_blank_lines
-from ..markdown.metadata.body import DELETED, dump_entry
+from ..markdown.blocks import (
+    BOM,
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    MetadataBlock,
+    Spelling,
+    blank,
+    ends_blank,
+    trim_blank_lines,
+)
+from ..markdown.metadata.body import DELETED, dump_entry, edit_metadata
 from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair
-from ..markdown.spelling import edit_block, make_block
+from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import Node, TextNode
 
 NOTHING = digest(None)
 FLOW_KEYS = frozenset({HASHES})
 EMPTY = "~~empty"  # beside keys written into a block of the writer's that held none
+TIGHT = "~~tight"  # the same, in a block that had no blank line before it
 
 
 class State(Enum):
@@ -74,7 +86,10 @@ def set_values(
 
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
-    """Write changes into the node's nearest block, or into a new one."""
+    """Write changes into the node's nearest block, or into a new one.
+
+    A block in which nothing is left stays (see `emptied_blocks`), since more may be written into it.
+    """
     there = node.properties
     kept = {key: value for key, value in changes.items() if value is not DELETED or key in there}
     if not kept:
@@ -87,11 +102,36 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
     if blank(nearest.body) and nearest.line:
         kept[EMPTY] = True
     try:
-        edited = edit_block(nearest, kept, FLOW_KEYS)
+        edited = edit_block(nearest, kept, FLOW_KEYS) or replace(with_body(nearest, ""), line=0)
     except MarkdownError as error:
         logger.error(f"metadata not updated: {error}", nearest.line)
         return
-    node.metadata = [*node.metadata[:-1], *([edited] if edited is not None else [])]
+    if edited.content.keys() == {EMPTY}:
+        edited = with_body(edited, edit_metadata(edited.body, {EMPTY: DELETED}, newline))
+    node.metadata = [*node.metadata[:-1], edited]
+
+
+def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
+    """Return the blocks with `TIGHT` in those that `settle` will put a blank line before.
+
+    That is done to native blocks of the writer's in which something has changed.
+    """
+    old = {id(block) for block in before}
+    marked: list[Block] = []
+    for block in after:
+        edited = isinstance(block, MetadataBlock) and block.line and block.spelling == "native" and id(block) not in old
+        if edited and marked and not ends_blank(marked[-1].source):
+            assert isinstance(block, MetadataBlock)
+            block = edit_block(block, {TIGHT: True}) or block
+        marked.append(block)
+    return marked
+
+
+def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int, None]:
+    """Return the `id`s of the blocks that `write_keys` has emptied; see `take_out`."""
+    old = {id(block) for block in before}
+    metadata = (block for block in after if isinstance(block, MetadataBlock) and id(block) not in old)
+    return {id(block): None for block in metadata if not block.line and blank(block.body)}
 
 
 def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling]:

@@ -59,7 +59,7 @@ def _entries(section: Section, depth: int, level: int) -> Iterator[OutlineEntry]
     items = [] if is_solution(inner.title) else typed_parts_under(section)
     kinds = Counter(item.kind for item in items if id(item.section) not in shown)
     minutes = reading_minutes(section.all_passages())
-    summary = section.summary or inner.summary
+    summary = section.summary or inner.summary or ("" if children else inner.gist)
     yield OutlineEntry(
         inner.name, plain_title(inner.title), depth, section.place, inner.anchor, minutes, dict(kinds), summary
     )  # fmt: skip

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
 from .. import __version__
 from ..errors import ConfigError, ModelError
-from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName
 from ..models.roles import ROLES
-from ..models.sources import FASTEMBED, STAND_IN, ModelSource, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, RequestLimits, known_sources
 from ..settings.names import CONFIG_NAME
 from ..settings.project import Project, load_project, model_name
 
+if TYPE_CHECKING:
+    from ..models.openai.trial import Trial
+
+PANDOC = "pypandoc_binary"  # the package that brings a pandoc
 OLDEST_PANDOC = (2, 17)
-FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-index", "lmm-pass")
-SECONDS_ONLINE = 5.0
+FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-index", "lmm-pass", "lmm-llmd")
+SECONDS_ONLINE = 30.0  # for an answer: a server on this machine may have to load its model first
 
 
 @dataclass(frozen=True, slots=True)
 class MachineFinding:
-    """One thing that was looked for; `advice` says what to do if it is missing."""
+    """One thing that was looked for; `advice` says what to do if it is missing.
+
+    optional: lmm works without it."""
 
     what: str
     found: str
@@ -38,7 +47,7 @@ class MachineFinding:
 def examine(online: bool = False) -> list[MachineFinding]:
     """Return all findings for the working folder, in the order in which a person needs them.
 
-    online: ask the models' servers whether they are there, for at most 5 seconds each."""
+    online: ask each configured model for one token, and wait at most 30 seconds for it."""
     return [
         MachineFinding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
         _pandoc(),
@@ -60,37 +69,62 @@ def _models(online: bool) -> list[MachineFinding]:
         ]
     file = project.root / CONFIG_NAME
     found = [MachineFinding("config", str(file) if file.is_file() else "none (`lmm config init` writes one)")]
-    names: dict[str, str] = {}
+    names: dict[str, ModelName] = {}
     for role in ROLES:
         try:
-            names[role] = str(model_name(project, role))
+            names[role] = model_name(project, role)
         except ModelError as error:
-            found.append(MachineFinding(role, str(error), ok=False, optional=True))
+            found.append(MachineFinding(role, str(error), ok=False))
         else:
-            found.append(_model(role, model_name(project, role), project))
-    sources = known_sources(project.sources)
-    used = dict.fromkeys(name.partition("/")[0] for name in names.values())
-    return found + [_server(sources[name]) for name in used if online and name in sources]
+            found.append(_model(role, names[role], project))
+    return [*found, *(_asked(names, project) if online else [])]
+
+
+def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFinding]:
+    """Ask each model of the roles that is on a server, once and all at the same time."""
+    import asyncio
+
+    from ..models.chat import run
+    from ..models.openai.trial import try_model
+
+    roles: dict[tuple[ModelName, bool], list[str]] = {}
+    for role, name in names.items():
+        if name.source not in (STAND_IN, FASTEMBED) and name != NO_MODEL:
+            roles.setdefault((name, role == "embedding"), []).append(role)
+    if not roles:
+        return [MachineFinding("online", "no model on a server is configured, so none was asked", False, True)]
+    sources, limits = known_sources(project.sources), RequestLimits(timeout=SECONDS_ONLINE)
+
+    async def ask_all() -> list[Trial]:
+        return await asyncio.gather(*(try_model(name, sources[name.source], limits, embeds) for name, embeds in roles))
+
+    return [
+        MachineFinding(name.source, f"{trial.said} ({', '.join(roles[name, embeds])})", trial.answered)
+        for (name, embeds), trial in zip(roles, run(ask_all()), strict=True)
+    ]
 
 
 def _model(role: str, name: ModelName, project: Project) -> MachineFinding:
     """Find out what a model does in a role, and whether it can."""
     if name.source == STAND_IN:
         does = "annotates by key terms and sentences of the text itself; no model, no key, no network"
-        return MachineFinding(role, f"{name}: {does if role == 'minor' else 'no chat without a model'}")
+        if role == "minor":
+            return MachineFinding(role, f"{name}: {does}")
+        advice = "set OPENAI_API_KEY, or name a model in config.toml" if role == "major" else ""
+        return MachineFinding(role, f"{name}: no chat without a model", ok=False, optional=True, advice=advice)
     if name == NO_MODEL:
         return MachineFinding(role, f"{name}: texts are found by their words (BM25); no model, no key, no network",
-                       advice="`lmm models get NAME` adds search by meaning")  # fmt: skip
+                       ok=False, optional=True, advice="`lmm models get NAME` adds search by meaning")  # fmt: skip
     if name.source == FASTEMBED:
         return _local_model(role, name, project)
     source = known_sources(project.sources)[name.source]
     if not source.needs_key and not source.has_key:
         return MachineFinding(role, f"{name}: no key is needed")
     if source.refusal:
-        return MachineFinding(role, f"{name}: {source.refusal}", ok=False, optional=True)
+        return MachineFinding(role, f"{name}: {source.refusal}", ok=False)
     if source.has_key:
         return MachineFinding(role, f"{name}: {source.key_variable} is set")
-    return MachineFinding(role, f"{name}: {source.key_variable} is not set", ok=False, optional=True,
+    return MachineFinding(role, f"{name}: {source.key_variable} is not set", ok=False,
                    advice="put the key into the environment, not into a file")  # fmt: skip
 
 
@@ -100,33 +134,50 @@ def _local_model(role: str, name: ModelName, project: Project) -> MachineFinding
     try:
         FastEmbedder(name, project.root)
     except ModelError as error:
-        return MachineFinding(role, str(error), ok=False, optional=True)
+        return MachineFinding(role, str(error), ok=False)
     return MachineFinding(role, f"{name}: on this machine; no key, no network")
-
-
-def _server(source: ModelSource) -> MachineFinding:
-    """Find out whether a source's server answers."""
-    from ..models.chat import run
-    from ..models.openai.client import check_server
-
-    error = run(check_server(source, SECONDS_ONLINE))
-    if error:
-        return MachineFinding(source.name, str(error), ok=False)
-    return MachineFinding(source.name, f"{shown_address(source.base_url)}: is there")
 
 
 def _pandoc() -> MachineFinding:
     path = shutil.which("pandoc")
     if path is None:
         own = packaged_pandoc()
-        advice = "install pandoc (pandoc.org), or the one that comes with this package: " + (
-            f'ln -s "{own}" "{Path(sys.executable).parent}/pandoc"' if own else "pip install pypandoc_binary"
-        )
-        return MachineFinding("pandoc", "not on PATH", ok=False, optional=True, advice=advice)
+        package = f"pipx inject lmm-markdown {PANDOC}" if _in_pipx() else f"pip install {PANDOC}"
+        advice = f"put the one that comes with this package there: {link_command(own)}" if own else (
+            f"install pandoc (pandoc.org), or a package with it: {package}"
+        )  # fmt: skip
+        return MachineFinding("pandoc", "not on PATH", ok=False, advice=advice)
     version = _version(path)
+    if version == (0,):
+        return MachineFinding("pandoc", f"{path} does not run", ok=False, advice="install it again (pandoc.org)")
     ok = version >= OLDEST_PANDOC
     shown = ".".join(map(str, version))
     return MachineFinding("pandoc", f"{shown} ({path})", ok=ok, advice="" if ok else "2.17 or newer is needed")
+
+
+def link_command(program: Path) -> str:
+    """Return a command that makes a program of our environment known by its name.
+
+    It goes beside `lmm`, into a folder on PATH: pipx puts `lmm` there, and not its environment."""
+    lmm = shutil.which("lmm")
+    own, users = Path(sys.executable).parent, Path.home() / ".local" / "bin"
+    usable = [folder for folder in (*([Path(lmm).parent] if lmm else []), own, users) if _is_usable(folder)]
+    folder = usable[0] if usable else users if _in_pipx() else own
+    if sys.platform == "win32":
+        return f'copy "{program}" "{folder}"'
+    target = shlex.quote(str(folder))
+    link = f"ln -sf {shlex.quote(str(program))} {target}/pandoc"
+    return link if usable else f'mkdir -p {target} && {link} && export PATH={target}:"$PATH"'
+
+
+def _is_usable(folder: Path) -> bool:
+    """Return True if a folder is on PATH and may be written into."""
+    on_path = {Path(name).resolve() for name in os.environ.get("PATH", "").split(os.pathsep) if name}
+    return folder.resolve() in on_path and os.access(folder, os.W_OK)
+
+
+def _in_pipx() -> bool:
+    return (Path(sys.prefix) / "pipx_metadata.json").is_file()
 
 
 def packaged_pandoc() -> Path | None:
@@ -152,13 +203,13 @@ def _version(path: str) -> tuple[int, ...]:
 def _command(name: str) -> MachineFinding:
     path = shutil.which(name)
     if path is None:
-        advice = f'pandoc looks for it on PATH: export PATH="{Path(sys.executable).parent}:$PATH"'
-        return MachineFinding(name, "not on PATH", ok=False, optional=True, advice=advice)
+        command = f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'
+        advice = f"pandoc looks for it on PATH: {'pipx ensurepath' if _in_pipx() else command}"
+        return MachineFinding(name, "not on PATH", ok=False, advice=advice)
     return MachineFinding(name, path)
 
 
 def _yaml() -> MachineFinding:
     fast = hasattr(yaml, "CSafeLoader")
-    return MachineFinding(
-        "yaml", f"PyYAML {yaml.__version__}, {'with' if fast else 'without'} its C loader", optional=True
-    )
+    loader = "with its C loader" if fast else "without its C loader, which is faster"
+    return MachineFinding("yaml", f"PyYAML {yaml.__version__}, {loader}", ok=fast, optional=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ..errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
 from ..files.marked import own_place
 from ..index.chunks import Chunk
-from ..index.collection import ainitialize_collection, aquery, aquery_grouped
+from ..index.collection import afind_documents, ainitialize_collection
 from ..index.encoding import CHUNKER, Encoder
 from ..index.refresh import (
     BEGUN,
@@ -41,7 +41,9 @@ from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_mark
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
-from ..scan.check.mistakes import FOR_INDEX
+from ..retrieve.library import Library
+from ..retrieve.search import search_points
+from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
@@ -237,7 +239,8 @@ class Upload:
         report_errors(blocks, located)
         report_refused(blocks, located)
         project = project_of(blocks, self._project_of(file), located)
-        report_concerns(blocks, project, FOR_INDEX, located)
+        is_annotated = self.annotate and not self.dry_run and not is_notebook(file.path)
+        report_concerns(blocks, project, FOR_INDEX - FOR_ANNOTATIONS if is_annotated else FOR_INDEX, located)
         if project is None:
             return None
         assert self.encoder is not None and self.encoder.encoding is not None
@@ -399,9 +402,11 @@ async def find_in_index(
     index = project.index
     encoder = await encoder_for(store, project, models, index.collection, index.encoding)
     where = await asyncio.to_thread(_where, store, index.collection, kind, no_type, under)
+    library = Library(store, index.collection, encoder)
     if group:
-        return await aquery_grouped(store, index.collection, index.companion, encoder, text, limit, where)
-    return await aquery(store, index.collection, encoder, text, limit, where)
+        chunks = await search_points(library, text, max(50, limit * 10), where)
+        return await afind_documents(store, index.companion, chunks, limit)
+    return await search_points(library, text, limit, where)
 
 
 def types_in_index(store: VectorStore, project: Project) -> dict[str, int]:

@@ -24,6 +24,7 @@ from ..markdown.rag_only import KnitRules, header_rules
 from ..markdown.spelling import convert
 from ..models.annotators.annotator import Annotator
 from ..scan.annotations.removal import By, Removal
+from ..scan.annotations.tally import Tally
 from ..scan.check.finding import Finding, report_findings
 from ..scan.check.mistakes import FOR_ANNOTATIONS, find_concerns
 from ..scan.check.near_misses import find_near_misses
@@ -80,7 +81,8 @@ class RagWork:
 
     opts: in place of those in header and configuration; changes: options by name, which
     replace single ones of these; annotator: in place of the model that header and
-    configuration name; refresh: write again what a model wrote."""
+    configuration name; refresh: write again what a model wrote; tallies: what became of the
+    sections of each file."""
 
     models: Models
     opts: ScanOpts | None = None
@@ -88,6 +90,7 @@ class RagWork:
     annotator: Annotator | None = None
     refresh: bool = False
     progress: Progress | None = None
+    tallies: dict[Path, Tally] = field(default_factory=dict, init=False)
 
     async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         """Return the blocks, annotated. Raise ConfigError."""
@@ -130,6 +133,7 @@ class RagWork:
         run = new_rag_run(project, annotator, docid_of(file.path), logger)
         run.opts = replace(self.opts or project.opts, **self.changes)
         run.refresh, run.progress = self.refresh, self.progress
+        self.tallies[file.path] = run.tally
         run.start(await _scan(blocks, file, logger))
         return run
 
@@ -189,17 +193,23 @@ def convert_work(to: Spelling) -> Work:
     return work
 
 
-def clear_annotations_work(keys: Sequence[str] = (), by: By = "", corrected: bool = False) -> Work:
-    """Return the work that takes what the system wrote out of a file; see `Removal`."""
+@dataclass
+class AnnotationClearing:
+    """The work that takes what the system wrote out of files; its arguments are those of `Removal`.
 
-    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        removal = Removal(frozenset(keys), by, corrected, logger)
+    details: how much was taken out of each file."""
+
+    keys: Sequence[str] = ()
+    by: By = ""
+    corrected: bool = False
+    details: dict[Path, str] = field(default_factory=dict, init=False)
+
+    async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        """Return the blocks without it."""
+        removal = Removal(frozenset(self.keys), self.by, self.corrected, logger)
         cleared = removal.apply(blocks)
-        if removal.count:
-            logger.info(counted(removal.count, "annotation"))
+        self.details[file.path] = counted(removal.count, "annotation")
         return cleared
-
-    return work
 
 
 def rules_of(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:

@@ -1,6 +1,7 @@
 """`lmm clear --annotations`, from the command line to the file."""
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -10,8 +11,10 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.files.walk import SUFFIXES
+from lmm_core.models.sources import STAND_IN_NAME
+from lmm_core.workflows.passes import markdown_rag
 from tests.commands import text, write
-from tests.strategies import LONG
+from tests.strategies import LONG, CountingAnnotator
 
 SAMPLE_BOOK = Path(__file__).parents[2] / "sample-book"
 NOTES = f"---\ntitle: Notes\n---\n# One\n\n{LONG}\n\n---\n?: Is it so?\n---\n\n## Two\n\nTwo. {LONG}\n"
@@ -30,26 +33,35 @@ def lmm(command, status=0):
 def notes():
     write("config.toml", "")
     write("notes.md", NOTES)
-    lmm("lmm rag notes.md")
+    markdown_rag("notes.md", annotator=CountingAnnotator())
     assert text("notes.md") != NOTES
     return text("notes.md")
+
+
+def count_values(notes):
+    return len(re.findall(r"^~\w+:", notes, re.M))
 
 
 def test_the_file_is_what_it_was(notes):
     done = lmm("lmm clear --annotations notes.md")
     assert text("notes.md") == NOTES
-    assert "notes.md: 6 annotations\ncleared: notes.md\n1 of 1 files cleared\n" in done.stderr
+    assert f"cleared: notes.md: {count_values(notes)} annotations\n1 of 1 files cleared\n" in done.stderr
     assert lmm("lmm clear --annotations notes.md").stderr == "0 of 1 files cleared\n"
 
 
 def test_a_folder_is_what_it_was():
     book = Path(shutil.copytree(SAMPLE_BOOK, "book"))
     before = {path: path.read_bytes() for path in sorted(book.rglob("*")) if path.is_file()}
-    documents = sum(path.suffix in SUFFIXES for path in before)
-    lmm("lmm rag book")
-    assert f"{documents} of {documents} files cleared" in lmm("lmm clear --annotations --by stand-in book").stderr
+    for path in before:
+        if path.suffix in SUFFIXES:
+            markdown_rag(path, annotator=CountingAnnotator())
+    (book / "index.md").write_bytes(before[book / "index.md"])
+    stand_in = CountingAnnotator()
+    stand_in.name = STAND_IN_NAME
+    markdown_rag(book / "index.md", annotator=stand_in)
+    assert "1 of 9 files cleared" in lmm("lmm clear --annotations --by stand-in book").stderr
     assert not any(b"extractive/default" in path.read_bytes() for path in before)
-    lmm("lmm clear --annotations book")
+    assert "9 of 9 files cleared" in lmm("lmm clear --annotations book").stderr
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -61,7 +73,7 @@ def test_check_diff_and_json_write_nothing_or_say_it_all(notes):
     assert text("notes.md") == notes
     (said,) = json.loads(lmm("lmm clear --annotations --json notes.md").stdout)
     assert said["changed"] is True
-    assert [report["message"] for report in said["reports"]] == ["6 annotations"]
+    assert said["detail"] == f"{count_values(notes)} annotations"
     assert lmm("lmm clear --annotations --check notes.md").stderr == "0 of 1 files would be cleared\n"
 
 
@@ -81,7 +93,7 @@ def test_only_the_keys_that_are_named_go(notes):
     assert "~questions" in text("notes.md")
     assert not {"~summary", "~docid"} & set(text("notes.md").split(":")[0].split())
     assert "~summary:" not in text("notes.md") and "~docid:" not in text("notes.md")
-    lmm("lmm rag notes.md")
+    markdown_rag("notes.md", annotator=CountingAnnotator())
     assert sorted(text("notes.md").splitlines()) == sorted(notes.splitlines())
 
 

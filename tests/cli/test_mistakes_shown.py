@@ -38,7 +38,8 @@ def test_mistakes_as_json():
     write("notes.md", NOTES + "\n?: Why?\n")
     done = run("lmm scan --json notes.md")
     (one,) = json.loads(done.stdout)[0]["findings"]
-    assert (one["line"], one["code"], one["asks"], done.returncode) == (5, "no-block", "?", 1)
+    assert (one["line"], one["code"], one["level"], one["asks"]) == (5, "no-block", "error", "?")
+    assert done.returncode == 1
 
 
 def test_types_are_compared_over_all_files():
@@ -92,6 +93,7 @@ def test_rag_and_index_warn_of_what_concerns_them():
     assert NO_BLOCK not in said(rag)
     assert f"notes.md:10: {NO_BLOCK}" in said(index)
     assert index.returncode == 0
+    assert said(run("lmm index --annotate notes.md")).count(" merge-conflict ") == 1
 
 
 # In place of nothing

@@ -42,6 +42,8 @@ Three. {LONG}
 
 Four. {LONG}
 """
+RESIDUAL = "A residual is a distance between a point and the line."
+DEFINING = NOTES.replace("The mean of", f"{RESIDUAL} The mean of")
 ALL = ["Four", "Notes", "One", "Three", "Two"]
 NO_PATIENCE = "[minor]\nmax_retries = 0\n"
 
@@ -179,9 +181,83 @@ def test_one_file_of_a_folder_or_all_of_them(model):
     write("book/a.md", NOTES)
     write("book/b.md", NOTES.replace("mean", "median"))
     done = lmm("lmm rag book")
-    assert "2 of 2 files annotated: 10 requests, 1,000 + 200 tokens, 0 from cache, " in done.stderr
+    assert (
+        "2 of 2 files annotated by openai/gpt-4o-mini: 10 requests, 1,000 + 200 tokens, 0 from cache, " in done.stderr
+    )
     assert re.search(r"cache, \d+\.\d s\n$", done.stderr)
     assert model.count == 10
+
+
+# One text under several headings
+
+
+def test_a_document_that_is_one_section_is_asked_for_once(model):
+    write("notes.md", f"---\ntitle: Notes\n---\n\n# Means\n\n{LONG}\n")
+    lmm("lmm rag notes.md")
+    assert asked(model) == ["Means"]
+    assert value("Means", "~summary") and value("Means", "~questions")
+    assert "~summary" not in header()
+    once = text("notes.md")
+    assert "0 of 1 files annotated" in lmm("lmm rag notes.md").stderr
+    assert (asked(model), text("notes.md")) == ([], once)
+
+
+def test_a_chain_of_only_children_is_asked_for_once_and_again_if_its_text_changes(model):
+    write("notes.md", f"# One\n\n## Two\n\n### Three\n\n{LONG}\n")
+    lmm("lmm rag notes.md")
+    assert asked(model) == ["Three"]
+    planned = json.loads(lmm("lmm rag --dry-run --json --refresh notes.md").stdout)
+    assert [request["titles"][-1] for request in planned] == ["Three"]
+    change("\n\nThe mean of", "\n\nA mean of")
+    lmm("lmm rag notes.md")
+    assert asked(model) == ["Three"]
+
+
+def test_a_section_that_gets_a_sibling_or_a_text_is_summed_up_above_again(model):
+    chain = f"# One\n\n## Two\n\n{LONG}\n"
+    write("notes.md", chain)
+    lmm("lmm rag notes.md")
+    write("notes.md", f"{text('notes.md')}\n## Three\n\n{LONG}\n")
+    model.requests.clear()
+    lmm("lmm rag notes.md")
+    assert sorted(asked(model)) == ["One", "Three"]
+    write(
+        "notes.md",
+        text("notes.md").rpartition("\n## Three")[0].rpartition("\n:::")[0].rpartition("\n::: {.lmm")[0] + "\n",
+    )
+    lmm("lmm rag notes.md")
+    assert asked(model) == []
+    assert "~summary" not in blocks_of("One")[-1] and value("Two", "~summary")
+
+
+# Who wrote
+
+
+def test_a_run_without_a_model_says_so_and_what_it_left_out(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    write("notes.md", DEFINING.replace(f"Three. {RESIDUAL}", "Three."))
+    done = lmm("lmm rag notes.md")
+    assert done.stderr == (
+        "annotated: notes.md\n"
+        "1 of 1 files annotated by extractive/default; no model was asked: set OPENAI_API_KEY or see docs/models.md\n"
+        "1 of 5 sections: nothing written without a model\n"
+    )
+    once = text("notes.md")
+    assert "0 of 1 files annotated" in lmm("lmm rag notes.md").stderr
+    assert text("notes.md") == once
+
+
+@pytest.mark.parametrize("fault", ["401", "404", "no key"])
+def test_a_file_in_which_nothing_could_be_annotated_is_not_counted(fault, model):
+    write("notes.md", NOTES.replace("---\ntitle: Notes\n---\n\n", ""))
+    if fault == "401":
+        model.key = "sk-another"
+    elif fault == "404":
+        model.fault = lambda body, number: 404
+    name = "mistral/small" if fault == "no key" else "openai/mine"
+    done = lmm(f"lmm rag --model {name} notes.md", status=1)
+    assert f"\nchanged, not annotated: notes.md\n0 of 1 files annotated by {name}" in done.stderr
+    assert "\nannotated: " not in done.stderr
 
 
 # What is asked again
@@ -212,7 +288,7 @@ def test_after_an_edit_only_what_depends_on_it_is_asked(before, after, again, mo
 
 
 def test_what_the_stand_in_wrote_is_made_again_once(model, monkeypatch):
-    write("notes.md", NOTES)
+    write("notes.md", DEFINING)
     monkeypatch.delenv("OPENAI_API_KEY")
     lmm("lmm rag notes.md")
     assert header()["~~annotator"] == "extractive/default"
@@ -225,7 +301,7 @@ def test_what_the_stand_in_wrote_is_made_again_once(model, monkeypatch):
     assert sorted(asked(model)) == ["Notes", "One", "Three"]
     assert header()["~~annotator"] == "openai/gpt-4o-mini"
     assert value("Three", "~summary") == "By hand."
-    assert value("Three", "~questions")[0].startswith("What of Three. The mean")
+    assert value("Three", "~questions")[0].startswith("What of Three. A residual")
     assert {title: blocks_of(title) for title in before} == before
     lmm("lmm rag notes.md")
     assert asked(model) == []
@@ -273,7 +349,7 @@ def test_a_file_from_before_costs_nothing(model):
     first = text("notes.md")
     model.requests.clear()
     write("notes.md", NOTES)
-    assert "annotated: 0 requests, 0 + 0 tokens, 5 from cache" in lmm("lmm rag notes.md").stderr
+    assert "annotated by openai/gpt-4o-mini: 0 requests, 0 + 0 tokens, 5 from cache" in lmm("lmm rag notes.md").stderr
     assert (asked(model), text("notes.md")) == ([], first)
 
 
@@ -282,7 +358,7 @@ def test_without_the_key_nothing_of_the_model_is_lost(model, monkeypatch):
     lmm("lmm rag notes.md")
     model.requests.clear()
     change("\nTwo. The mean", "\nTwo. A mean")
-    write("notes.md", f"{text('notes.md')}\n# Five\n\nFive. {LONG}\n")
+    write("notes.md", f"{text('notes.md')}\n# Five\n\nFive. {RESIDUAL} {LONG}\n")
     before = {title: blocks_of(title) for title in ("One", "Two", "Three")}
     monkeypatch.delenv("OPENAI_API_KEY")
     done = lmm("lmm rag notes.md")
@@ -356,7 +432,7 @@ def test_a_section_that_fails_does_not_stop_the_others(status, model):
     said = "http://127.0.0.1:" if status == "drop" else f"the server reports error {status}"
     assert f"notes.md:{line_of('## Three')}: section not annotated: openai/gpt-4o-mini: {said}" in done.stderr
     assert "2 sections above wait for those that failed; run again" in done.stderr
-    assert "1 of 1 files annotated" in done.stderr
+    assert "annotated in part: notes.md\n0 of 1 files annotated by openai/gpt-4o-mini" in done.stderr
     assert sorted(asked(model)) == ["Four", "Three", "Two"]
     assert value("Two", "~questions")
     assert value("Four", "~summary")
@@ -664,13 +740,6 @@ def test_doctor_says_which_key_is_set_and_not_its_value(model):
     done = lmm("lmm doctor")
     assert "minor       openai/gpt-4o-mini: OPENAI_API_KEY is set" in done.stdout
     assert model.count == 0
-
-
-def test_doctor_online(model, monkeypatch):
-    assert f"openai      {model.url}: is there" in lmm("lmm doctor --online").stdout
-    monkeypatch.setenv("OPENAI_BASE_URL", closed_port())
-    done = lmm("lmm doctor --online", status=1)
-    assert "--  openai      openai: http://127.0.0.1:" in done.stdout
 
 
 def test_a_model_without_its_key(monkeypatch):

@@ -10,7 +10,7 @@ from lmm_core.errors import CutOffError, ModelError
 from lmm_core.models.chat import ChatMessage, Request, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.openai.client import check_server
+from lmm_core.models.openai.trial import try_model
 from lmm_core.models.sources import ModelSource, RequestLimits, Sampling
 from tests.llama_server import CONTEXT, NAME, SOON
 
@@ -50,8 +50,9 @@ def cut_off(chat, request, show=None):
     return error.value
 
 
-def test_the_server_is_there(server):
-    assert run(check_server(ModelSource("test", server.url), 5)) is None
+def test_one_token_is_asked_for(server):
+    trial = run(try_model(ModelName("test", NAME), ModelSource("test", server.url), RequestLimits(timeout=SOON)))
+    assert trial.answered and trial.said.startswith(f"test/{NAME}: answered in ")
 
 
 @pytest.mark.parametrize("number", range(2))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmm_core.quarto.ask_box.formulas import readable_math
+from lmm_core.markdown.formulas import readable_math
 from lmm_core.quarto.ask_box.page_html import page_words
 from lmm_core.quarto.ask_box.plain_text import plain_text
 from tests.effort import at_most

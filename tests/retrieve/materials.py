@@ -7,7 +7,8 @@ from lmm_core.index.split import scan_split
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.retrieve.passages import build_material
-from lmm_core.retrieve.rank import Ranked
+from lmm_core.retrieve.ranking.fusion import Ranked
+from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.retriever import Retrieval
 from lmm_core.scan.options import SplitOpts
 from lmm_core.store.vector_store import ScoredPoint
@@ -58,7 +59,9 @@ def passage(made, word):
 def found(made, passages, kind=""):
     """Return the result of a retrieval that found these passages."""
     sections = {one.key: Ranked(made.sections[one.key], 1.0, (one,)) for one in passages}
-    return Retrieval("?", "?", kind, ("?",), tuple(passages), tuple(sections.values()), made)
+    return Retrieval(
+        "?", "?", kind, ("?",), tuple(passages), tuple(sections.values()), made, LexicalIndex(made, "english")
+    )
 
 
 @st.composite

@@ -414,7 +414,7 @@ def test_no_annotation_is_made_again_when_an_edit_is_proposed_or_rejected():
     assert annotate(rejected(after), annotator) == rejected(after)
     assert annotator.calls == 0
     annotate(accepted(after), annotator)
-    assert [section.titles[-1] for section in annotator.sections] == ["A", "T"]
+    assert [section.titles[-1] for section in annotator.sections] == ["A"]
 
 
 def test_ids_and_taking_messages_out_leave_the_edit_whole():

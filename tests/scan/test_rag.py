@@ -58,7 +58,7 @@ def test_each_section_gets_questions_and_a_summary():
 
 
 def test_the_document_gets_a_summary_and_no_questions():
-    assert keys(annotate(TWO), "T") == ["title", "docid", "~summary", "~~annotator"]
+    assert keys(annotate(f"{TWO}\n# C\n\n{LONG}\n"), "T") == ["title", "docid", "~summary", "~~annotator"]
 
 
 def test_the_annotators_name_is_said():
@@ -67,7 +67,7 @@ def test_the_annotators_name_is_said():
 
 def test_children_are_asked_before_parents():
     annotator = CountingAnnotator()
-    annotate(TWO, annotator)
+    annotate(f"{TWO}\n# C\n\nShort.\n", annotator)
     assert [asked.titles for asked in annotator.sections] == [("T", "A", "B"), ("T", "A"), ("T",)]
 
 

@@ -45,6 +45,11 @@ def test_colons_that_are_no_div(case):
         assert [line for line, _ in found] == lines
 
 
+@pytest.mark.parametrize("indent", ["  ", "    "])
+def test_a_div_in_one_of_several_items_of_a_line(indent):
+    assert told(f"- - one\n\n{indent}::: exercise\n{indent}walnut\n{indent}:::\n") == []
+
+
 @pytest.mark.parametrize(
     "between", ["<!-- todo -->", "{{< pagebreak >}}", "***", "\\newpage", "[]{#anchor}", "::: {.x}\n:::"]
 )

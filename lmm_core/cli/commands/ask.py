@@ -13,6 +13,7 @@ import click
 from ...errors import LmmError
 from ...index.chunks import SUMMARY
 from ...logging import LoggerBase, printable, say
+from ...models.sources import STAND_IN_NAME
 from ...settings.project import Project
 from ...workflows.models import Models
 from ..arguments import json_option, searched_project
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from ...workflows.ask import SharedLibrary
 
 PROMPT = "? "
+# The ask box says the same (words.js).
+QUOTED = "No model was asked: these are the passages of the notes that fit best."
+LOOKED_FOR = "No model was asked: the words of the question were looked for in the notes."
 
 
 class _CommandWithTypes(click.Command):
@@ -196,8 +200,8 @@ class _AnswerPrinter:
         if not answer.answered:
             self._say_unanswered(answer)
         self._list_sources(answer)
-        if answer.by.startswith("extractive/"):
-            say(f"({answer.by}: sentences of the notes, chosen by their words; no model was asked)", err=True)
+        if answer.by == STAND_IN_NAME:
+            say(f"({QUOTED if answer.answered else LOOKED_FOR})", err=True)
         for note in answer.notes:
             warn(note)
 

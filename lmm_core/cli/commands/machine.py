@@ -3,40 +3,62 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from ...errors import ConfigError, ModelError, TrustError
-from ...logging import say
+from ...logging import counted, say
 from ...markdown.files import project_root
 from ...models.trust import TRUST_VARIABLE, Pair, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
 from ...settings.names import CONFIG_NAME
 from ..arguments import config_checked, json_option
 from ..reports import print_json
 
+if TYPE_CHECKING:
+    from ...workflows.doctor import MachineFinding
+
 Result = TypeVar("Result")
 
 
 @click.command()
 @json_option
-@click.option("--online", is_flag=True, help="Ask the models' servers whether they are there.")
+@click.option("--online", is_flag=True, help="Ask each configured model for one token.")
 def doctor(as_json: bool, online: bool) -> None:
-    """Show what is installed, what is found, and which models do what."""
+    """Show what is installed, what is found, and which models do what.
+
+    Each line begins with ok, with -- for what is missing or does not work, or with .. for what is not
+    there and optional. The exit status is 1 if there is a line with --."""
     from ...workflows.doctor import examine
 
     findings = examine(online)
+    missing = [finding for finding in findings if not (finding.ok or finding.optional)]
     if as_json:
         print_json([asdict(finding) for finding in findings])
     else:
-        for finding in findings:
-            say(f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}")
-            if finding.advice:
-                say(f"    {'':<12}{finding.advice}")
-    sys.exit(0 if all(finding.ok or finding.optional for finding in findings) else 1)
+        _print_findings(findings)
+        say(_conclude(findings, len(missing)))
+    sys.exit(1 if missing else 0)
+
+
+def _print_findings(findings: Sequence[MachineFinding]) -> None:
+    """Print what was found, and below it what to do, but the same only once in a row."""
+    before = ""
+    for finding in findings:
+        say(f"{'ok' if finding.ok else '..' if finding.optional else '--'}  {finding.what:<12}{finding.found}")
+        if finding.advice and finding.advice != before:
+            say(f"    {'':<12}{finding.advice}")
+        before = finding.advice
+
+
+def _conclude(findings: Sequence[MachineFinding], missing: int) -> str:
+    optional = "; what is marked .. is optional" if any(not one.ok and one.optional for one in findings) else ""
+    return f"{counted(missing, 'line')} with --: see what to do there{optional}" if missing else (
+        f"nothing that is needed is missing{optional}"
+    )  # fmt: skip
 
 
 # Configuration

@@ -10,11 +10,13 @@ import click
 from ...logging import say
 from ...scan.annotations.removal import REMOVABLE, By
 from ...workflows.models import Models
-from ...workflows.passes import clear_annotations_work
+from ...workflows.passes import AnnotationClearing
 from ...workflows.talk import ConversationWork, clear_work, decide, watch_files
 from ..arguments import asking_options, find_documents, json_option, paths_argument, writing_options
 from ..files import exit_with_outcomes, for_each, rewrite
 from ..reports import ReportPrinter, TerminalScreen, warn
+
+_KEYS = f"Only this annotation (repeatable): {', '.join(REMOVABLE)}."
 
 
 @click.command()
@@ -74,7 +76,7 @@ def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
 @writing_options
 @click.option("--edits", is_flag=True, help="Also take out the requests for edits.")
 @click.option("--annotations", is_flag=True, help="Take out what the system wrote by itself instead.")
-@click.option("--key", "keys", type=click.Choice(REMOVABLE), multiple=True, help="Only this annotation (repeatable).")
+@click.option("--key", "keys", type=click.Choice(REMOVABLE), multiple=True, metavar="KEY", help=_KEYS)
 @click.option("--by", type=click.Choice(["stand-in", "model"]), help="Only questions and summaries by this annotator.")
 @click.option("--all", "corrected", is_flag=True, help="Also annotations that were corrected by hand or are frozen.")
 def clear(
@@ -98,8 +100,11 @@ def clear(
         raise click.UsageError("--key, --by and --all are about annotations: add --annotations")
     if by and not {"questions", "summary"}.issuperset(keys):
         raise click.UsageError("--by is about questions and summaries alone")
-    work = clear_annotations_work(keys, by or "", corrected) if annotations else clear_work(edits)
-    rewrite(paths, work, check, diff, as_json, "cleared")
+    if annotations:
+        work = AnnotationClearing(keys, by or "", corrected)
+        rewrite(paths, work.finish, check, diff, as_json, "cleared", details=work.details)
+    else:
+        rewrite(paths, clear_work(edits), check, diff, as_json, "cleared")
 
 
 @click.command()

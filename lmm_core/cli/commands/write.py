@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -62,7 +63,7 @@ def scan(paths: tuple[Path, ...], strict: bool, as_json: bool) -> None:
     for name, file in files.items():
         found[name] = _look_over(file, types, used)
     if as_json:
-        print_json([{"path": path, **asdict(seen)} for path, seen in found.items()])
+        print_json([{"path": path, **asdict(seen), "findings": _as_rows(seen)} for path, seen in found.items()])
     else:
         for name, seen in found.items():
             _print_overview(name, seen)
@@ -103,7 +104,7 @@ def rag(
         _print_plan(paths, work, as_json)
         return
     with ProgressBar(quiet) as work.progress:
-        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models)
+        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies)
 
 
 @click.command("pass")
@@ -131,6 +132,10 @@ def _look_over(file: MarkdownFile, types: frozenset[str], used: Mapping[str, int
     blocks = parse_markdown_text(file.text, problems)
     findings = find_mistakes(blocks, problems, replace(project.rules, types=types), used)
     return overview(blocks, findings=[*wrong_settings(blocks, project), *findings])
+
+
+def _as_rows(seen: Overview) -> list[dict[str, Any]]:
+    return [{**asdict(one), "level": one.level} for one in seen.findings]
 
 
 def _print_overview(path: str, seen: Overview) -> None:

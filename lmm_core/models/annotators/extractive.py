@@ -1,72 +1,26 @@
 """Annotations without a language model, taken from the text itself.
 
-This stand-in needs no key and no network. The summary consists of the first sentence and
-the sentence with the most key terms (the lead and frequency heuristics of H. P. Luhn, "The
-Automatic Creation of Literature Abstracts", 1958). The questions ask about terms that the
-text defines ("X is a …") and about its key terms. Nothing is understood, and what is written
-is marked with the stand-in's name.
+This stand-in needs no key and no network, and makes nothing up. A question is a heading that asks
+it, or asks for a term that the text defines ("A residual is …"). A summary consists of sentences
+with which a section says what it is about. Where the text has none beyond doubt, nothing is
+written. What is written is marked with the stand-in's name.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..sources import STAND_IN_NAME
-from ..stopwords import STOPWORDS
 from .annotator import Annotation, AnnotatorSection
-from .prose import extract_prose, whole_sentences
+from .definitions import find_definitions
+from .lead import summarize
+from .prose import extract_prose
+from .sentences import find_sentences, language_of_text, words_of
+from .wording import Wording, wording_of
 
-SUMMARY_CHARACTERS = 400
-MOST_QUESTIONS = 3
-
-
-@dataclass(frozen=True)
-class _Phrases:
-    """The wording of questions in one language.
-
-    definition: matches a sentence that defines a `term` by a `verb` (its groups); what: the
-    question about such a term, by verb; about: the question about a title; terms, joiner: the
-    question about several terms."""
-
-    definition: re.Pattern[str]
-    what: dict[str, str]
-    about: str
-    terms: str
-    joiner: str
-
-
-_TERM = r"(?P<term>(?:[\w'’-]+ ){0,3}?[\w'’-]+)"
-_PHRASES = {
-    "en": _Phrases(
-        re.compile(rf"^(?:(?:An?|The) )?{_TERM} (?P<verb>is|are) (?:an?|the|defined|called|that|those) "),
-        {"is": "What is {article}{term}?", "are": "What are {term}?"},
-        "What does the text say about “{title}”?", "How are {terms} related?", " and ",
-    ),
-    "de": _Phrases(
-        re.compile(rf"^(?:(?:Eine?|Der|Die|Das) )?{_TERM} (?P<verb>ist|sind) (?:eine?|der|die|das|jene|definiert) "),
-        {"ist": "Was ist {term}?", "sind": "Was sind {term}?"},
-        "Was sagt der Text über „{title}“?", "Wie hängen {terms} zusammen?", " und ",
-    ),
-    "fr": _Phrases(
-        re.compile(rf"^(?:Une? |Les? |La |L['’])?{_TERM} (?P<verb>est|sont) (?:une?|les?|la|l['’]|définie?s?) "),
-        {"est": "Que signifie « {term} » ?", "sont": "Que signifie « {term} » ?"},
-        "Que dit le texte de « {title} » ?", "Comment {terms} sont-ils liés ?", " et ",
-    ),
-    "es": _Phrases(
-        re.compile(rf"^(?:(?:Una?|El|La|Los|Las) )?{_TERM} (?P<verb>es|son) (?:una?|el|la|los|las) "),
-        {"es": "¿Qué es {term}?", "son": "¿Qué son {term}?"},
-        "¿Qué dice el texto sobre «{title}»?", "¿Cómo se relacionan {terms}?", " y ",
-    ),
-    "it": _Phrases(
-        re.compile(rf"^(?:(?:Una?|Il|Lo|La|I|Gli|Le) )?{_TERM} (?P<verb>è|sono) (?:una?|il|lo|la|i|gli|le) "),
-        {"è": "Che cos’è {term}?", "sono": "Che cosa sono {term}?"},
-        "Che cosa dice il testo su «{title}»?", "Come sono collegati {terms}?", " e ",
-    ),
-}  # fmt: skip
-_WORD = re.compile(r"[^\W\d_][\w'’-]*[^\W_]", re.U)
+MOST_QUESTIONS = 12
+LEAST_WORDS = 4  # of a title that is a question; 3 with a verb such as "is" after the first
+NO_ANSWERS = frozenset({"exercise", "solution"})  # types of sections that do not answer what they ask
 
 
 class ExtractiveAnnotator:
@@ -88,88 +42,45 @@ class ExtractiveAnnotator:
 
 
 def extract(section: AnnotatorSection) -> Annotation:
-    """Return at most 3 questions and a summary of at most 400 characters.
+    """Return at most 12 questions and a summary of at most 400 characters, each empty if there is none.
 
-    Both are empty if the text holds no sentence."""
-    language = section.language.lower()[:2]
-    sentences = whole_sentences(extract_prose(section.text))
-    terms = key_terms(" ".join([*sentences, *section.summaries]), language)
-    summary = _summarize(sentences, section.summaries, terms)
-    questions = _ask(section, sentences, terms, _PHRASES.get(language, _PHRASES["en"]))
-    return Annotation(questions if summary else [], summary)
-
-
-def key_terms(text: str, language: str, most: int = 4) -> list[str]:
-    """Return the most frequent words, without stop words, each in the form that occurs first.
-
-    Of words that occur equally often, the longer come first. A word has to occur twice."""
-    stop = STOPWORDS.get(language, STOPWORDS["en"])
-    first: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    for word in _WORD.findall(text):
-        low = word.lower()
-        if len(low) > 3 and low not in stop and low.split("'")[0].split("’")[0] not in stop:
-            stem = low[:-1] if low.endswith("s") and not low.endswith("ss") else low
-            first.setdefault(stem, word)
-            counts[stem] += 1
-    ranked = sorted(counts, key=lambda stem: (-counts[stem], -len(stem), stem))
-    return [first[stem] for stem in ranked[:most] if counts[stem] > 1]
+    Only questions in headings are found in languages other than English, French, German, Italian
+    and Spanish."""
+    own = section.text if section.lead is None else section.lead
+    titles = [_plain(title) for title in section.titles]
+    sentences = find_sentences(own)
+    language = section.language.lower()[:2] or language_of_text(" ".join(one.text for one in sentences))
+    wording = wording_of(language)
+    answers = not NO_ANSWERS & set(section.kinds)
+    asked = [titles[-1]] if titles and answers and _asks(titles[-1], language) else []
+    if wording is None:
+        return Annotation(asked)
+    if not answers:
+        return Annotation()
+    defined = find_definitions(own, sentences, titles, section.kinds, wording)
+    others = [one for one in defined.questions if not (asked and _is_same(one, asked[0], wording))]
+    return Annotation([*asked, *others][:MOST_QUESTIONS], summarize(sentences, defined.sentences, titles, wording))
 
 
-def _summarize(sentences: list[str], summaries: tuple[str, ...], terms: list[str]) -> str:
-    lead = [_cut(sentence) for sentence in sentences[:1]]
-    best = max(sentences[1:], key=lambda s: _score(s, terms), default="")
-    chosen = [*lead, *([best] if best and _score(best, terms) > 0 else [])]
-    chosen += [whole_sentences(summary)[0] for summary in summaries if whole_sentences(summary)]
-    return _fit(chosen)
+def _is_same(question: str, title: str, wording: Wording) -> bool:
+    """Return True if a question has no words that the title has not, except for an article."""
+    return set(words_of(question)) - set(words_of(title)) <= wording.lists.indefinite
 
 
-def _score(sentence: str, terms: list[str]) -> float:
-    low = sentence.lower()
-    return sum(term.lower() in low for term in terms) / (1 + abs(len(sentence) - 120) / 120)
+def _plain(title: str) -> str:
+    return " ".join(extract_prose(title).split())
 
 
-def _cut(sentence: str) -> str:
-    """Return a sentence, cut at a word and ended with `…` if it is too long for a summary."""
-    if len(sentence) <= SUMMARY_CHARACTERS:
-        return sentence
-    return sentence[: SUMMARY_CHARACTERS - 2].rsplit(" ", 1)[0] + " …"
-
-
-def _fit(sentences: list[str]) -> str:
-    """Return as many whole sentences as fit into a summary, in order and without repetition."""
-    taken: list[str] = []
-    for sentence in dict.fromkeys(sentences):
-        if len(" ".join([*taken, sentence])) <= SUMMARY_CHARACTERS:
-            taken.append(sentence)
-    return " ".join(taken)
-
-
-def _ask(section: AnnotatorSection, sentences: list[str], terms: list[str], phrases: _Phrases) -> list[str]:
-    title = extract_prose(section.titles[-1]).replace("\n", " ") if section.titles else ""
-    questions = [title] if title.endswith("?") else []
-    if title and not questions:
-        questions.append(phrases.about.format(title=title))
-    stop = frozenset().union(*STOPWORDS.values())
-    prose = " ".join(sentences)
-    questions += [q for sentence in sentences if (q := _define(sentence, prose, phrases, stop))][:2]
-    if len(terms) > 1:
-        joined = ", ".join(terms[:-1][:2]) + phrases.joiner + terms[:3][-1]
-        questions.append(phrases.terms.format(terms=joined))
-    return list({question.casefold(): question for question in reversed(questions)}.values())[::-1][:MOST_QUESTIONS]
-
-
-def _define(sentence: str, prose: str, phrases: _Phrases, stop: frozenset[str]) -> str | None:
-    """Return the question that a defining sentence answers, or None for other sentences.
-
-    A capital at the start of a sentence is dropped if the prose has the term without it."""
-    found = phrases.definition.match(sentence)
-    if not found:
-        return None
-    term, first = found["term"], found["term"].split()[0]
-    if first.lower() in stop or len(first) < 3 or not first.isalpha():
-        return None
-    if re.search(rf"\b{re.escape(term[0].lower() + term[1:])}\b", prose):
-        term = term[0].lower() + term[1:]
-    article = re.match(r"(An?|The) ", sentence)
-    return phrases.what[found["verb"].lower()].format(term=term, article=article[0].lower() if article else "")
+def _asks(title: str, language: str) -> bool:
+    """Return True if a title is a whole question that needs no text before it."""
+    if not title.endswith(("?", "？", "؟")):
+        return False
+    words, wording = words_of(title), wording_of(language)
+    if wording is None:
+        return len(words) >= LEAST_WORDS or len(title) > 6
+    first = title.split()[0].lower().replace("’", "'")
+    begins = first in wording.lists.asks or first.split("'")[0] in wording.lists.asks
+    whole = len(words) >= LEAST_WORDS or (
+        len(words) == LEAST_WORDS - 1 and ("-" in first or words[1] in wording.grammar.verbs)
+    )
+    return begins and whole and not wording.stands_for(words)

@@ -8,7 +8,6 @@ from ...markdown.regions import split_fences
 
 MOST_CHARACTERS = 100_000
 _REMOVED = (  # in this order: what comes later may rely on what is gone already
-    re.compile(r"<!--.*?-->", re.S),
     re.compile(r"\$\$.*?\$\$(?:[ \t]*\{[^}\n]*\})?", re.S),
     re.compile(r"^[ \t]*\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.M | re.S),
     re.compile(r"^(?: {4}|\t).*$", re.M),
@@ -18,12 +17,14 @@ _REMOVED = (  # in this order: what comes later may rely on what is gone already
     re.compile(r"^[ \t]*(?::|Table:)[ \t].*$", re.M),
     re.compile(r"^\[\^?[^\]\n]+\]:.*$", re.M),
     re.compile(r"^#{1,6}[ \t].*$", re.M),
+)
+_LOST = (  # a sentence may have lost its meaning with one of these
     re.compile(r"\{\{<.*?>\}\}", re.S),
-    re.compile(r"</?[A-Za-z][^<>\n]*>"),
+    re.compile(r"<[A-Za-z][\w+.-]*:[^<>\s]*>|<[^<>\s@]+@[^<>\s@]+>"),
     re.compile(r"!\[[^\]]*\](?:\([^)\n]*\)|\[[^\]]*\])?(?:\{[^}\n]*\})?"),
-    re.compile(r"\[\^[^\]]+\]|\^\[[^\]]*\]"),
     re.compile(r"[ ]?\[[^\]\[]*?-?@[\w][^\]]*\]"),
 )
+_MARKUP = re.compile(r"</?[A-Za-z][^<>\n]*>|\[\^[^\]]+\]|\^\[[^\]]*\]")
 _LINK = re.compile(r"\[([^\[\]]+)\](?:\([^()\n]*(?:\([^()]*\)[^()\n]*)*\)|\[[^\]\n]*\])?(?:\{[^}\n]*\})?")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=\S)(.{1,400}?)(?<=\S)\1(?![\w*])", re.S)
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.{1,400}?)(?<!`)\1(?!`)(?:\{[^}\n]*\})?", re.S)
@@ -33,29 +34,54 @@ _HIDE = {ord(sign): 0xF0000 + ord(sign) for sign in "[]*_\\`<>$#|:!~"}
 _SHOW = {hidden: sign for sign, hidden in _HIDE.items()}
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’»)\]]?\s+(?=[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\d])")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’»)\]\ue000]?\s+(?=\ue000?[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\d])")
 _ABBREVIATION = re.compile(
     r"\b(?:[A-Za-z]|e\.g|i\.e|cf|vs|etc|Dr|Prof|Mr|Mrs|Fig|Eq|No|Nr|vol|pp|approx|bzw|ca|vgl|usw|d\.h|z\.\s?B)\.$"
 )
 
 
-def extract_prose(markdown: str) -> str:
+def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
     """Return the prose of a markdown text, one paragraph a line.
 
-    Code, equations, tables, notes and markup are left out, and so is everything after the first
-    100,000 characters."""
+    lost: stands where an image, citation, address or shortcode was; emphasis: stands before and
+    after emphasised words. Code, equations, tables, notes and other markup are left out, and so is
+    everything after the first 100,000 characters."""
     prose = "".join("\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
-    text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), prose[:MOST_CHARACTERS])
+    text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), without_comments(prose[:MOST_CHARACTERS]))
     for pattern in _REMOVED:
         text = pattern.sub("", text)
+    for pattern in _LOST:
+        text = pattern.sub(lost, text)
+    text = _MARKUP.sub("", text)
     text = _ITEM.sub("\n\n", _QUOTE.sub("", text))
     text = _CODE.sub(lambda m: m[2].strip().translate(_HIDE), text)
     text = _LINK.sub(lambda m: m[1], text)
     for _ in range(3):
-        text = _EMPHASIS.sub(lambda m: m[2], text)
+        text = _EMPHASIS.sub(lambda m: f"{emphasis}{m[2]}{emphasis}", text)
     text = _CONTROL.sub(" ", text.translate(_SHOW))
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
     return "\n".join(part for part in paragraphs if part)
+
+
+def without_comments(text: str) -> str:
+    """Return a text without its HTML comments."""
+    kept, at = [], 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
+        kept.append(text[at:start])
+        at = end + 3
+    return "".join([*kept, text[at:]])
+
+
+def split_sentences(paragraph: str) -> list[str]:
+    """Return the sentences of a plain paragraph; a fragment without a full stop counts as one."""
+    found: list[str] = []
+    open_parts: list[str] = []
+    for part in _SENTENCE_END.split(paragraph):
+        open_parts.append(part)
+        if not _ABBREVIATION.search(part[-12:]):
+            found.append(" ".join(open_parts))
+            open_parts = []
+    return found + ([" ".join(open_parts)] if open_parts else [])
 
 
 def whole_sentences(text: str) -> list[str]:
@@ -63,14 +89,6 @@ def whole_sentences(text: str) -> list[str]:
 
     Fragments without a full stop (list items, labels) are left out, unless there is nothing
     else."""
-    found: list[str] = []
-    for paragraph in text.split("\n"):
-        open_parts: list[str] = []
-        for part in _SENTENCE_END.split(paragraph):
-            open_parts.append(part)
-            if not _ABBREVIATION.search(part[-12:]):
-                found.append(" ".join(open_parts))
-                open_parts = []
-        found += [" ".join(open_parts)] if open_parts else []
+    found = [sentence for paragraph in text.split("\n") for sentence in split_sentences(paragraph)]
     whole = [s for s in found if s[-1:] in ".!?…”" and not s[:1].islower() and len(s.split()) > 3]
     return whole or [s for s in found if len(s.split()) > 3]

@@ -62,7 +62,7 @@ class Bm25Encoder:
         self.name = f"bm25/{self.language}"
         known = self.language != NO_LANGUAGE
         self._left_out = stop_words(self.language) if known else frozenset()
-        self._stem = _stemmer(self.language) if known else str
+        self._stem = make_stemmer(self.language) if known else str
         self._stems: dict[str, str] = {}
 
     def encode(self, texts: Sequence[str]) -> list[Sparse]:
@@ -101,7 +101,8 @@ class Bm25Encoder:
         return self._stem(word)
 
 
-def _stemmer(language: str) -> Callable[[str], str]:
+def make_stemmer(language: str) -> Callable[[str], str]:
+    """Return a function that makes stems of the words of a language, given by its name."""
     from py_rust_stemmers import SnowballStemmer
 
     stem: Callable[[str], str] = SnowballStemmer(language).stem_word

@@ -85,22 +85,6 @@ async def _check_request(source: ModelSource, key: str, home: tuple[str, str, in
         request.headers["Authorization"] = f"Bearer {key}"
 
 
-async def check_server(source: ModelSource, seconds: float) -> ModelError | None:
-    """Ask a server for its list of models, and return the error, or None if it answers."""
-    import openai
-
-    try:
-        async with open_client(source, source.key(), RequestLimits(timeout=seconds, max_retries=0)) as client:
-            await client.models.list()
-    except ModelError as error:
-        return error
-    except openai.APIError as error:
-        return explain(error, source.name, source, source.key(), seconds, answered=False)
-    except (ValueError, RecursionError, AttributeError) as error:
-        return ModelError(f"{source.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})")
-    return None
-
-
 def explain(
     error: APIError, name: str, source: ModelSource, key: str, timeout: float, answered: bool
 ) -> ModelError:  # fmt: skip

@@ -13,11 +13,13 @@ from typing import Any
 from ...models.embedders.bm25 import NO_LANGUAGE, bm25_language, stop_words
 from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from ...retrieve.passages import Material, Passage, Section
+from ...retrieve.ranking.lexical import emphasised, weights_data
+from ...retrieve.ranking.words import words_data
 from ...study.outline import plain_title, reading_minutes
 from .plain_text import plain_text
 
 PART = 300_000  # bytes of a part at most; a longer section has a part of its own
-FORMAT = 1  # of the data; ask.js reads no other
+FORMAT = 2  # of the data; ask.js reads no other
 
 
 def section_rows(
@@ -55,12 +57,14 @@ def _existing(section: Section, ids: frozenset[str]) -> str:
 
 
 def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
-    """Return a passage as its text, or, if it has a type, as a list of text and type, with the term
-    of a definition."""
+    """Return a passage as its text, or, if it has more, as a list of its text, its type, the term of a
+    definition, and the words that it emphasises; what is empty at the end is left out."""
     text, kind = plain_text(passage.text, words), kind_of(passage)
-    if not kind or not text:
-        return text
-    return [text, kind, *([plain_title(lead_of(without_fences(passage.text)))] if kind == DEFINITION else [])]
+    term = plain_title(lead_of(without_fences(passage.text))) if kind == DEFINITION else ""
+    row = [text, kind, term, plain_text(" ".join(emphasised(passage.text)), words) if text else ""]
+    while len(row) > 1 and not row[-1]:
+        row.pop()
+    return row if len(row) > 1 else text
 
 
 def data_files(
@@ -78,6 +82,9 @@ def data_files(
         "documents": [[page, source, page_mark(rows, documents, page)] for page, source in documents],
         "parts": [hashlib.blake2b(text.encode(), digest_size=4).hexdigest() for text in files.values()],
         "stopWords": "" if named == NO_LANGUAGE else " ".join(sorted(stop_words(named))),
+        "asking": {name: " ".join(words) for name, words in words_data().items()},
+        "named": named,
+        "weights": weights_data(),
     }
     return files | {"data.js": f"lmmAsk.take({_json(about)})\n"}
 

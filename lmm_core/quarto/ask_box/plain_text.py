@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ...markdown.formulas import readable_math
 from ...markdown.regions import split_fences
 from ...retrieve.items import without_fences
 from ...scan.references import LEFT_OUT, is_cross_reference
 from ...study.outline import plain_title
-from .formulas import readable_math
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
 _LINE = re.compile(r"^(?=[^\n])", re.M)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,13 +39,16 @@ class SectionNeeds:
 
 @dataclass(frozen=True)
 class NeedsFinder:
-    """Finds the needs of a document's sections, for one run."""
+    """Finds the needs of a document's sections, for one run.
+
+    closed: the `id`s of the sections that get no annotations."""
 
     tree: HeadingNode
     texts: SectionTexts
     opts: ScanOpts
     annotator: Annotator
     refresh: bool
+    closed: AbstractSet[int]
 
     def needs_of(self, node: HeadingNode) -> SectionNeeds:
         """Return the present needs of a section."""
@@ -60,11 +64,13 @@ class NeedsFinder:
         """Put a key where it belongs among the needs."""
         state = key_state(node.properties, key, needs.source)
         by_stand_in = self.maker(node) == STAND_IN_NAME
-        current = state is State.CURRENT
-        if current and (self.refresh or (by_stand_in and self.annotator.name != STAND_IN_NAME)):
-            state = State.OUTDATED
+        if state is State.CURRENT and (self.refresh or by_stand_in):
+            state = State.OUTDATED  # the stand-in is asked anew each time: it costs nothing, and may have learned
         if state is State.STALE:
             needs.stale.append(key)
+        elif self._is_said_below(node):
+            if state in (State.CURRENT, State.OUTDATED) and not self.is_from_model(node):
+                needs.values[key] = DELETED
         elif self.texts.words[id(node)] < threshold:
             if state in (State.CURRENT, State.OUTDATED):
                 needs.values[key] = DELETED
@@ -84,6 +90,11 @@ class NeedsFinder:
             keys.append(("summary", self.opts.summary_threshold))
         return keys
 
+    def _is_said_below(self, node: HeadingNode) -> bool:
+        """Return True if a section is nothing but one subsection, which is annotated in its place."""
+        part = self.texts.only_part(node)
+        return part is not None and id(part) not in self.closed
+
     def _add_titles(self, node: HeadingNode, needs: SectionNeeds) -> None:
         path = " - ".join(needs.section.titles)
         state = key_state(node.properties, "titles", "")
@@ -101,7 +112,7 @@ class NeedsFinder:
 
     def changeable_keys(self, node: HeadingNode) -> list[str]:
         """Return the keys that would be made again if the text shown for the section changed."""
-        if self.is_from_model(node):
+        if self.is_from_model(node) or self._is_said_below(node):
             return []
         source, words = source_hash(self.texts.section(node)), self.texts.words[id(node)]
         return [

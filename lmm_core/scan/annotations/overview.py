@@ -76,7 +76,7 @@ def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: boo
     own = sum(len(text.content.split()) for text in node.texts)
     line = node.heading.line if node.heading else 1
     found = SectionOverview(line, node.level, node.title, own, types_of(node.get("type")))
-    if closed:
+    if closed or texts.only_part(node) is not None:
         return found
     source = source_hash(texts.section(node))
     lists = {State.MISSING: found.missing, State.OUTDATED: found.outdated, State.STALE: found.stale}

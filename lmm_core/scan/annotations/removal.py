@@ -23,7 +23,7 @@ from ...markdown.spelling import take_out, with_body
 from ...markdown.tree import HeadingNode, Node, blocks_to_tree, sections, traverse
 from ...models.sources import STAND_IN_NAME
 from ..header import report_broken_edits
-from ..system_keys import EMPTY, FLOW_KEYS
+from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
 from .identify import IDENTITIES
 from .needs import MAKER
 from .sections import flagged_parts
@@ -35,7 +35,8 @@ PROTECTED = (*SAID, "titles")  # by `frozen: true`
 PUBLIC = (*PROTECTED, "title", "docid")
 PRIVATE = {name.removeprefix("~~"): name for name in IDENTITIES}
 REMOVABLE = (*PUBLIC, *PRIVATE)
-_SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:~(?:{'|'.join(PUBLIC)})|{HASHES}|{MAKER}|{'|'.join(IDENTITIES)})[ \t]*:", re.M)
+SYSTEM_KEYS = frozenset({*(f"~{name}" for name in PUBLIC), *IDENTITIES, HASHES, MAKER})
+_SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:{'|'.join(sorted(SYSTEM_KEYS))})[ \t]*:", re.M)
 
 
 def remove_annotations(
@@ -70,6 +71,7 @@ class Removal:
     _tree: HeadingNode = field(default_factory=HeadingNode, init=False)
     _frozen: set[int] = field(default_factory=set, init=False)
     _leaving: dict[int, set[str]] = field(default_factory=dict, init=False)
+    _tight: set[int] = field(default_factory=set, init=False)
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
         """Return the document without them. What cannot be taken out is reported and left as it is."""
@@ -87,14 +89,14 @@ class Removal:
             for block in node.metadata:
                 if changes := self._changes(node, block):
                     self._edit(block, changes, edited)
-                    counts[id(block)] = len(changes.keys() - {HASHES, MAKER, EMPTY})
+                    counts[id(block)] = len(changes.keys() - {HASHES, MAKER, EMPTY, TIGHT})
         return self._take_out(blocks, edited, counts)
 
     def _take_out(
         self, blocks: Sequence[Block], edited: dict[int, MetadataBlock | None], counts: dict[int, int]
     ) -> list[Block]:
         try:
-            made, stayed = take_out(blocks, edited)
+            made, stayed = take_out(blocks, edited, self._tight)
         except MarkdownError as error:
             self.logger.error(f"not cleared: {error}")
             return list(blocks)
@@ -159,8 +161,9 @@ class Removal:
         changes: dict[str, Any] = dict.fromkeys(gone, DELETED)
         if hashes and hashes != _hashes(there):
             changes[HASHES] = hashes
-        if EMPTY in there and there.keys() <= gone | {EMPTY}:
-            changes[EMPTY] = DELETED
+        ours = {key for key in there if key in SYSTEM_KEYS or key.removeprefix("~") in _hashes(there)}
+        if not ours - gone:  # nothing is left whose layout has to be known
+            changes |= dict.fromkeys({EMPTY, TIGHT} & there.keys(), DELETED)
         return changes
 
     def _is_signature_needed(self, node: Node) -> bool:
@@ -183,6 +186,8 @@ class Removal:
         except MarkdownError as error:
             self.logger.error(f"not cleared: {error}", block.line)
             return
+        if changes.get(TIGHT) is DELETED:
+            self._tight.add(id(block))
         edited[id(block)] = None if blank(body) and EMPTY not in block.content else with_body(block, body)
 
     # What is not touched

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...markdown.metadata.ownership import digest
-from ...markdown.rag_only import KnitRules, out_by_itself
+from ...markdown.rag_only import KnitRules, out_by_itself, types_of
 from ...markdown.tree import HeadingNode, Node, TextNode, titles_path, traverse
 from ...models.annotators.annotator import AnnotatorSection
 from ..knit import strip_divs
@@ -64,8 +64,20 @@ class SectionTexts:
     def section(self, node: HeadingNode) -> AnnotatorSection:
         """Return a section as the annotator is asked about it."""
         content = self.content(node)
-        language = str(node.fetch("lang", ""))
-        return AnnotatorSection(tuple(titles_path(node)), content.text, tuple(content.summaries), language)
+        language, kinds = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
+        lead = "\n\n".join(self._own_texts(node))
+        return AnnotatorSection(tuple(titles_path(node)), content.text, tuple(content.summaries), language, lead, kinds)
+
+    def only_part(self, section: HeadingNode) -> HeadingNode | None:
+        """Return the subsection that is all there is of a section, or None.
+
+        What is to be said of both is said of the subsection."""
+        parts = [part for part in section.sections if not _is_hidden(part)]
+        return parts[0] if len(parts) == 1 and not self._own_texts(section) else None
+
+    def _own_texts(self, section: HeadingNode) -> list[str]:
+        shown = (node for node in section.texts if not _is_hidden(node))
+        return [text for node in shown if (text := self.node_texts[id(node)])]
 
 
 def source_hash(section: AnnotatorSection) -> str:

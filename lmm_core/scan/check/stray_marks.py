@@ -145,10 +145,18 @@ def _is_shifted(lines: Sequence[str], number: int) -> bool:
     at = len(line) - len(line.lstrip(" "))
     for above in reversed(lines[:number] if at else []):
         above = above.expandtabs(4)
-        item = _ITEM.match(above)
-        if item and len(above) - len(above.lstrip(" ")) < at:
-            return item.end() != at
+        starts = _item_starts(above)
+        if starts and len(above) - len(above.lstrip(" ")) < at:
+            return at not in starts
     return False
+
+
+def _item_starts(line: str) -> list[int]:
+    """Return where the texts begin of the list items that a line opens, one in the other."""
+    starts: list[int] = []
+    while found := _ITEM.match(line, starts[-1] if starts else 0):
+        starts.append(found.end())
+    return starts
 
 
 def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Finding]:

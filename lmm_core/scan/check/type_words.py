@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from ...markdown.blocks import Block
 from ...markdown.rag_only import RAG_ONLY, KnitRules
@@ -12,6 +13,7 @@ from .near_misses import nearest, typed_parts
 from .stray_marks import ReadParts, read_parts
 
 _COMMON = frozenset({"definition", "exercise", "topic"})  # the types that the format names
+MOST_TYPES = 100  # that are compared, the most used: a project has few
 
 
 def count_types(documents: Iterable[Sequence[Block]]) -> Counter[str]:
@@ -26,11 +28,17 @@ def find_type_slips(
 
     used: how many parts of the project have each type; by default, those of the document count."""
     parts = list(typed_parts(blocks, read))
-    counts = used or Counter(word for _, word in parts)
+    uses = Counter(used if used is not None else (word for _, word in parts))
     known = _COMMON | (rules.div_types - {RAG_ONLY})
+    most_used = uses.most_common(MOST_TYPES)
+
+    @cache
+    def meant_by(word: str) -> str:
+        more = {other for other, number in most_used if number > uses[word]}
+        return nearest(word, sorted(known | more))
+
     for line, word in parts:
         if word in known or word in rules.allowed or word == RAG_ONLY:
             continue
-        more = {other for other, count in counts.items() if count > counts.get(word, 0)}
-        if meant := nearest(word, sorted((known | more) - {word, RAG_ONLY})):
+        if meant := meant_by(word):
             yield Finding(line, "type-word", f"the type {word!r} is nearly {meant!r}: write {meant!r} if that is meant")

@@ -11,7 +11,6 @@ from lmm_core.models.chat import ChatMessage, ChatModel, Reply, Request, Usage, 
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.openai.client import check_server
 from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
 from tests.model_server import ModelServer, completion
 
@@ -506,32 +505,3 @@ def test_vectors_of_another_shape(data):
         embedder = OpenAIEmbedder(ModelName("test", "m"), ModelSource("test", server.url), RequestLimits(max_retries=0))
         with pytest.raises(ModelError):
             asyncio.run(embedder.embed(["text"]))
-
-
-# Whether a server is there
-
-
-def checked(url):
-    return asyncio.run(check_server(ModelSource("test", url, "TEST_API_KEY"), 5))
-
-
-def test_a_server_that_is_there():
-    with ModelServer() as server:
-        assert checked(server.url) is None
-    assert server.count == 0
-
-
-def test_a_server_that_is_not_there():
-    assert "cannot be reached" in str(checked(f"http://127.0.0.1:{closed_port()}/v1"))
-
-
-def test_a_server_at_an_address_that_is_none():
-    assert "not the address of a server" in str(checked("localhost:11434"))
-
-
-@pytest.mark.parametrize("body", [b"not JSON", b"", b"null", b"[]", b'"text"', b'{"data": 5}', b"[" * 100_000])
-def test_a_server_of_another_kind(body):
-    with ModelServer() as server:
-        server.models = body
-        error = checked(server.url)
-    assert error is None or "the reply does not follow the OpenAI protocol" in str(error)

@@ -116,7 +116,7 @@
     draw(turn);
   }
 
-  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [] }) => ({ answered, cited, notes, nearest, kinds });
+  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [], by = "" }) => ({ answered, cited, notes, nearest, kinds, by });
 
   function fail(turn, error, signal) {
     turn.state = signal.aborted && !(signal.reason instanceof Refused) ? "stopped" : "broken";
@@ -174,7 +174,8 @@
     const note = (text) => el("p", { class: "lmm-ask-notice" }, text);
     if (turn.state === "open") return turn.answer ? [] : [el("p", { class: "lmm-ask-quiet" }, t("thinking"))];
     if (turn.state === "done") {
-      const said = [...(turn.answered || turn.answer.trim() ? [] : [t("noAnswer")]), ...turn.notes];
+      const withoutModel = turn.by?.startsWith("extractive/") ? [t(turn.answered ? "quoted" : "lookedFor")] : [];
+      const said = [...(turn.answered || turn.answer.trim() ? [] : [t("noAnswer")]), ...withoutModel, ...turn.notes];
       return said.map((text) => el("p", { class: "lmm-ask-quiet" }, String(text)));
     }
     const again = () => {

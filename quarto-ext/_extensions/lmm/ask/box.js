@@ -77,7 +77,7 @@
   async function readData() {
     try {
       await ask.load("data.js");
-      if (ask.about?.format !== 1) throw new Error("format");
+      if (ask.about?.format !== 2) throw new Error("format");
     } catch {
       return notice("data", t("noData"));
     }

@@ -1,6 +1,8 @@
-// Sections for words or a question. MiniSearch ranks passages and, as texts of their own, what
-// is said about sections: titles, annotated questions and summaries. A section has the score of
-// its best passage and its own.
+// Sections for words or a question, ranked as lmm_core/retrieve/ranking/lexical.py says, with the
+// weights that come with the data. MiniSearch ranks passages and, as texts of their own, what is
+// said about sections: titles, annotated questions and summaries. A passage has its own score and
+// that of its section, weighted by the share of the question that is found in both; a section has
+// the score of its best passage.
 (() => {
   "use strict";
   const ask = window.lmmAsk;
@@ -24,13 +26,15 @@
   const texts = []; // what is indexed: {section, passage}; no passage: about the section
   const path = []; // titles on the way to the section that is read
   let stop = new Set();
+  let asking = {}; // words that questions are asked with, by language; "": those of any
   let index = null;
 
   function start(about) {
     ask.locale = locale(about.language);
     stop = new Set(about.stopWords ? words(about.stopWords) : []);
+    asking = Object.fromEntries(Object.entries(about.asking).map(([name, all]) => [name, new Set(words(all))]));
     index = new window.MiniSearch({
-      fields: ["title", "questions", "summary", "text"],
+      fields: Object.keys(about.weights.fields),
       tokenize: words,
       processTerm: (term) => (stop.has(term) ? null : term),
     });
@@ -49,12 +53,12 @@
     path.length = depth;
     path[depth] = title;
     const titles = path.filter(Boolean).filter((one, at, all) => one !== all[at - 1]);
-    const passages = rows.map((row) => (typeof row === "string" ? { text: row, kind: "" } : { text: row[0], kind: row[1], term: row[2] }));
+    const passages = rows.map((row) => (typeof row === "string" ? { text: row, kind: "" } : { text: row[0], kind: row[1], term: row[2], terms: row[3] || "" }));
     const section = { number, page, source, depth, title, titles, anchor, minutes, summary, questions, passages };
     sections.push(section);
     const about = { title: titles.join(" "), questions: questions.join(" "), summary };
     if (title || summary || questions.length) add(section, null, about);
-    for (const passage of passages) add(section, passage, { text: passage.text });
+    for (const passage of passages) add(section, passage, { text: passage.text, terms: passage.terms || "" });
   }
 
   let waiting = [];
@@ -87,37 +91,73 @@
     return known ? { kind: known, rest: query.replace(`*${found[1]}*`, " ") } : { kind: "", rest: query };
   }
 
+  // The words that say what is asked about, without those of the language that it is asked in: that
+  // of the site, unless another one has two more of its frequent words.
+  function subject(text) {
+    const all = [...new Set(words(text.replace(/^(\s*what (?:do|does|did)\b.*)\bmean(?=[^\p{L}]*$)/isu, "$1").replace(/n['’]t\b|['’](?:s|re|ve|ll|d|m)\b/gi, "")))];
+    const count = (name) => all.filter((word) => asking[name]?.has(word)).length;
+    const usual = ask.about.named;
+    const most = Object.keys(asking).filter(Boolean).reduce((one, other) => (count(other) > count(one) ? other : one), usual);
+    const left = asking[count(most) >= count(usual) + 2 ? most : usual] || stop;
+    const without = (set, from) => {
+      const kept = from.filter((word) => !set.has(word));
+      return kept.length ? kept : from;
+    };
+    return without(asking[""], without(left, all)).filter((word) => !stop.has(word)).slice(0, MOST_TERMS);
+  }
+
   // The sections that fit best, the best first. kind: of the passages; "" any, "notes" those
   // without a type.
   function search(query, kind) {
     const asked = keyword(query.slice(0, 20000));
     const wanted = asked.kind || kind;
-    const terms = [...new Set(words(asked.rest))].filter((term) => !stop.has(term)).slice(0, MOST_TERMS);
+    const terms = subject(asked.rest);
     if (!terms.length || !index) return { terms, hits: [] };
+    const { fields, k, b, d, prefix, fuzzy } = ask.about.weights;
     const last = terms.at(-1);
+    const goesOn = (term) => term.length > 3 || (term === last && term.length > 1);
+    const known = new Map(terms.map((term) => [term, index.search(term, { prefix: goesOn(term) }).length > 0]));
     const found = index.search(terms.join(" "), {
-      prefix: (term) => term.length > 3 || (term === last && term.length > 1),
-      fuzzy: (term) => (terms.length <= 8 && term.length > 4 ? 0.2 : false),
-      weights: { prefix: 0.5, fuzzy: 0.25 },
-      boost: { title: 1.6, questions: 1.4 },
+      prefix: goesOn,
+      fuzzy: (term) => (!known.get(term) && terms.length <= 8 && term.length > 4 ? 0.2 : false),
+      weights: { prefix, fuzzy },
+      boost: fields,
+      bm25: { k, b, d },
     });
-    return { terms, hits: group(found, wanted) };
+    return { terms, hits: group(found, terms, wanted) };
   }
 
   const fits = (passage, kind) => !kind || (kind === "notes" ? !passage.kind : passage.kind === kind);
 
-  function group(found, kind) {
+  // How much each word says: most if it is rare.
+  function rarity(found, terms) {
+    const counts = new Map(terms.map((term) => [term, 0]));
+    for (const { queryTerms } of found) for (const term of queryTerms) counts.set(term, counts.get(term) + 1);
+    for (const [term, count] of counts) counts.set(term, Math.log(1 + (texts.length - count + 0.5) / (count + 0.5)));
+    return counts;
+  }
+
+  function group(found, asked, kind) {
+    const rare = rarity(found, asked);
+    const weight = (terms) => [...terms].reduce((sum, term) => sum + rare.get(term), 0);
+    const all = weight(asked);
+    const about = new Map(found.filter(({ id }) => !texts[id].passage).map((one) => [texts[one.id].section, one]));
     const hits = new Map();
-    for (const { id, score, terms } of found) {
-      const { section, passage } = texts[id];
-      if (passage ? !fits(passage, kind) : kind && !section.passages.some((one) => fits(one, kind))) continue;
-      const hit = hits.get(section) || { section, passage: null, best: 0, about: 0, terms: new Set() };
-      if (!passage) hit.about = score;
-      else if (score > hit.best) Object.assign(hit, { passage, best: score });
+    const add = (section, passage, score, queryTerms, terms) => {
+      const hit = hits.get(section) || { section, passage: null, score: 0, terms: new Set() };
+      const aside = !kind && passage?.kind && passage.kind !== "definition" ? ask.about.weights.aside : 1;
+      const whole = (aside * score * weight(new Set(queryTerms))) / all;
+      if (whole > hit.score) Object.assign(hit, { passage, score: whole });
       for (const term of terms) hit.terms.add(term);
       hits.set(section, hit);
+    };
+    for (const { id, score, queryTerms, terms } of found) {
+      const { section, passage } = texts[id];
+      if (passage ? !fits(passage, kind) : kind && !section.passages.some((one) => fits(one, kind))) continue;
+      const own = passage && about.get(section);
+      add(section, passage, score + (own?.score || 0), [...queryTerms, ...(own?.queryTerms || [])], terms);
     }
-    const sorted = [...hits.values()].sort((one, other) => other.best + other.about - one.best - one.about).slice(0, HITS);
+    const sorted = [...hits.values()].sort((one, other) => other.score - one.score).slice(0, HITS);
     for (const hit of sorted) {
       const fitting = hit.section.passages.filter((one) => fits(one, kind));
       hit.passage ||= fitting.find((one) => firstProse(one.text) >= 0) || fitting[0] || null;

@@ -22,6 +22,7 @@ _LOW = str.maketrans("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆�
 _HIGH = str.maketrans("0123456789+-=()nixT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣᵀ")
 _ACCENTED = re.compile(rf"\\({'|'.join(_ACCENTS)})(?:\{{([^{{}}]*)\}}| ?(\\[A-Za-z]+|\w))")
 _FRACTION = re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
+_BINOMIAL = re.compile(r"\\[dt]?binom\{([^{}]*)\}\{([^{}]*)\}")
 _ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
 _WORDS = re.compile(r"\\(?:text|mathrm|mathbf|mathit|mathcal|mathbb|operatorname|boldsymbol|mathsf)\*?\{([^{}]*)\}")
 _SCRIPT = re.compile(r"([_^])(?:\{([^{}]*)\}|(\w))")
@@ -33,12 +34,13 @@ def readable_math(tex: str) -> str:
     """Return a formula in Unicode characters: `\\bar{x}_i \\le \\mu` as `x̄ᵢ ≤ μ`. A command without
     a character of its own stays, without backslash and braces."""
     text = re.sub(r"\\\\|&|\\(?:begin|end)\{[^{}]*\}", " ", _SIZES.sub("", tex))
-    text = re.sub(r"\\[,;:! ]|~", " ", text)
+    text = re.sub(r"\\[,;:! ]|~", " ", text).replace("{,}", ",")
     text = _ACCENTED.sub(lambda found: (found[2] or found[3]) + _ACCENTS[found[1]], text)
     text = _WORDS.sub(r"\1", text)
     for _ in range(3):  # fractions and scripts inside each other
         text = _SCRIPT.sub(_script, text)
         text = _FRACTION.sub(lambda found: f"{_grouped(found[1])}/{_grouped(found[2])}", text)
+        text = _BINOMIAL.sub(r"C(\1, \2)", text)
         text = _ROOT.sub(lambda found: f"√{_grouped(found[1])}", text)
     text = _COMMAND.sub(lambda found: _SIGNS.get(found[1], found[1]), text)
     return " ".join(re.sub(r"\\([{}%$#_&|])|[{}`]", r"\1", text).split())

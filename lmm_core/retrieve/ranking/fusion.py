@@ -5,34 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..index.chunks import SUMMARY
-from .passages import Key, Material, Passage, Section
+from ...index.chunks import SUMMARY
+from ..passages import Key, Material, Passage, Section
 
 # Reciprocal rank fusion: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
 # Condorcet and individual rank learning methods", SIGIR 2009; 60 is theirs.
 RRF_K = 60
+BESIDE = 0.25  # weight of the ranking by words where meaning was compared, too; by benchmarks/ask.py
 UNDER_SUMMARY = 0.5  # weight of a hit on a section's summary for each of its passages
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A section with the sum of its hits' scores, and its passages, the best first."""
+    """A section with the score of its best passage, and its passages, the best first."""
 
     section: Section
     score: float
     passages: tuple[Passage, ...]
 
 
-def fuse(found: Sequence[Sequence[Passage]], material: Material) -> list[Passage]:
+def fuse(
+    found: Sequence[Sequence[Passage]], material: Material, beside: Sequence[Sequence[Passage]] = ()
+) -> list[Passage]:
     """Return the results of several queries as one list, the best passage first.
 
     The score of a passage is the sum of its reciprocal ranks. A hit on a summary counts for the
-    passages of its section."""
+    passages of its section. beside: further lists, which count less (BESIDE)."""
     scores: dict[str, float] = {}
-    for passages in found:
-        for rank, passage in enumerate(passages):
+    for share, lists in ((1.0, found), (BESIDE, beside)):
+        for rank, passage in ((rank, one) for passages in lists for rank, one in enumerate(passages)):
             for one, weight in _meant(passage, material):
-                scores[one.id] = scores.get(one.id, 0.0) + weight / (RRF_K + rank + 1)
+                scores[one.id] = scores.get(one.id, 0.0) + share * weight / (RRF_K + rank + 1)
     order = sorted(scores, key=lambda at: (-scores[at], at))
     return [replace(material.passages[at], score=scores[at]) for at in order]
 
@@ -49,18 +52,12 @@ def _meant(passage: Passage, material: Material) -> Iterator[tuple[Passage, floa
     yield from ((one, UNDER_SUMMARY) for one in under)
 
 
-def rank_sections(found: Sequence[Sequence[Passage]], material: Material, best: Sequence[Passage]) -> list[Ranked]:
-    """Return the sections that were found, the best first.
+def rank_sections(best: Sequence[Passage], material: Material) -> list[Ranked]:
+    """Return the sections of passages that come with the best first, in the order of their best ones.
 
-    A section's score is the sum of its hits' reciprocal ranks, including hits on its summary.
-    best: the passages in their final order; each section gets its own of them. A document
-    stands for its text before the first heading."""
-    scores: dict[Key, float] = {}
-    for passages in found:
-        for rank, passage in enumerate(passages):
-            scores[passage.key] = scores.get(passage.key, 0.0) + 1 / (RRF_K + rank + 1)
+    A section has the score of its best passage. A document stands for its text before the first
+    heading."""
     own: dict[Key, list[Passage]] = {}
     for passage in best:
         own.setdefault(passage.key, []).append(passage)
-    order = sorted(scores, key=lambda key: (-scores[key], key))
-    return [Ranked(material.sections[key], scores[key], tuple(own.get(key, ()))) for key in order]
+    return [Ranked(material.sections[key], passages[0].score, tuple(passages)) for key, passages in own.items()]

@@ -1,0 +1,88 @@
+"""How many questions to the sample book are answered rightly without a model, by search, ask and the ask box.
+
+python benchmarks/questions.py [--sets gold held_out]
+
+The questions are those of `tests/retrieve/gold`. The box needs node.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import astuple
+from pathlib import Path
+
+from tables import machine, print_table, say
+from texts import ROOT
+
+sys.path.insert(0, str(ROOT))
+from lmm_core.logging import ListLogger
+from lmm_core.models.chat import run
+from lmm_core.settings.project import load_project
+from lmm_core.workflows.index import Upload, open_index
+from lmm_core.workflows.models import Models
+from tests.retrieve.questions import (
+    SETS,
+    Asked,
+    ask,
+    box,
+    figures,
+    questions,
+    search,
+    without_annotations,
+)
+
+BOOKS = ("as it is", "no questions, no summaries")
+
+
+def make_book(folder: Path, annotated: bool) -> Path:
+    """A copy of the sample book, indexed without an embedding model."""
+    book = Path(shutil.copytree(ROOT / "sample-book", folder / ("annotated" if annotated else "plain")))
+    if not annotated:
+        without_annotations(book)
+    project, models = load_project(book / "-"), Models()
+
+    async def index() -> None:
+        async with open_index(project, models) as store:
+            await Upload(project, store, models, logger=ListLogger()).run(sorted(book.glob("*md")))
+
+    run(index())
+    return book
+
+
+def answered(book: Path, name: str, data: Path) -> Iterator[tuple[str, list[Asked]]]:
+    """What each way to ask gives for a set of questions."""
+    asked = questions(name)
+    yield "lmm search", run(search(book, asked))
+    yield "lmm ask", [one for one, _ in run(ask(book, asked))]
+    if shutil.which("node"):
+        yield "ask box", box(book, asked, data)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    chosen = options.parse_args()
+    say(machine())
+    rows, wrong = [], []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["XDG_CACHE_HOME"] = os.environ["XDG_CONFIG_HOME"] = str(folder)
+        for annotated, described in zip((True, False), BOOKS, strict=True):
+            book = make_book(folder, annotated)
+            for one in chosen.sets:
+                for way, found in answered(book, one, folder):
+                    rows.append([one, described, way, *(f"{value:.0f}" for value in astuple(figures(found)))])
+                    wrong += [(one, described, way, asked) for asked in found if way == "lmm ask" and not asked.right]
+    columns = ["questions", "book", "asked by", "first", "any", "refused wrongly", "refused rightly"]
+    print_table("Percent of the questions: first citation right, any right, …", columns, rows)
+    for one, described, way, asked in wrong:
+        say(f"{one}, {described}, {way}: {asked.question!r} gave {', '.join(asked.cited) or 'no answer'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""The sentences of a passage that answer a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...markdown.regions import split_fences
+from ...models.annotators.prose import extract_prose, split_sentences
+from ..context import CitedSource
+from ..items import kind_of, without_fences
+from ..passages import Passage
+from ..ranking.lexical import emphasised
+from ..ranking.words import asked_words, find_words, fold
+from ..retriever import Retrieval
+from .leaning import leans
+from .readable import readable_paragraphs, with_references
+
+WHOLE = 600  # characters of a paragraph that is quoted whole
+LONG = 400  # characters after which no further sentence is quoted
+SHORT = 120  # characters of a quotation that comes with what follows it
+LEAD_IN = 300  # characters of a paragraph that is quoted before one that needs it
+TERM = 1.0  # what a term counts more in the sentence where it is emphasised
+# Words by which a question asks for code or a table, in the languages of the word lists.
+CODE = frozenset("code python program programm programme programma programa script snippet codice codigo".split())
+TABLE = frozenset("table tables tabelle tabellen tableau tableaux tabella tabla tablas".split())
+_NOTE_LABEL = re.compile(r"\A\[\^[^\]]+\]:[ \t]*")
+_TABLE = re.compile(r"(?:^[ \t]*[|+].*(?:\n|\Z))+(?:\n*^[ \t]*(?:Table)?:[ \t].*)?", re.M)
+# A block whose last line takes no number: code, a formula, a table, its caption.
+_CLOSED = re.compile(r"(?:`{3,}|~{3,}|\$\$|\||^[ \t]*:.*|^ {4}.*)[ \t]*\Z", re.M)
+
+Sentences = list[str]
+
+
+def numbered(text: str, number: int) -> str:
+    """Return a text followed by its source's number, below it after code, a formula or a table."""
+    between = "\n\n" if _CLOSED.search(text) else " "
+    return f"{text}{between}[{number}]"
+
+
+class Quoter:
+    """Quotes passages in answer to a question."""
+
+    def __init__(self, found: Retrieval) -> None:
+        self._index = found.lexical
+        self._asked = [set(self._index.vocabulary.meant(word)) for word in asked_words(found.text, found.language)]
+        words = set(map(fold, find_words(found.text)))
+        self._blocks = [cut for names, cut in ((CODE, _code_in), (TABLE, _tables_in)) if names & words]
+        sections = (one for one in found.material.walk() if one.anchor and one.titles)
+        self._titles = {one.anchor: extract_prose(one.titles[-1]) for one in sections}
+
+    def whole(self, markdown: str) -> str:
+        """Return a source as it stands, with its references made readable."""
+        return with_references(without_fences(markdown), self._titles).strip()
+
+    def excerpt(self, passage: Passage, source: CitedSource) -> str:
+        """Return what a passage, and the source that it is part of, say in answer to the question.
+
+        This is a paragraph, or some sentences of one; a definition as a whole; code and tables
+        only if the question asks for them, or if there is nothing else."""
+        if kind_of(passage):
+            prose = " ".join(readable_paragraphs(passage.text, self._titles))
+        else:
+            prose = self._sentences(source.text)
+        blocks = [block for cut in self._blocks for block in cut(passage.text)]
+        return "\n\n".join(filter(None, [prose, *blocks])) or self.whole(_NOTE_LABEL.sub("", passage.text.strip()))
+
+    def _sentences(self, markdown: str) -> str:
+        """Return the best sentences that stand by themselves, or "" if none does."""
+        paragraphs = [split_sentences(text) if text else [] for text in readable_paragraphs(markdown, self._titles)]
+        terms = [" ".join(find_words(term)) for term in emphasised(markdown)]
+        places = [(at, number) for at, sentences in enumerate(paragraphs) for number in range(len(sentences))]
+        scores = {(at, number): self._score(paragraphs[at][number], terms) for at, number in places}
+        for at, number in sorted(places, key=lambda place: -scores[place]):  # the first of equal ones
+            if quoted := _around(paragraphs, at, number):
+                return quoted
+        return ""
+
+    def _score(self, sentence: str, terms: Sequence[str]) -> float:
+        """Return how many of the asked words a sentence has, those it defines twice."""
+        stems = set(self._index.vocabulary.stemmer.stems(sentence))
+        words = f" {' '.join(find_words(sentence))} "
+        here = " ".join(term for term in terms if f" {term} " in words)
+        defined = set(self._index.vocabulary.stemmer.stems(here))
+        return sum(bool(meant & stems) + TERM * bool(meant & defined) for meant in self._asked)
+
+
+def _around(paragraphs: Sequence[Sentences], at: int, number: int) -> str:
+    """Return a sentence of a paragraph with what belongs to it, or "" if it does not stand by itself.
+
+    A short paragraph comes whole. A sentence that needs the one before it comes with that one."""
+    sentences = paragraphs[at]
+    for start in dict.fromkeys([0, number] if _length(sentences) <= WHOLE else [number]):
+        while start and leans(sentences[start]):
+            start -= 1
+        before = paragraphs[at - 1] if at and start == 0 else []
+        if not leans(sentences[start]):
+            before = []
+        elif not 0 < _length(before) <= LEAD_IN or leans(before[0]):
+            continue
+        if quoted := _ended([*before, *_from(sentences, start)], paragraphs[at + 1 :]):
+            return quoted
+    return ""
+
+
+def _length(sentences: Sentences) -> int:
+    return len(" ".join(sentences))
+
+
+def _from(sentences: Sentences, start: int) -> Sentences:
+    """Return the sentences of a paragraph from one on, as far as they are quoted."""
+    room = WHOLE if start == 0 and _length(sentences) <= WHOLE else LONG
+    return _taken(sentences[start : start + 1], sentences[start + 1 :], room)
+
+
+def _taken(quoted: Sentences, more: Sentences, room: int) -> Sentences:
+    """Return sentences with as many of those after them as there is room for."""
+    for sentence in more:
+        if _length([*quoted, sentence]) > room:
+            break
+        quoted = [*quoted, sentence]
+    return quoted
+
+
+def _ended(quoted: Sentences, after: Sequence[Sentences]) -> str:
+    """Return sentences with what they announce, or without the announcement of what is left out.
+
+    Few words come with the paragraph after them. after: the paragraphs after the sentences."""
+    for sentences in after:
+        if not sentences or not (quoted[-1].endswith(":") or _length(quoted) < SHORT):
+            break
+        longer = _taken(quoted, sentences, WHOLE)
+        if longer == quoted:
+            break
+        quoted = [*longer[:-1], f"{longer[-1]};"] if longer[-1][-1:].isalnum() else longer
+    while quoted and quoted[-1].endswith(":"):
+        quoted = quoted[:-1]
+    return " ".join(quoted).rstrip(";")
+
+
+def _code_in(markdown: str) -> list[str]:
+    return [piece.strip("\n") for is_code, piece in split_fences(markdown) if is_code]
+
+
+def _tables_in(markdown: str) -> list[str]:
+    prose = "".join("\n\n" if is_code else piece for is_code, piece in split_fences(markdown))
+    return [found[0].strip("\n") for found in _TABLE.finditer(prose)]

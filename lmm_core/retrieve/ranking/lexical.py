@@ -1,0 +1,140 @@
+"""The ranking of passages by their words, with the words of their titles.
+
+This is BM25 over several fields, as the ask box computes it (MiniSearch, whose BM25+ is that of
+Lv and Zhai, "Lower-bounding term frequency normalization", CIKM 2011). Titles, annotated
+questions and summaries are a text of their own for each section, and its score is added to that
+of each passage of the section. Words that the notes emphasise are one more field of a passage,
+since lecture notes set a term so where they introduce it. The sum is weighted by the share of
+the question that is found, counted by how rare its words are (the coordination factor of
+vector-space retrieval). The weights are those of the box, which gets them with its data.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ..items import DEFINITION, kind_of
+from ..passages import Key, Material, Passage, Section
+from .words import FUZZY, PREFIX, Stemmer, Vocabulary, asked_words
+
+FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
+# MiniSearch's defaults: how soon repetitions stop counting, how much the length of a text counts,
+# and what a word counts at least.
+K, B, D = 1.2, 0.7, 0.5
+MOST_MEANT = 4  # words that are searched for in place of one that is not known
+KEPT = 1000  # texts whose words are kept: about 10 MB
+ASIDE = 0.5  # weight of exercises, solutions and topics, which speak of a subject and do not explain it
+
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(?![\w*])")
+_TERM = re.compile(r"^(\S[^\n]{0,80})\n+(?=:[ \t]{1,3}\S)", re.M)  # of a definition list
+
+Fields = dict[str, Counter[str]]
+
+
+def weights_data() -> dict[str, Any]:
+    """Return the weights as the ask box reads them."""
+    return {"fields": FIELDS, "k": K, "b": B, "d": D, "aside": ASIDE, "prefix": PREFIX, "fuzzy": FUZZY}
+
+
+def emphasised(markdown: str) -> list[str]:
+    """Return the words that a text emphasises, and the terms of its definition lists."""
+    return [found[2] for found in _EMPHASIS.finditer(markdown)] + _TERM.findall(markdown)
+
+
+@dataclass(frozen=True)
+class Match:
+    """How well a text fits a question: its score, and the share of the question found in it, 0 to 1."""
+
+    score: float
+    share: float
+
+
+class LexicalIndex:
+    """The statistics of a material's words, by which its passages are ranked.
+
+    language: of the material, by name, as in `Library.language`."""
+
+    def __init__(self, material: Material, language: str) -> None:
+        self.material, self.language = material, language
+        self._stemmer = Stemmer(language)
+        self._lengths, self._texts = Counter[str](), Counter[str]()  # of the fields: words, and texts
+        self._about_of = lru_cache(KEPT)(lambda key: self._about(material.sections[key]))
+        self._fields_of = lru_cache(KEPT)(lambda ident: self._fields(material.passages[ident]))
+        every = ({stem for counts in fields.values() for stem in counts} for fields in self._every())
+        self.vocabulary = Vocabulary(self._stemmer, every)
+
+    def _every(self) -> Iterator[Fields]:
+        """Yield the fields of all texts, and count them. They are not kept, since they may be many."""
+        for section in self.material.walk():
+            for fields in (self._about(section), *map(self._fields, section.passages)):
+                for name, counts in fields.items():
+                    self._lengths[name] += counts.total()
+                    self._texts[name] += 1
+                yield fields
+
+    def _about(self, section: Section) -> Fields:
+        titles, questions = " ".join(section.titles), " ".join(section.questions)
+        return self._counted({"title": titles, "questions": questions, "summary": section.summary})
+
+    def _fields(self, passage: Passage) -> Fields:
+        return self._counted({"terms": " ".join(emphasised(passage.text)), "text": passage.text})
+
+    def _counted(self, texts: Mapping[str, str]) -> Fields:
+        return {name: Counter(self._stemmer.stems(text)) for name, text in texts.items()}
+
+    def corrected(self, question: str) -> str:
+        """Return the words of a question with the nearest that there are for those that no text has.
+
+        Return "" if the texts have all of them, or nothing near."""
+        asked = asked_words(question, self.language)
+        known = [word for one in asked for word in self.vocabulary.known_words(one)[:MOST_MEANT]]
+        return " ".join(known) if known != asked else ""
+
+    def match(self, question: str, passages: Iterable[Passage], kind: str = "") -> dict[str, Match]:
+        """Return how well passages fit a question, by their ids.
+
+        kind: the type of material that is asked for."""
+        asked = [self.vocabulary.meant(word) for word in asked_words(question, self.language)]
+        rarity = [self._rarity(meant) for meant in asked]
+        about: dict[Key, list[float]] = {}
+        found: dict[str, Match] = {}
+        for passage in passages:
+            if passage.key not in about:
+                about[passage.key] = self._scores(self._about_of(passage.key), asked, rarity)
+            own = self._scores(self._fields_of(passage.id), asked, rarity)
+            both = [one + other for one, other in zip(own, about[passage.key], strict=True)]
+            share = sum(rare for score, rare in zip(both, rarity, strict=True) if score) / (sum(rarity) or 1)
+            weight = 1.0 if kind or kind_of(passage) in ("", DEFINITION) else ASIDE
+            found[passage.id] = Match(weight * sum(both) * share, share)
+        return found
+
+    def rank(self, question: str, passages: Sequence[Passage], kind: str = "") -> list[Passage]:
+        """Return passages with their scores, the best first; see `match`."""
+        found = self.match(question, passages, kind)
+        order = sorted(passages, key=lambda one: (-found[one.id].score, one.id))
+        return [replace(one, score=found[one.id].score) for one in order]
+
+    def _rarity(self, meant: Mapping[str, float]) -> float:
+        """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown."""
+        size = self.vocabulary.size
+        likely = max(meant.values(), default=0.0)
+        count = max((self.vocabulary.counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
+        return math.log(1 + (size - count + 0.5) / (count + 0.5))
+
+    def _scores(self, fields: Fields, asked: Sequence[Mapping[str, float]], rarity: Sequence[float]) -> list[float]:
+        """Return the score of a text for each word of a question."""
+        scores = [0.0] * len(asked)
+        for name, counts in fields.items():
+            usual = max(self._lengths[name] / max(self._texts[name], 1), 1.0)
+            length = K * (1 - B + B * counts.total() / usual)
+            for at, meant in enumerate(asked):
+                for stem, weight in meant.items():
+                    if times := counts.get(stem):
+                        scores[at] += FIELDS[name] * weight * rarity[at] * (D + times * (K + 1) / (times + length))
+        return scores

@@ -1,0 +1,45 @@
+"""What became of the sections that annotators were asked for, and who they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ...logging import counted
+from ...models.sources import STAND_IN_NAME
+
+NO_MODEL_ASKED = "no model was asked: set OPENAI_API_KEY or see docs/models.md"
+
+
+@dataclass
+class Tally:
+    """The sections of a run: annotated, left without because nothing was found, or failed.
+
+    names: those of the annotators that were asked."""
+
+    written: int = 0
+    empty: int = 0
+    failed: int = 0
+    names: set[str] = field(default_factory=set)
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.written + other.written, self.empty + other.empty, self.failed + other.failed, self.names | other.names
+        )
+
+    @property
+    def who(self) -> str:
+        """Who was asked, for the end of a sentence; "" if nobody was."""
+        by = f" by {', '.join(sorted(self.names))}" if self.names else ""
+        return f"{by}; {NO_MODEL_ASKED}" if self.names == {STAND_IN_NAME} else by
+
+    @property
+    def left_out(self) -> str:
+        """How many sections the stand-in wrote nothing for, as a sentence, or ""."""
+        asked = counted(self.written + self.empty + self.failed, "section")
+        return f"{self.empty} of {asked}: nothing written without a model" if self.empty else ""
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """Return the sum of tallies."""
+    return sum(tallies, Tally())

@@ -1,0 +1,61 @@
+"""The search of the ask box, in node: it ranks as `lmm search` does."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from lmm_core.models.chat import run
+from lmm_core.retrieve.ranking.lexical import weights_data
+from lmm_core.retrieve.ranking.words import asked_words, words_data
+from tests.commands import copy_folder, text
+from tests.retrieve.questions import BOX, ROOT, box, figures, questions, search, section, write_box_data
+
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
+
+
+@pytest.fixture
+def book(_indexed_book, tmp_path):
+    return copy_folder(_indexed_book, tmp_path / "book")
+
+
+def found(book, folder, *asked):
+    return [one.cited for one in box(book, [(question, ()) for question in asked], folder)]
+
+
+def test_the_weights_come_with_the_data(book, tmp_path):
+    write_box_data(book, tmp_path)
+    about = json.loads(text(tmp_path / "data.js").removeprefix("lmmAsk.take(").removesuffix(")\n"))
+    assert about["weights"] == weights_data()
+    assert about["asking"] == {name: " ".join(words) for name, words in words_data().items()}
+
+
+def test_it_finds_what_students_ask(book, tmp_path):
+    """Part of the answers are definitions that are not on the pages, and so not in its data."""
+    asked = questions("gold")
+    shown = box(book, asked, tmp_path)
+    print(figures(shown), *(one for one in shown if one.wanted and not one.first), sep="\n")
+    assert figures(shown).first >= 78
+    first = {one.question: one.cited[:1] for one in shown}
+    same = [one.cited[:1] == first[one.question] for one in run(search(book, asked)) if one.wanted]
+    assert sum(same) / len(same) >= 0.7
+
+
+def test_a_typing_error_and_a_term(book, tmp_path):
+    shown = found(book, tmp_path, "histogramm", "null hypothesis")
+    assert shown[0][0] == section("02-describing.md", "sec-look")
+    assert section("06-tests.md", "sec-tea") in shown[1]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What does robust mean?", "Was ist der Erwartungswert?", "why isn't it the mean", "difference of means"],
+)
+def test_a_question_has_the_same_words(question, book, tmp_path):
+    write_box_data(book, tmp_path)
+    done = subprocess.run(
+        ["node", ROOT / "tests" / "box_search.js", BOX, tmp_path, "words"], input=question, capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout) == asked_words(question, "english")

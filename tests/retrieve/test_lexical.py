@@ -1,0 +1,132 @@
+"""The ranking by words, and the words that are compared."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmm_core.retrieve.ranking.lexical import LexicalIndex, emphasised
+from lmm_core.retrieve.ranking.words import asked_words, find_words, fold, typing_errors
+from tests.retrieve.materials import documents, material
+
+NOTES = """# Spread
+
+Values differ from one another, and how much they do is told by a number. The *variance* is such a number.
+
+# Variance of a sum {#sum}
+
+Where two quantities are independent, this adds up: the sum has that of the first and that of the second.
+
+::: exercise
+Compute the variance of the sum of two dice. The variance of a die is 35/12, so the variance is 35/6.
+:::
+
+# Bonferroni
+
+With many tests, the level is divided by their number, to be on the safe side of things.
+"""
+MADE = material(NOTES)
+INDEX = LexicalIndex(MADE, "english")
+
+
+def ranked(question, kind=""):
+    return [one for one in INDEX.rank(question, list(MADE.passages.values()), kind) if one.score > 0]
+
+
+def titles(question):
+    return [one.titles[-1] for one in ranked(question)]
+
+
+def test_a_title_counts_for_the_text_under_it():
+    assert titles("the variance of a sum")[0] == "Variance of a sum"
+
+
+def test_a_term_is_found_where_it_is_introduced():
+    assert titles("variance")[0] == "Spread"
+    assert "variance" in emphasised(NOTES)
+    without = LexicalIndex(material(NOTES.replace("*variance*", "variance")), "english")
+    first = next(one for one in MADE.passages.values() if "*variance*" in one.text)
+    plain = next(one for one in without.material.passages.values() if "The variance is such" in one.text)
+    assert INDEX.match("variance", [first])[first.id].score > without.match("variance", [plain])[plain.id].score
+
+
+def test_an_exercise_comes_after_the_text_unless_it_is_asked_for():
+    assert [one.kinds for one in ranked("variance of the sum")][:2] == [(), ("exercise",)]
+    scores = [{one.id: one.score for one in ranked("dice", kind)} for kind in ("", "exercise")]
+    assert scores[0].keys() == scores[1].keys()
+    assert all(scores[0][one] < scores[1][one] for one in scores[0])
+
+
+@pytest.mark.parametrize(
+    "typed, meant",
+    [
+        ("bonferoni", "bonferroni"),
+        ("varaince", "variance"),
+        ("indepedent", "independent"),
+        ("quanttities", "quantities"),
+    ],
+)
+def test_a_typing_error_finds_the_word(typed, meant):
+    assert INDEX.corrected(typed) == meant
+    assert titles(typed) == titles(meant)
+
+
+@pytest.mark.parametrize("typed", ["variance", "the sum of dice", "xylophone", "nim"])
+def test_known_words_and_words_like_no_other_are_left_alone(typed):
+    assert INDEX.corrected(typed) == ""
+
+
+def test_the_share_of_a_question_that_is_found():
+    text = next(one for one in MADE.passages.values() if "divided" in one.text)
+
+    def share(question):
+        return INDEX.match(question, [text])[text.id].share
+
+    assert share("What is the Bonferroni level?") == 1
+    assert 0 < share("Bonferroni xylophone") < 0.5  # the unknown word is the rarer one
+    assert share("xylophone") == 0
+
+
+@given(documents(), st.text(max_size=60))
+def test_every_passage_has_a_score_for_every_question(text, question):
+    made = material(text, size=60)
+    passages = list(made.passages.values())
+    index = LexicalIndex(made, "english")
+    found = index.rank(question, passages)
+    assert sorted(one.id for one in found) == sorted(one.id for one in passages)
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    assert all(0 <= one.share <= 1 + 1e-9 for one in index.match(question, passages).values())
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    "question, words",
+    [
+        ("What is the difference between a mean and a median?", ["mean", "median"]),
+        ("what does robust mean", ["robust"]),
+        ("what is the mean", ["mean"]),
+        ("why isn't it Bayes's theorem", ["bayes", "theorem"]),
+        ("Was ist der Erwartungswert?", ["erwartungswert"]),
+        ("the", ["the"]),
+        ("", []),
+    ],
+)
+def test_the_words_that_say_what_a_question_is_about(question, words):
+    assert asked_words(question, "english") == words
+
+
+def test_words_without_accents_and_case():
+    assert [fold(word) for word in find_words("Größe, Zoe\u0308, 平均 x_1")] == ["grosse", "zoe", "平", "均", "x", "1"]
+
+
+def test_how_many_typing_errors():
+    assert typing_errors("median", "median", 2) == 0
+    assert typing_errors("meidan", "median", 2) == 1
+    assert typing_errors("medain", "mdian", 2) == 2
+    assert typing_errors("mean", "variance", 2) == 3  # more than that
+
+
+@given(st.text("abcd", max_size=7), st.text("abcd", max_size=7))
+def test_typing_errors_are_as_many_both_ways(one, other):
+    assert typing_errors(one, other, 9) == typing_errors(other, one, 9) <= max(len(one), len(other))
