@@ -100,7 +100,6 @@ EDIT = Prompt(
 _QUESTIONS = {
     "type": "array",
     "items": {"type": "string"},
-    "maxItems": 5,
     "description": "at most five questions that the text answers",
 }
 _SUMMARY = {"type": "string", "description": "a summary of the text"}

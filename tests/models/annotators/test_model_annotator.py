@@ -25,7 +25,7 @@ from lmm_core.models.replies import find_object, one_line
 from lmm_core.models.reply_cache import ReplyCache
 from lmm_core.models.sources import ModelSource, RequestLimits
 from tests.effort import at_most
-from tests.model_server import ModelServer
+from tests.model_server import ModelServer, completion
 from tests.strategies import markdown
 
 BOTH = ("questions", "summary")
@@ -404,3 +404,65 @@ def test_the_cost_is_known_before_anything_is_sent(server):
     assert 100 < short < 400
     assert long - short == pytest.approx(600, rel=0.2)
     assert server.count == 0
+
+
+# What is no good is asked for once more
+
+GOOD = json.dumps({"questions": ["What is a mean?"], "summary": "A mean is a sum by a number."})
+MEANS = AnnotatorSection(("Means",), "A mean is a sum by a number. It is moved by extreme values.")
+
+
+def replies(server, *given):
+    """Let a server give one reply after the other."""
+    server.reply = lambda body: given[min(server.count, len(given)) - 1]
+
+
+def test_what_is_refused_is_asked_for_again_with_the_reason(server):
+    replies(server, json.dumps({"questions": ["1", "2"], "summary": "A mean is a sum by a number."}), GOOD)
+    found = annotation(annotator_of(server), MEANS)
+    assert found == Annotation(["What is a mean?"], "A mean is a sum by a number.")
+    first, again = server.requests
+    assert again["messages"][1] == first["messages"][1]
+    assert json.loads(again["messages"][2]["content"])["questions"] == ["1", "2"]
+    assert "questions: '1' is a number or a sign, not a question" in again["messages"][3]["content"]
+    assert again["response_format"]["json_schema"]["schema"]["required"] == ["questions"]
+
+
+def test_what_is_refused_twice_is_told_and_the_rest_kept(server):
+    replies(server, '{"questions": ["What is a mean?", "7"], "summary": "summary"}', '{"summary": "1"}')
+    found = annotation(annotator_of(server), MEANS)
+    assert (found.questions, found.summary) == (["What is a mean?"], "")
+    assert {key: str(error) for key, error in found.refused.items()} == {
+        "summary": "test/m: summary: '1' is a number or a sign, not a summary"
+    }
+    assert found.remarks == ("1 of 2 questions left out: '7' is a number or a sign, not a question",)
+
+
+def test_nothing_good_in_two_replies_is_an_error(server, tmp_path):
+    replies(server, '{"questions": ["1", "2", "3"], "summary": "summary"}')
+    with pytest.raises(ModelError) as error:
+        annotation(annotator_of(server, ReplyCache(tmp_path)), MEANS)
+    assert str(error.value) == (
+        "test/m: questions: '1' is a number or a sign, not a question; "
+        "summary: 'summary' is a key of the reply, not its value"
+    )
+    assert server.count == 2
+    assert ReplyCache(tmp_path).size().replies == 0
+
+
+def test_what_a_model_said_is_told_printable_and_short(server):
+    replies(server, json.dumps({"questions": ["\x1b[31m" + "red " * 200], "summary": ""}))
+    with pytest.raises(ModelError) as error:
+        annotation(annotator_of(server), MEANS)
+    assert "'[31mred red" in str(error.value).replace(" [", "[")
+    assert "\x1b" not in str(error.value)
+    assert len(str(error.value)) < 300
+
+
+def test_a_reply_that_repeats_itself_until_it_is_cut_off_is_said_to(server):
+    body = json.loads(completion({"model": "m"}, '{"summary": "' + "A mean is a sum by a number. " * 30))
+    body["choices"][0]["finish_reason"] = "length"
+    server.reply = json.dumps(body).encode()
+    with pytest.raises(ModelError, match=r"was cut off after 20 tokens: .*; it repeats itself: “"):
+        annotation(annotator_of(server), MEANS)
+    assert server.count == 1
