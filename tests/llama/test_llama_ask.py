@@ -47,7 +47,7 @@ def test_that_the_notes_do_not_answer(notes, monkeypatch):
 def test_an_answer_without_a_grammar_ends_and_is_no_echo(notes):
     """Whatever it says: it is cut off at its limit, or stopped, or cites nothing."""
     out, err = lmm("ask 'What is a residual?'", status=1)
-    assert "llamacpp/" in err
+    assert "the answer was stopped" in err or "the reply was cut off" in err
     assert not re.search(r"</?(source|notes|question)\b|im_start", out)
 
 

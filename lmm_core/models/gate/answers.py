@@ -15,6 +15,8 @@ from .words import fold, words_in
 _ECHO = 12  # words of our instructions, one after the other, that no answer has by chance
 _MOST_LINE = 1_000  # characters of a line in which marks are looked for
 _SHOWN = 60  # characters of a repetition that are told
+# The beginning of what may become a tag or a mark; it comes in several parts.
+_BEGUN = re.compile(r"(?:^[ \t]{0,3}</?(?:[a-z]{0,12}|(?:source|passage) n?)|<\|[a-z_ ]{0,30}\|?)\Z")
 _CODE = re.compile(r"`[^`\n]*`?")
 
 
@@ -24,7 +26,8 @@ class AnswerWatch:
     tags: False for replies that may be enclosed in the prompt's tags."""
 
     def __init__(self, request: Request, tags: bool = True) -> None:
-        self._known = request.text
+        asked = [message.content for message in request.messages if message.role != "system"]
+        self._known = "\n".join(asked)
         self._tags = tags
         self._said: list[str] = []
         self._loop = Loop(self._known)
@@ -35,14 +38,20 @@ class AnswerWatch:
     def around(self, show: Show | None) -> Callable[[str], None] | None:
         """Return a function that shows the parts of the answer while they are good.
 
-        It raises CutOffError at the first part by which the answer repeats itself or the prompt."""
+        What may be the beginning of one of the prompt's tags waits for the next part. It raises
+        CutOffError at the first part by which the answer repeats itself or the prompt."""
         if show is None:
             return None
-        to_screen = show
+        to_screen, held = show, ""
 
         def watch(part: str) -> None:
+            nonlocal held
             self.feed(part)
-            to_screen(part)
+            text = held + part
+            begun = _BEGUN.search(self._line)
+            at = max(len(text) - len(self._line) + begun.start(), 0) if begun else len(text)
+            held = text[at:]
+            to_screen(text[:at])
 
         return watch
 

@@ -111,3 +111,26 @@ def test_any_answer_is_watched_in_linear_time(unit):
     answer = "".join(f"{unit}{at if at % 3 else ''}" for at in range(100_000 // len(unit)))
     with at_most(seconds=4):
         shown(answer, size=20)
+
+
+ASKED = Request((ChatMessage("system", "Passages stand between <notes> and </notes>."), ChatMessage("user", PROMPT)))
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("echo", ["<notes>", '<source n="2">', "</source>", "<|im_end|>"])
+def test_no_beginning_of_a_tag_is_shown(echo, size):
+    """The prompt's own tags are no text that the model was shown, even if its instructions name them."""
+    answer, seen = f"It is a sum.\n{echo}\n[1] A mean", []
+    watch = AnswerWatch(ASKED).around(seen.append)
+    with pytest.raises(CutOffError, match="parts of the prompt"):
+        for at in range(0, len(answer), size):
+            watch(answer[at : at + size])
+    assert "".join(seen) in ("It is a sum.\n", "")  # nothing, where all came at once
+
+
+def test_a_sign_that_begins_no_tag_is_shown_with_the_next_part():
+    seen = []
+    watch = AnswerWatch(ASKED).around(seen.append)
+    for part in ("<", "b", ">bold</b>\n", "<", "3 and a <", "|5"):
+        watch(part)
+    assert seen == ["", "", "<b>bold</b>\n", "", "<3 and a <", "|5"]
