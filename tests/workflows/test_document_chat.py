@@ -110,7 +110,7 @@ def test_b19_answers_of_several_lines_survive_the_next_run(model):
     write("notes.md", NOTES)
     lmm("lmm chat notes.md")
     assert chat_in()[1] == ("model", model.reply)
-    assert "0 of 1 files annotated" not in lmm("lmm rag --model extractive/default notes.md").stderr
+    assert "changed, not annotated: notes.md" in lmm("lmm rag --model extractive/default notes.md").stderr
     assert chat_in()[1] == ("model", model.reply)
 
 
