@@ -112,7 +112,7 @@ def test_sections_with_questions_and_summaries(site):
         "sec-mean",
         "The mean is drawn by extreme values.",
         ["When is a mean misleading?"],
-        ["The mean is the point of balance, see the book and mean(x)."],
+        [["The mean is the point of balance, see the book and mean(x).", "", "", "mean"]],  # which it emphasises
     ]
     assert [one[:2] for one in about(site)["documents"]] == [
         ["means.html", "means.md"],
