@@ -25,6 +25,7 @@ from .diffs import print_diff
 from .reports import ReportPrinter, cost, print_json, report_failure
 from .running import run
 
+WOULD = "would be "  # how `--check` and `--diff` begin what they say
 FILES_AT_ONCE = 16
 NO_TALLIES: Mapping[Path, Tally] = MappingProxyType({})
 NO_DETAILS: Mapping[Path, str] = MappingProxyType({})
@@ -87,7 +88,7 @@ def rewrite(
             save_markdown(path, text, file)
         return text != file.text
 
-    verb = f"would be {done}" if check or diff else done
+    verb = f"{WOULD}{done}" if check or diff else done
     outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
@@ -140,7 +141,9 @@ def _became(outcome: FileOutcome, verb: str, tallies: Mapping[Path, Tally]) -> s
     tally = tallies.get(Path(outcome.path))
     if tally is None or (tally.written and not tally.failed):
         return verb
-    return f"{verb} in part" if tally.written else f"changed, not {verb}"
+    if tally.written:
+        return f"{verb} in part"
+    return f"{WOULD}changed, not {verb.removeprefix(WOULD)}" if verb.startswith(WOULD) else f"changed, not {verb}"
 
 
 async def _work_on_all(
