@@ -37,9 +37,9 @@ def summarize(
     it says more of the same; else the first definition; "" if there is none."""
     about = _subject(titles)
     for at, first in enumerate(sentences[:AMONG_FIRST]):
-        if _is_fit(first, wording) and not wording.leans_on(first.words) and _begins_with(first, about, wording):
+        if _is_fit(first, wording) and wording.may_sum_up(first.words) and _begins_with(first, about, wording):
             return _fit([first, *_going_on(sentences[at + 1 :], about, wording)])
-    return _fit([one for one in definitions if _is_fit(one, wording) and not wording.leans_on(one.words)][:1])
+    return _fit([one for one in definitions if _is_fit(one, wording) and wording.may_sum_up(one.words)][:1])
 
 
 def _subject(titles: Sequence[str]) -> set[str]:
