@@ -40,8 +40,8 @@ def words_of(text: str) -> list[str]:
     return [word.lower().replace("’", "'") for word in re.findall(r"[¿]?[^\W_]+(?:['’-][^\W_]+)*", text)]
 
 
-def stem(word: str) -> str:
-    """Return the beginning of a word, which it shares with its other forms."""
+def beginning_of(word: str) -> str:
+    """Return the beginning of a word, which it shares with its other forms and, unlike a stem, with kindred words."""
     return word.removesuffix("s")[:5]
 
 
