@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .chat import REPLY_TOKENS, ChatMessage, Request
+from .gate.languages import language_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def language_of(code: str) -> str:
     """Return a language as models are told of it: `German (de-AT)`.
 
     If the document does not say, that is the language of the text."""
-    name = _LANGUAGES.get(code.replace("_", "-").split("-")[0].lower())
+    name = _LANGUAGES.get(language_code(code))
     if not code.strip():
         return "the language of the text"
     return f"{name} ({code})" if name else f"the language {code!r}"

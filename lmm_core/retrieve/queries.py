@@ -9,10 +9,9 @@ from typing import Protocol
 
 from ..errors import ModelError
 from ..models.chat import Asker
-from ..models.embedders.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, stop_words
 from ..models.prompts import QUERIES, as_data
 from ..models.replies import find_value
-from ..models.stopwords import STOPWORDS
+from .ranking.words import fold, frequent_words
 
 MOST_QUERIES = 4  # besides the question
 MOST_EARLIER = 3  # earlier questions that a model is told
@@ -58,11 +57,8 @@ class ModelQueries:
 
 def keyword_form(question: str, language: str = "") -> str:
     """Return the words of a question that say what it is about, or the question if none do."""
-    name = bm25_language(language)
-    left_out = stop_words(name) if name != NO_LANGUAGE else frozenset[str]()
-    for code in (code for code, known in LANGUAGES.items() if known == name):
-        left_out |= STOPWORDS.get(code, frozenset())  # a longer list, which has `know` and the like
-    words = [word for word in _WORD.findall(question) if word.lower() not in left_out]
+    left_out = frequent_words(language)
+    words = [word for word in _WORD.findall(question) if fold(word) not in left_out]
     return " ".join(dict.fromkeys(words)) or question
 
 

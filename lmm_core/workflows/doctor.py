@@ -107,7 +107,7 @@ def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFind
 def _model(role: str, name: ModelName, project: Project) -> MachineFinding:
     """Find out what a model does in a role, and whether it can."""
     if name.source == STAND_IN:
-        does = "annotates by key terms and sentences of the text itself; no model, no key, no network"
+        does = "takes questions and summaries from the text itself, makes nothing up; no model, no key, no network"
         if role == "minor":
             return MachineFinding(role, f"{name}: {does}")
         advice = "set OPENAI_API_KEY, or name a model in config.toml" if role == "major" else ""

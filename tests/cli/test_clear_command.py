@@ -2,31 +2,20 @@
 
 import json
 import re
-import shlex
 import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.files.walk import SUFFIXES
 from lmm_core.models.sources import STAND_IN_NAME
 from lmm_core.workflows.passes import markdown_rag
 from tests.commands import text, write
 from tests.strategies import LONG, CountingAnnotator
+from tests.talk import lmm
 
 SAMPLE_BOOK = Path(__file__).parents[2] / "sample-book"
 NOTES = f"---\ntitle: Notes\n---\n# One\n\n{LONG}\n\n---\n?: Is it so?\n---\n\n## Two\n\nTwo. {LONG}\n"
-
-
-def lmm(command, status=0):
-    """Run a command line of `lmm` in this process."""
-    done = CliRunner().invoke(cli, shlex.split(command)[1:])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == status, done.output
-    return done
 
 
 @pytest.fixture

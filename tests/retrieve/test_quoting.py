@@ -1,10 +1,7 @@
 """What is quoted from the notes where no model is asked."""
 
-import pytest
-
 from lmm_core.retrieve.context import build_context
 from lmm_core.retrieve.quoting.choose import quote_notes
-from lmm_core.retrieve.quoting.leaning import leans
 from lmm_core.retrieve.quoting.readable import readable_paragraphs
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.retriever import Retrieval
@@ -96,25 +93,3 @@ def test_a_definition_list_and_an_exercise_that_is_not_given_away():
 
 def test_what_the_notes_do_not_have_is_not_answered():
     assert quoted("What is the standard model of particles?") == quoted("xylophone") == ""
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "This is reliability.", "Three things can be read from it.", "It is the sleep.", "However, nothing is lost.",
-        "Dies gilt immer.", "where s is the spread.", "Cela suffit.",
-    ],
-)  # fmt: skip
-def test_sentences_that_need_what_is_before_them(sentence):
-    assert leans(sentence)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "The mean is the sum of the values.", "Two students who differ by one hour differ in recall.",
-        "Itself a mean, it varies.", "Thesauri help.", "Sortieren Sie die Werte.",
-    ],
-)  # fmt: skip
-def test_sentences_that_stand_by_themselves(sentence):
-    assert not leans(sentence)

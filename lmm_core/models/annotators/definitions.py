@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .prose import extract_prose
-from .sentences import LOST, Sentence, stem, words_of
+from .sentences import LOST, Sentence, beginning_of, words_of
 from .wording import EMPHASIS, Wording
 
 DEFINITION = "definition"
@@ -127,8 +127,8 @@ def _is_term(term: str, wording: Wording) -> bool:
 
 def _is_in(term: str, title: str) -> bool:
     """Return True if a title names a term, in the singular or plural."""
-    named = {stem(word) for word in words_of(title)}
-    return all(stem(word) in named for word in words_of(term))
+    named = {beginning_of(word) for word in words_of(title)}
+    return all(beginning_of(word) in named for word in words_of(term))
 
 
 def _ask(article: str, verb: str, term: str, text: str, wording: Wording) -> str:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..gate.languages import guess_language, language_code
 from ..sources import STAND_IN_NAME
 from .annotator import Annotation, AnnotatorSection
 from .definitions import find_definitions
 from .lead import summarize
 from .prose import extract_prose
-from .sentences import find_sentences, language_of_text, words_of
+from .sentences import find_sentences, words_of
 from .wording import Wording, wording_of
 
 MOST_QUESTIONS = 12
@@ -49,7 +50,7 @@ def extract(section: AnnotatorSection) -> Annotation:
     own = section.text if section.lead is None else section.lead
     titles = [_plain(title) for title in section.titles]
     sentences = find_sentences(own)
-    language = section.language.lower()[:2] or language_of_text(" ".join(one.text for one in sentences))
+    language = language_code(section.language) or guess_language(" ".join(one.text for one in sentences))
     wording = wording_of(language)
     answers = not NO_ANSWERS & set(section.kinds)
     asked = [titles[-1]] if titles and answers and _asks(titles[-1], language) else []

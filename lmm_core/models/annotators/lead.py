@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..stopwords import STOPWORDS
-from .sentences import LOST, Sentence, stem, words_of
+from .sentences import LOST, Sentence, beginning_of, words_of
 from .wording import Wording
 
 SUMMARY_CHARACTERS = 400
@@ -37,9 +37,9 @@ def summarize(
     it says more of the same; else the first definition; "" if there is none."""
     about = _subject(titles)
     for at, first in enumerate(sentences[:AMONG_FIRST]):
-        if _is_fit(first, wording) and not wording.leans_on(first.words) and _begins_with(first, about, wording):
+        if _is_fit(first, wording) and wording.may_sum_up(first.words) and _begins_with(first, about, wording):
             return _fit([first, *_going_on(sentences[at + 1 :], about, wording)])
-    return _fit([one for one in definitions if _is_fit(one, wording) and not wording.leans_on(one.words)][:1])
+    return _fit([one for one in definitions if _is_fit(one, wording) and wording.may_sum_up(one.words)][:1])
 
 
 def _subject(titles: Sequence[str]) -> set[str]:
@@ -47,7 +47,7 @@ def _subject(titles: Sequence[str]) -> set[str]:
 
     They are those of its title, or of the nearest title around it that says something."""
     for title in reversed(titles):
-        words = {stem(word) for word in words_of(title) if word not in _NO_SUBJECT and len(word) > 2}
+        words = {beginning_of(word) for word in words_of(title) if word not in _NO_SUBJECT and len(word) > 2}
         if words:
             return words
     return set()
@@ -56,7 +56,7 @@ def _subject(titles: Sequence[str]) -> set[str]:
 def _begins_with(sentence: Sentence, about: set[str], wording: Wording) -> bool:
     """Return True if a sentence names its subject near its beginning, and by name."""
     for word in sentence.words[:NAMED_WITHIN]:
-        if stem(word) in about:
+        if beginning_of(word) in about:
             return True
         if word in wording.lists.pronouns:
             return False
@@ -68,7 +68,7 @@ def _going_on(sentences: Sequence[Sentence], about: set[str], wording: Wording) 
     if not sentences or sentences[0].opens or not _is_fit(sentences[0], wording):
         return []
     words = sentences[0].words
-    same = words[0] in wording.lists.pronouns or about & {stem(word) for word in words[:NAMED_WITHIN]}
+    same = words[0] in wording.lists.pronouns or about & {beginning_of(word) for word in words[:NAMED_WITHIN]}
     return [sentences[0]] if same else []
 
 

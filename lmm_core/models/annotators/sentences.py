@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 
 from ...markdown.regions import split_fences
-from ..stopwords import STOPWORDS
 from .prose import MOST_CHARACTERS, extract_prose, whole_sentences, without_comments
 from .wording import EMPHASIS
 
@@ -17,8 +15,6 @@ _NO_PROSE = re.compile(r"[ \t]{0,3}(?:[-*+>|#~:<=]|\d{1,3}[.)][ \t]|\(@|#\.|!\[|
 _RULE = re.compile(r"[ \t]*[-=*_ \t]{3,}$")
 _ITEM = re.compile(r"\n[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]")
 _ENDS = re.compile(rf"[.!?…”\"’)]{EMPHASIS}?$")
-_WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_LEAST_STOPWORDS = 0.2  # share of the words of a text in its language
 
 
 @dataclass(frozen=True)
@@ -44,8 +40,8 @@ def words_of(text: str) -> list[str]:
     return [word.lower().replace("’", "'") for word in re.findall(r"[¿]?[^\W_]+(?:['’-][^\W_]+)*", text)]
 
 
-def stem(word: str) -> str:
-    """Return the beginning of a word, which it shares with its other forms."""
+def beginning_of(word: str) -> str:
+    """Return the beginning of a word, which it shares with its other forms and, unlike a stem, with kindred words."""
     return word.removesuffix("s")[:5]
 
 
@@ -80,14 +76,3 @@ def _is_prose(paragraph: str) -> bool:
     emphasised = re.match(r"[*_]{1,3}[^\s*_]", paragraph) is not None
     ruled = any(map(_RULE.match, paragraph.split("\n")[1:]))
     return bool(paragraph.strip()) and (emphasised or not _NO_PROSE.match(paragraph)) and not ruled
-
-
-def language_of_text(text: str) -> str:
-    """Return the language whose frequent words a text holds most, or "" if it holds few of any."""
-    words = Counter(word.lower() for word in _WORDS.findall(text[:20_000]))
-    total = sum(words.values())
-    if not total:
-        return ""
-    shares = {code: sum(words[word] for word in stop) / total for code, stop in STOPWORDS.items()}
-    best = max(shares, key=lambda code: shares[code])
-    return best if shares[best] >= _LEAST_STOPWORDS else ""

@@ -40,6 +40,9 @@ class WordLists:
     no_term: frozenset[str]
     no_kind: frozenset[str]
     leans: frozenset[str]
+    counts: frozenset[str]
+    counted: frozenset[str]
+    no_summary: frozenset[str]
     points: frozenset[str]
     indefinite: frozenset[str]
     pronouns: frozenset[str]
@@ -54,7 +57,12 @@ class Wording:
 
     def leans_on(self, words: Sequence[str]) -> bool:
         """Return True if a sentence of these words begins as one that needs the sentence before it."""
-        return any(" ".join(words[:count]) in self.lists.leans for count in (1, 2, 3))
+        counts = not self.lists.counts.isdisjoint(words[:1]) and not self.lists.counted.isdisjoint(words[1:3])
+        return counts or _begins(words, self.lists.leans)
+
+    def may_sum_up(self, words: Sequence[str]) -> bool:
+        """Return True if a summary may begin with a sentence of these words."""
+        return not self.leans_on(words) and not _begins(words, self.lists.no_summary)
 
     def points_out(self, words: Sequence[str]) -> bool:
         """Return True if one of the words points out of the sentence."""
@@ -63,6 +71,10 @@ class Wording:
     def stands_for(self, words: Sequence[str]) -> bool:
         """Return True if one of the words stands for something that is named elsewhere."""
         return not self.lists.pronouns.isdisjoint(words)
+
+
+def _begins(words: Sequence[str], phrases: frozenset[str]) -> bool:
+    return any(" ".join(words[:count]) in phrases for count in (1, 2, 3))
 
 
 @cache

@@ -37,6 +37,11 @@ def bm25_language(lang: str) -> str:
     return LANGUAGES.get(code, code if code in LANGUAGES.values() else NO_LANGUAGE)
 
 
+def code_of_language(name: str) -> str:
+    """Return the code of a language that is given by its name (`de` of `german`), or ""."""
+    return next((code for code, known in LANGUAGES.items() if known == name), "")
+
+
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """Return the words of a language that say nothing about a text's subject.

@@ -6,14 +6,17 @@ import re
 from collections.abc import Sequence
 
 from ...markdown.regions import split_fences
+from ...models.annotators.leaning import leans
 from ...models.annotators.prose import extract_prose, split_sentences
+from ...models.annotators.wording import Wording, wording_of
+from ...models.embedders.bm25 import code_of_language
+from ...models.gate.languages import guess_language
 from ..context import CitedSource
 from ..items import kind_of, without_fences
 from ..passages import Passage
 from ..ranking.lexical import emphasised
 from ..ranking.words import asked_words, find_words, fold
 from ..retriever import Retrieval
-from .leaning import leans
 from .readable import readable_paragraphs, with_references
 
 WHOLE = 600  # characters of a paragraph that is quoted whole
@@ -43,6 +46,7 @@ class Quoter:
 
     def __init__(self, found: Retrieval) -> None:
         self._index = found.lexical
+        self._language = code_of_language(found.language)
         self._asked = [set(self._index.vocabulary.meant(word)) for word in asked_words(found.text, found.language)]
         words = set(map(fold, find_words(found.text)))
         self._blocks = [cut for names, cut in ((CODE, _code_in), (TABLE, _tables_in)) if names & words]
@@ -68,11 +72,12 @@ class Quoter:
     def _sentences(self, markdown: str) -> str:
         """Return the best sentences that stand by themselves, or "" if none does."""
         paragraphs = [split_sentences(text) if text else [] for text in readable_paragraphs(markdown, self._titles)]
+        wording = wording_of(guess_language(markdown) or self._language)
         terms = [" ".join(find_words(term)) for term in emphasised(markdown)]
         places = [(at, number) for at, sentences in enumerate(paragraphs) for number in range(len(sentences))]
         scores = {(at, number): self._score(paragraphs[at][number], terms) for at, number in places}
         for at, number in sorted(places, key=lambda place: -scores[place]):  # the first of equal ones
-            if quoted := _around(paragraphs, at, number):
+            if quoted := _around(paragraphs, at, number, wording):
                 return quoted
         return ""
 
@@ -85,18 +90,18 @@ class Quoter:
         return sum(bool(meant & stems) + TERM * bool(meant & defined) for meant in self._asked)
 
 
-def _around(paragraphs: Sequence[Sentences], at: int, number: int) -> str:
+def _around(paragraphs: Sequence[Sentences], at: int, number: int, wording: Wording | None) -> str:
     """Return a sentence of a paragraph with what belongs to it, or "" if it does not stand by itself.
 
     A short paragraph comes whole. A sentence that needs the one before it comes with that one."""
     sentences = paragraphs[at]
     for start in dict.fromkeys([0, number] if _length(sentences) <= WHOLE else [number]):
-        while start and leans(sentences[start]):
+        while start and leans(sentences[start], wording):
             start -= 1
         before = paragraphs[at - 1] if at and start == 0 else []
-        if not leans(sentences[start]):
+        if not leans(sentences[start], wording):
             before = []
-        elif not 0 < _length(before) <= LEAD_IN or leans(before[0]):
+        elif not 0 < _length(before) <= LEAD_IN or leans(before[0], wording):
             continue
         if quoted := _ended([*before, *_from(sentences, start)], paragraphs[at + 1 :]):
             return quoted

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-from ...models.embedders.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, make_stemmer, stop_words
+from ...models.embedders.bm25 import LANGUAGES, NO_LANGUAGE, bm25_language, code_of_language, make_stemmer, stop_words
 from ...models.stopwords import STOPWORDS
 
 MOST_WORDS = 40  # of a question that are looked for
@@ -54,8 +54,8 @@ def frequent_words(language: str) -> frozenset[str]:
     name = bm25_language(language)
     if name == NO_LANGUAGE:
         return frozenset()
-    longer = (STOPWORDS.get(code, frozenset()) for code, known in LANGUAGES.items() if known == name)
-    return frozenset(map(fold, stop_words(name).union(*longer)))
+    longer = STOPWORDS.get(code_of_language(name), frozenset())  # it has `know` and the like
+    return frozenset(map(fold, stop_words(name) | longer))
 
 
 def asked_words(question: str, language: str) -> list[str]:
