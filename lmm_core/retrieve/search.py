@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..index.collection import aquery_many, parse_query
+from ..index.collection import aquery_many
 from ..store.vector_store import ScoredPoint, Where
 from .library import Library
 from .passages import Passage
 from .ranking.fusion import BESIDE, RRF_K
-from .retriever import HITS
+from .retriever import HITS, parse_asked
 
 
 async def search_points(library: Library, text: str, limit: int, where: Where | None) -> list[ScoredPoint]:
@@ -19,7 +19,7 @@ async def search_points(library: Library, text: str, limit: int, where: Where | 
     A type keyword in the text puts points of that type first. Raise StoreError, ModelError or
     RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
-    asked = parse_query(text, list(material.kinds))
+    asked = parse_asked(text, list(material.kinds), library.language)
     queries = [asked.text, *filter(None, [lexical.corrected(asked.text)])]
     most = max(limit, HITS)
     found = await aquery_many(library.store, library.collection, library.encoder, queries, most, where, asked.type)
