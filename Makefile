@@ -40,8 +40,7 @@ extension:
 # The tests start our commands hundreds of times: Python may keep what it has compiled.
 PYTEST := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto
 
-# What is marked `slow`, `long`, `quarto` or `model` is left out, so that this takes two minutes; the types are
-# checked meanwhile.
+# What is marked `slow`, `long`, `quarto` or `model` is left out; the types are checked meanwhile.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check lmm_core filters tests benchmarks

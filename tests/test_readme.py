@@ -2,12 +2,14 @@
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.commands import run, text
+from tests.embedding_server import EmbeddingServer
 from tests.model_server import ModelServer, annotate
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +42,26 @@ def test_readme(pandoc):
     assert "14" in text("instructor.html")
     assert "14" in text("instructor.md")
     assert "14" not in text("lecture.md")
+
+
+def test_first_page(monkeypatch):
+    """The first ten minutes, in a shell: without a model, and its last section with one."""
+    shutil.copytree(ROOT / "sample-book", "sample-book")
+    page = ROOT / "docs" / "first.md"
+    wrong = {"lmm knit 05-linear-models.md -o lecture.html": 2, "lmm chat slip.md": 1}
+    with EmbeddingServer() as server:
+        for command, shown in transcript(page):
+            if command.startswith("cd "):
+                monkeypatch.chdir(command.removeprefix("cd "))
+                continue
+            if command == "lmm doctor --online":
+                monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+                monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            done = run(f"sh -c {shlex.quote(command)}")
+            printed = (done.stdout + done.stderr).decode()
+            assert done.returncode == wrong.get(command, 0), f"{command} printed:\n{printed}"
+            assert fits(shown, printed), f"{command} printed:\n{printed}"
+    assert "exercise" not in text("lecture.md")
 
 
 def test_models_page(monkeypatch, pandoc):

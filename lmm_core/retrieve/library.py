@@ -83,7 +83,7 @@ class Library:
     def _look(self) -> frozenset[tuple[str, str]]:
         """Return what the collection was made of; a refresh is noticed by a difference in this."""
         if self.store.metadata(self.collection) is None:
-            raise RetrieveError(f"there is no collection {self.collection!r}: run `lmm index FILES` to make it")
+            raise RetrieveError(f"There is no collection {self.collection!r}. Run `lmm index FILES` to make it.")
         files = self.collection + FILES
         if self.store.metadata(files) is None:
             return frozenset({("", str(self.store.count(self.collection)))})

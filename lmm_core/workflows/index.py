@@ -398,7 +398,7 @@ async def find_in_index(
     """Return the chunks that match a text, best first; with `group`, whole sections.
 
     kind: only chunks of this type; no_type: only chunks without a type; under: only chunks in
-    this section (a path like `1.2`) or file. Raise StoreError and ModelError."""
+    this section (a path like `1.2`) or file. Raise StoreError, ModelError and RetrieveError."""
     index = project.index
     encoder = await encoder_for(store, project, models, index.collection, index.encoding)
     where = await asyncio.to_thread(_where, store, index.collection, kind, no_type, under)

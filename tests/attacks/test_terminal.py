@@ -60,6 +60,10 @@ type: "kind{IN_YAML}"
 "?": "why {IN_YAML}"
 ---
 
+## {ESCAPES} Why is a line drawn?
+
+{LONG} {ESCAPES}
+
 Why? {ESCAPES}
 
 ---

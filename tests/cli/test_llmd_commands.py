@@ -236,7 +236,7 @@ def test_a_document_without_tools_gets_ours(model):
 
 
 def test_the_oldest_entries_go_first(project, model):
-    model.reply = "word " * 400
+    model.reply = " ".join(f"word{number}" for number in range(200))
     for number in range(4):
         wish(f"{number}: " + "wish " * 300)
         done = lmm("lmm llmd chat PROJECT.md")

@@ -47,7 +47,13 @@ def test_markdown_comes_out_as_it_went_in(source, pandoc):
 
 
 def test_after_rag_the_fresh_annotations_are_indexed(any_pandoc):
-    write("notes.md", document("residual") + "\n\n".join(f"Sentence {n} of many, {LONG}" for n in range(5)) + "\n")
+    write(
+        "notes.md",
+        document("residual")
+        + f"A residual is the distance between a point and the line, {LONG}\n\n"
+        + "\n\n".join(f"Sentence {n} of many, {LONG}" for n in range(5))
+        + "\n",
+    )
     for target in ("html", "markdown"):
         ok(f"pandoc -F lmm-rag -F lmm-index notes.md -t {target} -o out-{target}", any_pandoc)
         assert {one.get("type") for one in stored().values()} == {None, "summary"}, target

@@ -24,7 +24,7 @@ def any_pandoc():
 def notes(spelling):
     return (
         f"---\ntitle: T\n---\n\n# One\n\nFirst,  as it *is*.\n\n{block('?: ' + QUESTION, spelling)}\n\n"
-        f"Second\\\nline.\n\n{block('=: Shorter.', spelling)}\n\n## Two\n\n{LONG}\n"
+        f"Second\\\nline.\n\n{block('=: Shorter.', spelling)}\n\n## Two\n\n{LONG}\n\n# Why are there three of them?\n\n{LONG}\n"
     )
 
 

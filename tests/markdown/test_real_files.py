@@ -14,8 +14,10 @@ every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(pa
 
 
 class Counting(ExtractiveAnnotator):
-    """The extractive annotator, counting its calls."""
+    """The extractive annotator, counting its calls, and under another name: the stand-in itself is
+    asked anew in each run."""
 
+    name = "test/extractive"
     calls = 0
 
     async def annotate(self, section, wanted, instead=""):

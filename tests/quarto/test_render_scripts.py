@@ -18,6 +18,8 @@ RECORDED = Path(__file__).parent / "recorded"
 NATIVE = "# A\n\nText.\n\n---\ntype: exercise\n---\n\n## Practice\n\nCompute the median of these nine values by hand.\n"
 DIVS = NATIVE.replace("---\ntype: exercise\n---", "::: {.lmm .content-hidden}\n``` yaml\ntype: exercise\n```\n:::")
 
+PROSE = "A residual is the vertical distance between a point and the line that was fitted to all of the points. "
+
 
 @pytest.fixture
 def project(tmp_path):
@@ -241,8 +243,7 @@ def test_converting(project):
 
 def test_annotating(project):
     options(project, "lmm:\n  annotate: true\n")
-    prose = "A residual is the vertical distance between a point and the line that was fitted to all of the points. "
-    write(project / "part" / "chapter.qmd", f"# A\n\n{prose * 5}\n")
+    write(project / "part" / "chapter.qmd", f"# A\n\n{PROSE * 5}\n")
     done = script("pre", project)
     assert done.returncode == 0, done.stderr
     assert "~questions" in text(project / "part" / "chapter.qmd")
@@ -254,7 +255,7 @@ def test_annotating(project):
 
 def test_what_cannot_be_annotated_stops_no_render(project):
     options(project, "lmm:\n  annotate: true\n")
-    (project / "part" / "chapter.qmd").chmod(0o444)
+    write(project / "part" / "chapter.qmd", f"# What is a residual?\n\n{PROSE * 5}\n").chmod(0o444)
     done = script("pre", project)
     assert done.returncode == 0
     assert "part/chapter.qmd: not annotated: read-only" in done.stderr

@@ -95,7 +95,8 @@ def test_sample_book(sample_book, pandoc, monkeypatch):
         for _ in range(2):
             assert run(f"pandoc -F lmm-rag {file.name} -o {file.name}", pandoc).returncode == 0
             assert without_metadata(text(file)) == without_metadata(source)
-        assert "~summary" in text(file)
+        assert "~docid" in text(file)
+    assert "~summary" in "".join(text(file) for file in sample_book.glob("0*.md"))
 
 
 def test_a_foreign_filter_after_ours_is_warned_of(pandoc):
