@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ..errors import ModelError, RetrieveError
-from ..index.collection import parse_query
+from ..index.collection import ParsedQuery, parse_query
 from .library import Compared, Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
 from .ranking.fusion import Ranked, fuse, rank_sections
 from .ranking.lexical import LexicalIndex
+from .ranking.words import names_subject
 from .rerank import NoReranker, Reranker
 
 HITS = 20  # of each query
@@ -71,7 +72,8 @@ class Retriever:
     async def _retrieve(self, library: Library, question: str, kind: str, earlier: Sequence[str]) -> Retrieval:
         material, language = await library.material(), library.language
         lexical = await library.lexical()
-        asked = parse_query(question, list(material.kinds))
+        kinds = list(material.kinds)  # "an *exercise* on that" is about what was asked before
+        asked = parse_query(question, kinds) if earlier else parse_asked(question, kinds, language)
         kind = known_kind(kind, material) or asked.type
         missed: list[str] = []
         queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)
@@ -79,6 +81,8 @@ class Retriever:
         queries = [*queries, *filter(None, [lexical.corrected(asked.text)])]
         found = await self._search(library, queries, kind, missed)
         best = rank_found(found, queries, lexical, kind, library.compares(BY_WORDS in missed))
+        if kind and asked.text == kind and not best:  # any will do, also those that do not have the word
+            best = [one for one in material.passages.values() if kind in one.kinds][:HITS]
         order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
         best = [*(order or best[:RERANKED]), *best[RERANKED:]]
         sections = rank_sections(best, material)
@@ -115,6 +119,13 @@ class Retriever:
     def _miss(self, without: str, why: str, missed: list[str]) -> None:
         missed.append(without)
         self.warn(f"{without}: {why}")
+
+
+def parse_asked(question: str, kinds: Sequence[str], language: str) -> ParsedQuery:
+    """Return a question as `parse_query` does. If it is about nothing but a type ("give me an *exercise*"), that
+    is its text."""
+    asked = parse_query(question, kinds)
+    return replace(asked, text=asked.type) if asked.type and not names_subject(asked.text, language) else asked
 
 
 def rank_found(

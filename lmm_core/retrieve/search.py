@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..index.chunks import SUMMARY
-from ..index.collection import aquery_many, parse_query
+from ..index.collection import aquery_many
 from ..store.vector_store import ScoredPoint, Where
 from .library import Library
 from .passages import Passage
 from .ranking.fusion import BESIDE, RRF_K
-from .retriever import HITS
+from .retriever import HITS, parse_asked
 
 
 async def search_points(library: Library, text: str, limit: int, where: Where | None) -> list[ScoredPoint]:
@@ -20,7 +20,7 @@ async def search_points(library: Library, text: str, limit: int, where: Where | 
     A type keyword in the text puts points of that type first. Raise StoreError, ModelError or
     RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
-    asked = parse_query(text, [*material.kinds, SUMMARY])
+    asked = parse_asked(text, [*material.kinds, SUMMARY], library.language)
     queries = [asked.text, *filter(None, [lexical.corrected(asked.text)])]
     most = max(limit, HITS)
     found = await aquery_many(library.store, library.collection, library.encoder, queries, most, where, asked.type)

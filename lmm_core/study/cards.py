@@ -19,6 +19,11 @@ from .outline import plain_title
 
 QUESTION = "question"
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_TERM = re.compile(
+    r"\s*(?:(?:the|an?|der|die|das|eine?|les?|la|une?|el|los|las|una|il|lo|i|gli|uno)[ ]|l['’])?"
+    r"(?P<mark>[*_]{1,2})(?P<term>[^\s*_][^\n*_]{0,80})(?P=mark)",
+    re.I,
+)
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[ ]?%?")
 
 
@@ -103,13 +108,19 @@ def _summary(section: Section, passages: Sequence[Passage]) -> str:
 def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:
     name = item.title or item.text
     if item.kind == DEFINITION:
-        return _Draft(item.kind, name, item.title or plain_title(item.section.title), item.text,
-                      item.section, item.passages, order)  # fmt: skip
+        front = item.title or _term(item.text) or plain_title(item.section.title)
+        return _Draft(item.kind, name, front, item.text, item.section, item.passages, order)
     named = item.title and not item.text.lstrip().startswith(("**", "__"))
     front = f"**{item.title}**\n\n{item.text}" if named else item.text
     where = " > ".join(map(plain_title, item.section.titles))
     back = item.solution or f"No solution is in the notes. See {where or item.section.source} ({item.section.place})."
     return _Draft(item.kind, name, front, back, item.section, item.passages, order)
+
+
+def _term(text: str) -> str:
+    """Return the emphasised words with which a definition begins, after an article, or ""."""
+    found = _TERM.match(text)
+    return plain_title(found["term"]) if found else ""
 
 
 def _card(draft: _Draft, ident: str) -> Card:

@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from lmm_core.models.chat import run
 from lmm_core.retrieve.retriever import Retriever
 from lmm_core.settings.project import load_project
@@ -51,3 +53,11 @@ def test_the_queries_of_a_question_are_searched_for_at_the_same_time(tmp_path):
     store.close()
     assert list(found.queries) == WORDS
     assert {one.titles[-1] for one in found.passages} == {f"About {word}" for word in WORDS}
+
+
+@pytest.mark.parametrize("question", ["*exercise*", "an *exercise*", "Give me an *exercise*!"])
+def test_a_question_about_nothing_but_a_type_finds_what_there_is_of_it(tmp_path, question):
+    write(tmp_path / "cups.md", "# Cups\n\n---\ntype: exercise\n---\n\n## Ten\n\nHow many are there?\n")
+    lmm(f"index {tmp_path} -q")
+    assert "How many are there? [1]" in lmm(f"ask '{question}'")[0]
+    assert "do not answer" in lmm("ask 'an *exercise* on saucers'")[0]

@@ -287,6 +287,22 @@ def test_the_same_question_of_a_model_makes_a_card():
     assert asked_of(FILLER[1:2]) == FILLER[1:2]
 
 
+@pytest.mark.parametrize(
+    ("text", "front"),
+    [
+        ("A *median* is the value in the middle.", "median"),
+        ("The **mean** of values is their sum, divided by their number.", "mean"),
+        ("*Der Modus* ist der häufigste Wert.", "Der Modus"),
+        ("L'*écart* est une distance.", "écart"),
+        ("How strongly an *observation* pulls.", "Terms"),
+        ("Half * of the * values lie below.", "Terms"),
+    ],
+)
+def test_a_definition_asks_for_the_words_that_it_begins_by_emphasising(text, front):
+    made = cards(f"# Terms\n\nSome terms.\n\n::: {{.rag-only type=definition}}\n{text}\n:::\n")
+    assert [(card.kind, card.front, card.back) for card in made] == [("definition", front, text)]
+
+
 def test_the_stand_in_makes_cards_of_definitions_and_headings_that_ask():
     text = "# What is a die good for?\n\nA die is a cube that has six sides. " + "It is thrown. " * 10
     made = serialize_blocks(scan_rag(parse_markdown_text(f"---\ntitle: Dice\n---\n\n{text}\n")))

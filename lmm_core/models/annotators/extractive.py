@@ -50,7 +50,8 @@ def extract(section: AnnotatorSection) -> Annotation:
     own = section.text if section.lead is None else section.lead
     titles = [_plain(title) for title in section.titles]
     sentences = find_sentences(own)
-    language = language_code(section.language) or guess_language(" ".join(one.text for one in sentences))
+    prose = " ".join(one.text for one in sentences) or own  # a list of definitions has no sentences
+    language = language_code(section.language) or guess_language(prose)
     wording = wording_of(language)
     answers = not NO_ANSWERS & set(section.kinds)
     asked = [titles[-1]] if titles and answers and _asks(titles[-1], language) else []

@@ -69,6 +69,12 @@ def asked_words(question: str, language: str) -> list[str]:
     return [word for word in kept if word not in _WANTED] or kept
 
 
+def names_subject(question: str, language: str) -> bool:
+    """Return True if a question has a word that is not among the frequent ones; see `asked_words`."""
+    words = list(map(fold, find_words(question)))[:MOST_WORDS]
+    return not frequent_words(_language_of(words, language)).issuperset(words)
+
+
 def words_data() -> dict[str, list[str]]:
     """Return the words that are left out of questions, as the ask box reads them: frequent ones by
     language, and those that say what is wanted."""

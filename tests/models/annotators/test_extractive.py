@@ -116,6 +116,11 @@ def test_what_is_no_definition_is_not_asked_for(text):
     assert asked(text, "Chapter") == []
 
 
+def test_a_section_may_be_a_list_of_definitions():
+    text = "Mean\n:   The sum of all values, divided by their number.\n\n*Median*\n:   The value in the middle.\n"
+    assert said(text).questions == ["What does “Mean” mean?", "What does “Median” mean?"]
+
+
 def test_a_bare_or_definite_term_has_to_be_in_the_title():
     text = "Variance is the mean of the squared deviations."
     assert (asked(text, "Variance"), asked(text, "Spread")) == (["What is Variance?"], [])
