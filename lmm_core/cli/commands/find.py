@@ -105,6 +105,7 @@ def _advise(encoder: Encoder | None, quiet: bool) -> None:
 @json_option
 def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: bool, as_json: bool) -> None:
     """Find chunks by a question or by words. *exercise* in it puts exercises first."""
+    from ...errors import RetrieveError
     from ...workflows.index import find_in_index, open_index, types_in_index
 
     if not query.strip():
@@ -118,7 +119,7 @@ def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: 
             points = await find_in_index(store, project, models, query, limit, kind, no_type, under, group)
             return points, {} if points else types_in_index(store, project)
 
-    found = run_or_report(work(), logger)
+    found = run_or_report(work(), logger, RetrieveError)
     if found is None:
         sys.exit(1)
     points, types = found
