@@ -140,7 +140,11 @@ def _became(outcome: FileOutcome, verb: str, tallies: Mapping[Path, Tally]) -> s
     tally = tallies.get(Path(outcome.path))
     if tally is None or (tally.written and not tally.failed):
         return verb
-    return f"{verb} in part" if tally.written else f"changed, not {verb}"
+    if tally.written:
+        return f"{verb} in part"
+    would_be = "would be "
+    said = f"changed, not {verb.removeprefix(would_be)}"
+    return would_be + said if verb.startswith(would_be) else said
 
 
 async def _work_on_all(
