@@ -23,6 +23,7 @@ from tests.strategies import annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 
 NASTY = [
+    "",
     "a: 1\n- b\n? c",
     "```\ncode\n```",
     "```` not closed",

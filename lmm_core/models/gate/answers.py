@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ...errors import CutOffError, ModelError
+from ...errors import CutOffError
 from ..chat import Request, Show
 from ..replies import one_line
 from .echoes import MARKS, TAGS, instruction_runs
@@ -67,12 +67,7 @@ class AnswerWatch:
         self._line = last[-_MOST_LINE:]
 
     def check(self, text: str) -> str:
-        """Return a whole answer as it is.
-
-        Raise CutOffError if it repeats itself or the prompt, and ModelError if there is none. (In the
-        prompt's tags, an empty text may be meant.)"""
-        if self._tags and not text.strip():
-            raise ModelError("the answer is empty")
+        """Return a whole answer as it is. Raise CutOffError if it repeats itself or the prompt."""
         watch = AnswerWatch(Request(()), self._tags)
         watch._known, watch._loop = self._known, Loop(self._known)
         watch.feed(text, final=True)
