@@ -11,8 +11,13 @@ from ..errors import ModelError
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
+# Colours and titles of terminals.
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
+
+
 def one_line(text: str) -> str:
-    """Return a text on one line, without characters that no text file should hold."""
+    """Return a text on one line, without escapes and characters that no text file should hold."""
+    text = _ESCAPE.sub("", text)
     return " ".join(_UNSEEN.sub(" ", text.encode("utf-8", "replace").decode("utf-8")).split())
 
 

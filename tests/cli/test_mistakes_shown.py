@@ -142,3 +142,9 @@ def test_a_type_that_nothing_has_is_said(index):
         "nothing has the type 'exercize'; did you mean 'exercise'? (the types here: exercise (1))\n"
     )
     assert said(run("lmm search --type exercise zzzz")).startswith("nothing found for 'zzzz' of the type 'exercise' (")
+
+
+def test_a_search_before_there_is_an_index_says_how_to_make_one():
+    done = run("lmm search zzzz")
+    assert (done.stdout, done.returncode) == (b"", 1)
+    assert said(done) == "there is no collection 'chunks': run `lmm index FILES` to make it\n"

@@ -526,7 +526,7 @@ def test_no_reply_changes_the_documents_structure(spelling, model):
     lmm("lmm rag notes.md")
     assert squeezed(outside_metadata(text("notes.md"))) == squeezed(notes)
     assert value("Part 3", "~summary") == "``` ::: x is the mean."
-    assert value("Part 6", "~questions") == ["nul and [31m x is the mean?"]
+    assert value("Part 6", "~questions") == ["nul and x is the mean?"]
     assert not any(sign in text("notes.md") for sign in "\0\x1b\ufeff\u2028\x85")
     model.requests.clear()
     once = text("notes.md")

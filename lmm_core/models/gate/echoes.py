@@ -26,10 +26,13 @@ TAGS = re.compile(
 )
 _KEY = re.compile(r"[\"'`“]\s*(?:questions|summary)\s*[\"'`”]\s*:|\A\W*(?:questions|summary)\W*\Z", re.I)
 _REFUSAL = re.compile(
-    r"^\W*(?:(?:i[’']?m |i am )?sorry\b.{0,40}\b(?:can(?:no|[’'])t|unable|not able)|as an? (?:ai|artificial|large) "
+    r"^\W*(?:(?:i[’']?m |i am )?sorry(?:\W{0,3}[,.:;!–—]| but| i\b).{0,40}\b(?:can(?:no|[’'])t|unable|not able)"
+    r"|as an ai\b[^.]{0,60}, i\b"
+    r"|as an? (?:ai|artificial intelligence|(?:ai |large )?language model)(?: model| assistant)?,"
     r"|i can(?:no|[’'])t (?:answer|provide|generate|help|assist|create)|i(?:[’']m| am) (?:unable|not able) to "
-    r"|es tut mir leid|als (?:ki|sprachmodell)|je suis désolé|en tant qu[’'](?:ia|intelligence|assistant|modèle)"
-    r"|lo siento\b|como (?:ia|modelo de lenguaje|asistente)|mi dispiace\b)",
+    r"|es tut mir leid|als (?:ki|künstliche intelligenz|sprachmodell|ki-\w{1,20}) (?:kann|bin|habe|darf) ich\b"
+    r"|je suis désolé|en tant qu(?:e |[’'])(?:ia|intelligence artificielle|assistant|modèle de langage)\b[^.]{0,40} je "
+    r"|lo siento\b|como (?:ia|modelo de lenguaje|asistente)\b[^.]{0,40},? no puedo\b|mi dispiace\b)",
     re.I,
 )  # fmt: skip
 
@@ -50,9 +53,11 @@ def echoes_prompt(text: str) -> bool:
     return any(run in instruction_runs(_ECHO) for run in runs(words_in(fold(text)), _ECHO))
 
 
-def echo_in(text: str) -> str:
-    """Return why a short text is no text of the model's own, or ""."""
-    if found := MARKS.search(text):
+def echo_in(text: str, source: str = "") -> str:
+    """Return why a short text is no text of the model's own, or "".
+
+    source: what it is about; a mark that also stands there may be what the text tells of."""
+    if found := next((one for one in MARKS.finditer(text) if one[0] not in source), None):
         why = "the server uses a wrong one, or the model is not made for chats"
         return f"holds a mark of a chat template ({found[0]}): {why}"
     if TAGS.search(text) or echoes_prompt(text):

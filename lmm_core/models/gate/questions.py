@@ -34,7 +34,7 @@ _TASK = re.compile(
     r"erklär|erläuter|beschreib|nenn|vergleich|definier|berechn|zeig|begründ|gib|leit|beweis|skizzier|bestimm|"
     r"unterscheid|interpretier|diskutier|expli[qc]|décri|compar|défini|donne|calcul|montre|énonce|cite|démontre|justifi|"
     r"précise|interprét|descri|enumer|demuestr|mencion|nombr|demostr|indi[cq]|muestr|spieg|elenc|confront|dimostr|"
-    r"объясн|опиш|сравн|назов|определ|докаж|εξηγ|περιγρ)\w*[\s,:]+(?:\S+\s+){2}",
+    r"объясн|опиш|сравн|назов|определ|докаж|εξηγ|περιγρ)\w*[\s,:]+(?:(?:\S+\s+){2}|(?:\S+\s+)?\S+[^\W\d_][.!]\W*\Z)",
     re.I,
 )
 _ASKING_WORD = re.compile(
@@ -98,8 +98,8 @@ class QuestionGate:
         if not lettered(question) or _NUMBER.match(question):
             return "is a number or a sign, not a question"
         if is_other_language(question, self._source, self._language):
-            return echo_in(question) or "is not in the language of the text"
-        return echo_in(question) or self._form_fault(question)
+            return echo_in(question, self._source) or "is not in the language of the text"
+        return echo_in(question, self._source) or self._form_fault(question)
 
     def _form_fault(self, question: str) -> str:
         if _PLACEHOLDER.match(question):

@@ -41,7 +41,8 @@ def _fault(summary: str, section: AnnotatorSection) -> str:
         return "is empty"
     if len(summary) > MOST_CHARACTERS:
         return f"has {len(summary):,} characters, far more than four sentences"
-    return _form_fault(summary) or _content_fault(summary, section)
+    source = "\n".join((*section.titles, section.text, *section.summaries))
+    return echo_in(summary, source) or _form_fault(summary) or _content_fault(summary, section)
 
 
 def _form_fault(summary: str) -> str:
@@ -49,8 +50,6 @@ def _form_fault(summary: str) -> str:
     unspaced = scripts_in(summary)["Han"] + scripts_in(summary)["Thai"] >= _LEAST_UNSPACED
     if not words:
         return "is a number or a sign, not a summary"
-    if why := echo_in(summary):
-        return why
     ended = _END.search(summary) is not None
     if not unspaced and (len(words) < _LEAST or (not ended and len(words) < _UNENDED)):
         return "is not a whole sentence"

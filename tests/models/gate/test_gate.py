@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lmm_core.errors import GateError, ModelError
 from lmm_core.models.annotators.annotator import AnnotatorSection
 from lmm_core.models.gate.annotations import check_reply
+from lmm_core.models.gate.echoes import echo_in
 from lmm_core.models.gate.questions import check_questions
 from lmm_core.models.gate.summaries import check_summary
 from tests.effort import at_most
@@ -45,7 +46,7 @@ def is_refused(check, said, section):
 # Whole replies
 
 
-@pytest.mark.parametrize("name", ["good_replies", "unseen_replies", "later_replies"])
+@pytest.mark.parametrize("name", ["good_replies", "unseen_replies", "later_replies", "other_replies"])
 def test_no_good_reply_is_refused(name):
     refused = []
     for section, replies in sections(name):
@@ -227,3 +228,22 @@ def test_a_long_reply_takes_no_longer(unit):
                 check_reply(reply, RESIDUALS, BOTH)
             except ModelError:
                 continue
+
+
+def test_escapes_of_terminals_are_no_part_of_a_question():
+    assert kept("What is a \x1b[31mresidual\x1b[0m?\x1b]0;title\x07") == ["What is a residual?"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "As an AI language model, I cannot tell what a residual is.",
+        "As an AI made to help, I do not judge what a residual is.",
+        "Als KI kann ich dazu nichts sagen, was ein Residual ist.",
+        "En tant que modèle de langage, je ne peux pas parler de residuals.",
+        "Como modelo de lenguaje, no puedo decir residual.",
+        "I'm sorry, but I can't say what a residual is.",
+    ],
+)
+def test_refusals_are_no_summaries(said):
+    assert echo_in(said) == "is a refusal"
