@@ -4,6 +4,7 @@ are needed: start-up is part of the user's wait."""
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,17 @@ def test_the_layout(rule):
 def test_every_part_has_its_place_in_the_order():
     parts = {part_of(module) for module in find_modules(ROOT)}
     assert parts <= MAY_IMPORT.keys(), f"not in MAY_IMPORT: {parts - MAY_IMPORT.keys()}"
+
+
+def test_every_package_is_in_the_wheel():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    folders = {name: ROOT / folder for name, folder in settings["package-dir"].items()}
+    there = {
+        ".".join((name, *file.parent.relative_to(folder).parts))
+        for name, folder in folders.items()
+        for file in folder.rglob("__init__.py")
+    }
+    assert there - set(settings["packages"]) == set()
 
 
 def test_no_module_lies_loose_beside_the_packages():
