@@ -60,9 +60,9 @@ type: "kind{IN_YAML}"
 "?": "why {IN_YAML}"
 ---
 
-## {ESCAPES} Why is a line drawn?
+## Why is a line drawn?
 
-{LONG} {ESCAPES}
+{ESCAPES} {LONG}
 
 Why? {ESCAPES}
 

@@ -162,7 +162,7 @@ def test_a_reply_that_is_no_object(reply):
 def test_what_the_model_said_instead_is_shown_on_one_line():
     with pytest.raises(ModelError) as error:
         find_object("I am\nsorry, \x1b[31mbut " + "x" * 5000)
-    assert str(error.value).startswith("the reply is not JSON: 'I am sorry, [31mbut xxx")
+    assert str(error.value).startswith("the reply is not JSON: 'I am sorry, but xxx")
     assert len(str(error.value)) < 100
 
 
@@ -244,7 +244,7 @@ def test_texts_that_are_kept_unchanged(text):
     [
         ("one\ntwo\r\nthree\rfour", "one two three four"),
         ("  blanks \t around ", "blanks around"),
-        ("nul\0bell\x07escape\x1b[0m", "nul bell escape [0m"),
+        ("nul\0bell\x07escape\x1b[0m", "nul bell escape"),
         ("nel\x85line\u2028paragraph\u2029end", "nel line paragraph end"),
         ("vertical\x0bform\x0cfile\x1cunit\x1f", "vertical form file unit"),
         ("\ufeffbom", "bom"),
@@ -454,7 +454,7 @@ def test_what_a_model_said_is_told_printable_and_short(server):
     replies(server, json.dumps({"questions": ["\x1b[31m" + "red " * 200], "summary": ""}))
     with pytest.raises(ModelError) as error:
         annotation(annotator_of(server), MEANS)
-    assert "'[31mred red" in str(error.value).replace(" [", "[")
+    assert "'red red" in str(error.value)
     assert "\x1b" not in str(error.value)
     assert len(str(error.value)) < 300
 
