@@ -23,7 +23,6 @@ from tests.strategies import annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 
 NASTY = [
-    "",
     "a: 1\n- b\n? c",
     "```\ncode\n```",
     "```` not closed",
@@ -161,6 +160,13 @@ def test_replies_that_look_like_markup_stay_replies(reply, spelling):
     assert_alike_but_for_chats(text, after)
 
 
+def test_an_empty_answer_is_none():
+    logger = ListLogger()
+    text = document("?: Q", "div")
+    assert chatted(text, " \n", logger=logger) == text
+    assert ["the model said nothing" in report.message for report in logger.reports] == [True]
+
+
 def assert_alike_but_for_chats(before, after):
     """Check that both have the same blocks, with the same bytes but for the added chats."""
     old, new = parse_markdown_text(before), parse_markdown_text(after)
@@ -181,7 +187,7 @@ def body_without_chat(one):
     return cleared.body if cleared else ""
 
 
-@given(any_text, st.sampled_from(list(SPELLINGS)), st.sampled_from(["\n", "\r\n"]))
+@given(any_text.filter(str.strip), st.sampled_from(list(SPELLINGS)), st.sampled_from(["\n", "\r\n"]))
 def test_any_reply_is_read_again_as_it_was(reply, spelling, newline):
     text = document("?: Q\nother: kept # as it is", spelling).replace("\n", newline)
     after = chatted(text, reply)
@@ -194,7 +200,12 @@ def test_any_reply_is_read_again_as_it_was(reply, spelling, newline):
 
 
 @settings(max_examples=60)
-@given(markdown(), markdown(), st.one_of(any_text, st.sampled_from(NASTY)), st.sampled_from(list(SPELLINGS)))
+@given(
+    markdown(),
+    markdown(),
+    st.one_of(any_text.filter(str.strip), st.sampled_from(NASTY)),
+    st.sampled_from(list(SPELLINGS)),
+)
 def test_the_rest_of_any_document_is_the_same(before, behind, reply, spelling):
     text = f"{before}\n\n# H\n\n{block('?: Q', spelling)}\n\nText.\n\n{behind}"
     if not any(one.messages and one.messages[0].text == "Q" for one in metadata(text)):

@@ -115,13 +115,19 @@ async def ask_model(
 ) -> str:  # fmt: skip
     """Return the model's answer unchanged. Raise ModelError, a CutOffError if it breaks off.
 
-    It is shown as it comes, under the question, if the screen is free. `tags` is False for an answer
-    that may be enclosed in the prompt's tags.
+    It is shown as it comes, under the question, if the screen is free. `tags` is False for the new
+    version of a text, which may be empty, or enclosed in the prompt's tags.
     """
     show = screen.begin(question) if screen else None
     watch = AnswerWatch(request, tags)
+
+    def read(text: str) -> str:
+        if tags and not text.strip():
+            raise ModelError("the model said nothing")
+        return watch.check(text)
+
     try:
-        return await asker.ask(request, watch.check, watch.around(show))
+        return await asker.ask(request, read, watch.around(show))
     finally:
         if screen and show:
             screen.end()

@@ -42,8 +42,6 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
                 f"too long for the model, which has not seen {_name_entries(left_out)} (context_tokens)", entry.line
             )
         reply = (await ask_model(asker, request, entry.human, screen)).replace("\r\n", "\n").strip()
-        if not reply:
-            raise ModelError("the model said nothing")
     except ModelError as error:
         logger.error(f"entry {entry.number} was not answered: {error}", entry.line)
         return False
