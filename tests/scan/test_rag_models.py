@@ -223,7 +223,8 @@ def test_no_reply_of_a_model_changes_the_text(reply, spelling):
 def test_what_a_model_says_is_what_is_read(word, spelling):
     question, summary = f"{word} is said of the mean?", f"{word} is said of the mean."
     reply = json.dumps({"questions": [question], "summary": summary})
-    assume(not check_reply(reply, AnnotatorSection(("A",), SHORT), ["questions", "summary"]).refused)
+    texts = [AnnotatorSection(("A",), text) for text in (SHORT, LONG, f"{PROSE} {LONG}")]
+    assume(not any(check_reply(reply, text, ["questions", "summary"]).refused for text in texts))
     made = by_model(SHORT, reply, spelling=spelling)
     blocks = [block.content for block in parse_markdown_text(made) if isinstance(block, MetadataBlock)]
     assert [block["~summary"] for block in blocks[1:]] == [one_line(summary)] * 2
