@@ -25,7 +25,7 @@ from ..markdown.blocks import (
     trim_blank_lines,
 )
 from ..markdown.metadata.body import DELETED, dump_entry, edit_metadata
-from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair
+from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair, read_hashes
 from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import Node, TextNode
 
@@ -70,8 +70,7 @@ def set_values(
     written, but a hash that remembers it. The result is empty if nothing has to change.
     """
     changes: dict[str, Any] = {}
-    found = properties.get(HASHES)
-    hashes = dict(found) if isinstance(found, dict) else {}
+    hashes = read_hashes(properties)
     for key, value in values.items():
         if value is DELETED:
             hashes.pop(key, None)
@@ -80,7 +79,7 @@ def set_values(
         value = DELETED if value is None else value
         if (value is not DELETED or f"~{key}" in properties) and properties.get(f"~{key}", DELETED) != value:
             changes[f"~{key}"] = value
-    if hashes != (found or {}):
+    if hashes != (properties.get(HASHES) or {}):
         changes[HASHES] = hashes or DELETED
     return changes
 

@@ -24,12 +24,17 @@ def digest(value: Any) -> str:
     return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
 
 
+def read_hashes(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `~~hash` holds; {} if it is no mapping."""
+    hashes = properties.get(HASHES)
+    return dict(hashes) if isinstance(hashes, dict) else {}
+
+
 def hash_pair(properties: Mapping[str, Any], key: str) -> tuple[str, str] | None:
     """Return the two hashes that `~~hash` holds for `~key`, or None.
 
     They are the hashes of the input and of the value that the system wrote."""
-    hashes = properties.get(HASHES)
-    pair = hashes.get(key) if isinstance(hashes, dict) else None
+    pair = read_hashes(properties).get(key)
     if isinstance(pair, list) and len(pair) == 2:
         return str(pair[0]), str(pair[1])
     return None

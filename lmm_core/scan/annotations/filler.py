@@ -10,7 +10,7 @@ from typing import Any
 from ...markdown.blocks import MetadataBlock
 from ...markdown.tree import HeadingNode, sections
 from ...models.sources import STAND_IN_NAME
-from .needs import MAKER
+from .needs import maker_of
 
 _FILLER = re.compile(
     r"What does the text say about “.*”\?|How are .+ related\?"
@@ -24,7 +24,7 @@ _FILLER = re.compile(
 def drop_filler(tree: HeadingNode) -> None:
     """Take filler out of the questions of the sections that the stand-in signed."""
     for node in sections(tree):
-        if (node.properties.get(MAKER) or tree.properties.get(MAKER)) == STAND_IN_NAME:
+        if maker_of(node, tree) == STAND_IN_NAME:
             node.metadata = [_without_filler(block) for block in node.metadata]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...markdown.metadata.body import DELETED
 from ...markdown.metadata.ownership import hash_pair
-from ...markdown.tree import HeaderNode, HeadingNode
+from ...markdown.tree import HeaderNode, HeadingNode, Node
 from ...models.annotators.annotator import Annotator, AnnotatorSection
 from ...models.sources import STAND_IN_NAME
 from ..options import ScanOpts
@@ -16,6 +16,12 @@ from ..system_keys import State, key_state
 from .sections import SectionTexts, source_hash
 
 MAKER = "~~annotator"
+
+
+def maker_of(node: Node, tree: HeadingNode) -> str:
+    """Return the name of the annotator that made a part's annotations, by the part or the header;
+    "" if neither names one."""
+    return str(node.properties.get(MAKER) or tree.properties.get(MAKER) or "")
 
 
 @dataclass
@@ -102,9 +108,8 @@ class NeedsFinder:
             needs.values["titles"] = path
 
     def maker(self, node: HeadingNode) -> str:
-        """Return the name of the annotator that made a section's annotations, by the section or the
-        header; "" if neither names one."""
-        return str(node.properties.get(MAKER) or self.tree.properties.get(MAKER) or "")
+        """See `maker_of`."""
+        return maker_of(node, self.tree)
 
     def is_from_model(self, node: HeadingNode) -> bool:
         """Return True if the stand-in would replace the annotations of a model unasked."""

@@ -16,7 +16,7 @@ from ...logging import ConsoleLogger, LoggerBase
 from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, blank, count_lead, newline_of
 from ...markdown.edits import read_edit
 from ...markdown.metadata.body import DELETED, edit_metadata, key_spans
-from ...markdown.metadata.ownership import HASHES, digest, hash_pair
+from ...markdown.metadata.ownership import HASHES, digest, hash_pair, read_hashes
 from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import take_out, with_body
@@ -25,7 +25,7 @@ from ...models.sources import STAND_IN_NAME
 from ..header import report_broken_edits
 from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
 from .identify import IDENTITIES
-from .needs import MAKER
+from .needs import MAKER, maker_of
 from .sections import flagged_parts
 
 By = Literal["", "stand-in", "model"]
@@ -112,7 +112,7 @@ class Removal:
 
     def _find_leaving(self, node: Node) -> Iterator[str]:
         """Yield the names of the values that go from a node."""
-        hashes = _hashes(node.properties)
+        hashes = read_hashes(node.properties)
         for name in dict.fromkeys((*PUBLIC, *(key for key in hashes if key != "chat"))):
             values = [block for block in node.metadata if f"~{name}" in block.content]
             if not (values or name in hashes) or not self._is_chosen(name, node):
@@ -127,11 +127,8 @@ class Removal:
     def _is_chosen(self, name: str, node: Node) -> bool:
         if self.keys and name not in self.keys:
             return False
-        by_stand_in = self._maker(node) == STAND_IN_NAME
+        by_stand_in = maker_of(node, self._tree) == STAND_IN_NAME
         return not self.by or (name in SAID and by_stand_in == (self.by == "stand-in"))
-
-    def _maker(self, node: Node) -> str:
-        return str(node.properties.get(MAKER) or self._tree.properties.get(MAKER) or "")
 
     def _is_kept(self, name: str, node: Node, block: MetadataBlock) -> bool:
         """Return True if a value is frozen or was written by hand, which is reported."""
@@ -156,13 +153,13 @@ class Removal:
         gone = {PRIVATE.get(name, f"~{name}") for name in leaving} & there.keys()
         if MAKER in there and not self._is_signature_needed(node):
             gone.add(MAKER)
-        hashes = {key: pair for key, pair in _hashes(there).items() if key not in leaving}
-        if HASHES in there and not hashes and (_hashes(there) or not self.keys):
+        hashes = {key: pair for key, pair in read_hashes(there).items() if key not in leaving}
+        if HASHES in there and not hashes and (read_hashes(there) or not self.keys):
             gone.add(HASHES)
         changes: dict[str, Any] = dict.fromkeys(gone, DELETED)
-        if hashes and hashes != _hashes(there):
+        if hashes and hashes != read_hashes(there):
             changes[HASHES] = hashes
-        ours = {key for key in there if key in SYSTEM_KEYS or key.removeprefix("~") in _hashes(there)}
+        ours = {key for key in there if key in SYSTEM_KEYS or key.removeprefix("~") in read_hashes(there)}
         if not ours - gone:  # nothing is left whose layout has to be known
             changes |= dict.fromkeys({EMPTY, TIGHT} & there.keys(), DELETED)
         return changes
@@ -178,7 +175,7 @@ class Removal:
 
     def _has_left(self, node: Node) -> bool:
         """Return True if values of an annotator are left in a node's metadata."""
-        hashes, leaving = _hashes(node.properties), self._leaving.get(id(node), set())
+        hashes, leaving = read_hashes(node.properties), self._leaving.get(id(node), set())
         return any(name not in leaving and (name in hashes or f"~{name}" in node.properties) for name in SAID)
 
     def _edit(self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None]) -> None:
@@ -206,11 +203,6 @@ class Removal:
         lm_markdown = (block for block in blocks if isinstance(block, MetadataBlock) and "~txthash" in block.content)
         if first := next(lm_markdown, None):
             self.logger.info("annotations by LM markdown (beside ~txthash) are yours and are kept", first.line)
-
-
-def _hashes(properties: Any) -> dict[str, Any]:
-    found = properties.get(HASHES)
-    return found if isinstance(found, dict) else {}
 
 
 def _holds_system_keys(text: str) -> bool:
