@@ -1,4 +1,4 @@
-"""How many questions to the sample book are answered rightly without a model, by search, ask and the ask box.
+"""Measure how many questions to the sample book search, ask and the ask box answer rightly without a model.
 
 python benchmarks/questions.py [--sets gold held_out]
 
@@ -40,7 +40,7 @@ BOOKS = ("as it is", "no questions, no summaries")
 
 
 def make_book(folder: Path, annotated: bool) -> Path:
-    """A copy of the sample book, indexed without an embedding model."""
+    """Return a copy of the sample book, indexed without an embedding model."""
     book = Path(shutil.copytree(ROOT / "sample-book", folder / ("annotated" if annotated else "plain")))
     if not annotated:
         without_annotations(book)
@@ -55,7 +55,7 @@ def make_book(folder: Path, annotated: bool) -> Path:
 
 
 def answered(book: Path, name: str, data: Path) -> Iterator[tuple[str, list[Asked]]]:
-    """What each way to ask gives for a set of questions."""
+    """Return the figures of each way to ask, for a set of questions."""
     asked = questions(name)
     yield "lmm search", run(search(book, asked))
     yield "lmm ask", [one for one, _ in run(ask(book, asked))]

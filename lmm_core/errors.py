@@ -77,7 +77,7 @@ class CutOffError(ModelError):
 
 
 class GateError(ModelError):
-    """What a model said is not what it was asked for. said: its words, or those that are at fault."""
+    """A reply, or a part of one, that is not what was asked for. said: its words, or those that are at fault."""
 
     def __init__(self, message: str, said: str = "") -> None:
         super().__init__(message)

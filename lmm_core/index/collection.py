@@ -74,12 +74,13 @@ async def aquery(
     A type keyword in the text (`*exercise*`, any type of the collection between asterisks) puts
     chunks of that type first. Raise StoreError and ModelError.
     """
-    types = list(await run_in_thread(_types, store, name)) if "*" in text else []
+    types = list(await run_in_thread(find_types, store, name)) if "*" in text else []
     asked = parse_query(text, types)
     return (await aquery_many(store, name, encoder, [asked.text], limit, where, asked.type))[0]
 
 
-def _types(store: VectorStore, name: str) -> dict[str, int]:
+def find_types(store: VectorStore, name: str) -> dict[str, int]:
+    """Return the types of a collection's chunks with their numbers, {} if there is none. Raise StoreError."""
     return store.facet(name, "type") if store.metadata(name) is not None else {}
 
 
@@ -131,8 +132,13 @@ async def aquery_grouped(
     Each comes once, in the order and with the score of its best chunk. Raise StoreError and
     ModelError.
     """
-    chunks = await aquery(store, name, encoder, text, max(50, limit * 10), where)
+    chunks = await aquery(store, name, encoder, text, chunks_for(limit), where)
     return await afind_documents(store, companion, chunks, limit)
+
+
+def chunks_for(documents: int) -> int:
+    """Return how many chunks are searched for so many documents, since several may be of one."""
+    return max(50, documents * 10)
 
 
 async def afind_documents(

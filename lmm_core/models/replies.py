@@ -9,8 +9,7 @@ from typing import Any
 from ..errors import ModelError
 
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-
-
+_SHOWN = 60  # characters of a reply that are told
 # Colours and titles of terminals.
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
 
@@ -31,7 +30,7 @@ def find_object(text: str) -> dict[str, Any]:
         found, end = _first_object(text, start)
         if found is not None and end > thoughts:
             return found
-    raise ModelError(f"the reply is not JSON: {_shown(text)}" if text.strip() else "the reply is empty")
+    raise ModelError(f"the reply is not JSON: {shown(text)}" if text.strip() else "the reply is empty")
 
 
 def find_value(text: str, key: str) -> Any:
@@ -58,6 +57,7 @@ def _first_object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
     return None, 0
 
 
-def _shown(text: str) -> str:
-    line = one_line(text[:200])
-    return repr(line if len(line) <= 60 else line[:59] + "…")
+def shown(text: str) -> str:
+    """Return what a model said for a message: quoted, on one line, in at most 60 characters."""
+    line = one_line(text[: 4 * _SHOWN])
+    return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")

@@ -10,7 +10,7 @@ from ..index.collection import aquery_many
 from ..store.vector_store import ScoredPoint, Where
 from .library import Library
 from .passages import Passage
-from .ranking.fusion import BESIDE, RRF_K
+from .ranking.fusion import BESIDE, add_ranks
 from .retriever import HITS, parse_asked
 
 
@@ -37,8 +37,8 @@ def _scores(library: Library, found: Sequence[Sequence[ScoredPoint]], ranked: Se
     if compared == "words":
         return {one.id: one.score for one in ranked}
     scores: dict[str, float] = {}
-    lists = [(1.0, [point.id for point in many]) for many in found]
-    for weight, ids in [*lists, *([(BESIDE, [one.id for one in ranked])] if compared == "both" else [])]:
-        for rank, one in enumerate(ids):
-            scores[one] = scores.get(one, 0.0) + weight / (RRF_K + rank + 1)
+    for many in found:
+        add_ranks(scores, ([(point.id, 1.0)] for point in many))
+    if compared == "both":
+        add_ranks(scores, ([(one.id, BESIDE)] for one in ranked))
     return scores

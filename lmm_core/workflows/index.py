@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ..errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
 from ..files.marked import own_place
 from ..index.chunks import Chunk
-from ..index.collection import afind_documents, ainitialize_collection
+from ..index.collection import afind_documents, ainitialize_collection, chunks_for, find_types
 from ..index.encoding import CHUNKER, Encoder
 from ..index.refresh import (
     BEGUN,
@@ -404,16 +404,14 @@ async def find_in_index(
     where = await asyncio.to_thread(_where, store, index.collection, kind, no_type, under)
     library = Library(store, index.collection, encoder)
     if group:
-        chunks = await search_points(library, text, max(50, limit * 10), where)
+        chunks = await search_points(library, text, chunks_for(limit), where)
         return await afind_documents(store, index.companion, chunks, limit)
     return await search_points(library, text, limit, where)
 
 
 def types_in_index(store: VectorStore, project: Project) -> dict[str, int]:
     """Return the types of material in the index, each with the number of its chunks. Raise StoreError."""
-    collection = project.index.collection
-    counts = store.facet(collection, "type") if store.metadata(collection) is not None else {}
-    return {kind: count for kind, count in sorted(counts.items()) if kind}
+    return {kind: count for kind, count in sorted(find_types(store, project.index.collection).items()) if kind}
 
 
 def _where(store: VectorStore, collection: str, kind: str, no_type: bool, under: str) -> Where | None:
@@ -423,5 +421,5 @@ def _where(store: VectorStore, collection: str, kind: str, no_type: bool, under:
         wanted["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
     if not (wanted or no_type):
         return None
-    types = list(store.facet(collection, "type")) if no_type and store.metadata(collection) else []
+    types = list(find_types(store, collection)) if no_type else []
     return Where(wanted, {"type": types} if types else {})

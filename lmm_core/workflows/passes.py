@@ -148,10 +148,12 @@ def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) ->
     """Return a document's project with the settings of its header.
 
     None means that a setting in the header is wrong, which is reported."""
-    wrong = wrong_settings(blocks, project)
-    for one in wrong:
-        logger.error(one.message, one.line)
-    return None if wrong else for_document(project, header_content(blocks))
+    try:
+        return for_document(project, header_content(blocks))
+    except ConfigError as error:
+        for one in _wrong_values(blocks, error):
+            logger.error(one.message, one.line)
+        return None
 
 
 def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
@@ -159,8 +161,12 @@ def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
     try:
         for_document(project, header_content(blocks))
     except ConfigError as error:
-        return [Finding(blocks[0].line, "header-value", problem) for problem in str(error).split("\n")]
+        return _wrong_values(blocks, error)
     return []
+
+
+def _wrong_values(blocks: Sequence[Block], error: ConfigError) -> list[Finding]:
+    return [Finding(blocks[0].line, "header-value", problem) for problem in str(error).split("\n")]
 
 
 def report_concerns(

@@ -8,9 +8,8 @@ from dataclasses import replace
 from ...errors import CutOffError, GateError, ModelError
 from ..chat import Asker, ChatMessage, Request
 from ..gate.annotations import CheckedReply, check_reply, described
-from ..gate.repeats import repeated_in
+from ..gate.repeats import repeated_in, told_repetition
 from ..prompts import ANNOTATE_AGAIN, annotate_prompt, language_of
-from ..replies import one_line
 from ..tokens import count_tokens
 from .annotator import Annotation, AnnotatorSection
 
@@ -63,7 +62,7 @@ class ModelAnnotator:
             return nothing.checked
         except CutOffError as error:
             if said := repeated_in(error.text):
-                raise ModelError(f"{error}; it repeats itself: “{one_line(said)[:60]}…”") from None
+                raise ModelError(f"{error}; {told_repetition(said)}") from None
             raise
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:

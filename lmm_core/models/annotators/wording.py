@@ -1,4 +1,4 @@
-"""How definitions, and sentences that stand by themselves, are known in each language."""
+"""The wording of each language: by what its definitions, and sentences that stand by themselves, are known."""
 
 from __future__ import annotations
 

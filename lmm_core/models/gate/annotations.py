@@ -11,13 +11,12 @@ from typing import Any
 from ...errors import GateError, ModelError
 from ...logging import counted
 from ..annotators.annotator import AnnotatorSection
-from ..replies import find_object, one_line
+from ..replies import find_object, one_line, shown
 from .questions import check_questions
 from .summaries import check_summary
 
 MOST_QUESTIONS = 12
 MOST_CHARACTERS = 5_000  # of a question or a summary, however bad
-_SHOWN = 60  # characters of what a model said that are told
 _ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\(?\d{1,3}[.):]|[a-h][.)])[ \t]+(\S.*)")
 _LABEL = re.compile(r"\W{0,4}(?:question|frage|pregunta|domanda|вопрос|q)\s*\d{0,3}\s*[.:)][*_]{0,2}\s+(?=\S)", re.I)
 _NUMBER = re.compile(r"\(?\d{1,3}[.):]\s+(?=\D)")
@@ -29,7 +28,7 @@ _SUMMARY_LABEL = re.compile(
 
 @dataclass
 class CheckedReply:
-    """What a reply holds of the wanted keys: what is good, and what is wrong with the rest.
+    """A reply after its check: what is good of the wanted keys, and what is wrong with the rest.
 
     refused: for each wanted key of which nothing is good, why; remarks: on what was left out of
     the others; said: the reply itself, where something is refused."""
@@ -80,8 +79,7 @@ def described(fault: GateError) -> str:
     """Return what is wrong with something that a model said, and its words, shortened."""
     if not fault.said:
         return str(fault)
-    line = one_line(fault.said[: 4 * _SHOWN])
-    return f"{(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + '…')!r} {fault}"
+    return f"{shown(fault.said)} {fault}"
 
 
 # Reading
@@ -131,6 +129,7 @@ def _items(text: str, lines: Sequence[str]) -> list[str]:
 
 
 def read_questions(value: Any) -> list[str]:
+    """Return the questions that a reply gives, each on one line and without its number. Raise ModelError."""
     given = _listed(value)
     if given is None or not all(isinstance(item, str) for item in given):
         raise ModelError(f"the reply's `questions` are not a list of texts but {_kind(value)}")
@@ -164,6 +163,7 @@ def without_labels(questions: Sequence[str]) -> list[str]:
 
 
 def read_summary(value: Any) -> str:
+    """Return the summary that a reply gives, on one line and without a label. Raise ModelError."""
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
         value = " ".join(value)
     if not isinstance(value, str):

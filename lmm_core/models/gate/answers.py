@@ -7,14 +7,12 @@ from collections.abc import Callable
 
 from ...errors import CutOffError
 from ..chat import Request, Show
-from ..replies import one_line
-from .echoes import MARKS, TAGS, instruction_runs
-from .repeats import Loop
+from .echoes import MARKS, TAGS, instruction_runs, runs
+from .repeats import Loop, told_repetition
 from .words import fold, words_in
 
 _ECHO = 12  # words of our instructions, one after the other, that no answer has by chance
 _MOST_LINE = 1_000  # characters of a line in which marks are looked for
-_SHOWN = 60  # characters of a repetition that are told
 # The beginning of what may become a tag or a mark; it comes in several parts.
 _BEGUN = re.compile(r"(?:^[ \t]{0,3}</?(?:[a-z]{0,12}|(?:source|passage) n?)|<\|[a-z_ ]{0,30}\|?)\Z")
 _CODE = re.compile(r"`[^`\n]*`?")
@@ -26,6 +24,7 @@ class AnswerWatch:
     tags: False for replies that may be enclosed in the prompt's tags."""
 
     def __init__(self, request: Request, tags: bool = True) -> None:
+        self._request = request
         asked = [message.content for message in request.messages if message.role != "system"]
         self._known = "\n".join(asked)
         self._tags = tags
@@ -59,7 +58,7 @@ class AnswerWatch:
         """Take a further part of the answer. Raise CutOffError."""
         self._said.append(part)
         if self._loop.feed(part, final):
-            self._stop(f"it repeats itself: “{one_line(self._loop.found)[:_SHOWN]}…”")
+            self._stop(told_repetition(self._loop.found))
         *lines, last = (self._line + part).split("\n")
         for line in lines:
             self._look_at(line, whole=True)
@@ -68,9 +67,7 @@ class AnswerWatch:
 
     def check(self, text: str) -> str:
         """Return a whole answer as it is. Raise CutOffError if it repeats itself or the prompt."""
-        watch = AnswerWatch(Request(()), self._tags)
-        watch._known, watch._loop = self._known, Loop(self._known)
-        watch.feed(text, final=True)
+        AnswerWatch(self._request, self._tags).feed(text, final=True)
         return text
 
     def _look_at(self, line: str, whole: bool) -> None:
@@ -89,7 +86,7 @@ class AnswerWatch:
     def _look_at_words(self, line: str) -> None:
         words = self._words + words_in(fold(line[:10_000]))
         told = instruction_runs(_ECHO)
-        if any(tuple(words[at : at + _ECHO]) in told for at in range(len(words) - _ECHO + 1)):
+        if any(run in told for run in runs(words, _ECHO)):
             self._stop("it repeats what the model was told to do")
         self._words = words[-_ECHO + 1 :]
 

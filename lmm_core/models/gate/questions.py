@@ -60,7 +60,7 @@ _NAME = re.compile(r"(?<=[^\s.?!:]\s)[A-ZÀ-ÖØ-ÞА-ЯΑ-Ω]\w{2,}")  # a word
 
 
 class UnsureError(GateError):
-    """What a model said shares no word with its section, and may be good all the same."""
+    """A question that shares no word with its section, and may be good all the same."""
 
 
 class QuestionGate:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ..replies import one_line
 from .words import UNSPACED
 
 _TOKEN = re.compile(rf"\n[ \t]*(?:`{{3,}}|~{{3,}}|\||    )?|[{UNSPACED}]|[^\W_]+|[.!?…。！？؟।]")
@@ -17,6 +18,7 @@ _COPIES = 4  # times that the same words follow each other before it is a loop
 _LEAST = 24  # words with letters in these copies
 _SENTENCES = 6  # times that a sentence may stand in a text
 _SENTENCE = 5  # words with letters of a sentence that counts
+_SHOWN = 60  # characters of a repetition that are told
 _PATIENCE = 5  # times as much is allowed in code and tables
 
 
@@ -28,7 +30,7 @@ class Loop:
 
     known: str = ""
     found: str = ""
-    _known: str | None = None  # the words of the known texts, once they are needed
+    _known_words: str | None = None  # the words of the known texts, once they are needed
     _rest: str = "\n"
     _words: list[str] = field(default_factory=list)
     _last: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -95,9 +97,9 @@ class Loop:
     def _report(self, words: list[str]) -> None:
         """Note what is repeated, unless the known texts repeat it, too."""
         said = " ".join(words[:40])
-        if self._known is None:
-            self._known = " ".join(_words(self.known))
-        if self._known.count(said) > 1:
+        if self._known_words is None:
+            self._known_words = " ".join(_words(self.known))
+        if self._known_words.count(said) > 1:
             self._period = self._run = self._letters = 0
             self._counts.pop(said, None)
         else:
@@ -115,6 +117,11 @@ def _complete(text: str) -> int:
         end -= 1
     cut = text.rfind("\n", 0, end)
     return cut if cut >= 0 and not text[cut:end].strip() else end
+
+
+def told_repetition(repeated: str) -> str:
+    """Return what is wrong with an answer that repeats some words, for a message."""
+    return f"it repeats itself: “{one_line(repeated)[:_SHOWN]}…”"
 
 
 def repeated_in(text: str) -> str:

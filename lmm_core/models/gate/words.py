@@ -68,7 +68,7 @@ def main_script(text: str) -> str:
 
 
 class Subject:
-    """What a section is about: the words of its texts, to compare others with."""
+    """The subject of a section: the words of its texts, to compare others with."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         whole = fold("\n".join(texts))

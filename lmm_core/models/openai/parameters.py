@@ -21,7 +21,7 @@ _TOO_LARGE = re.compile(r"too large|at most|exceed|maximum|less than|smaller tha
 
 @dataclass(slots=True)
 class Parameters:
-    """What a server takes: the name of the limit of a reply ("" for none), and a temperature or not.
+    """The parameters that a server takes: the name of the limit of a reply ("" for none), and a temperature or not.
 
     thinks: the model has been seen to think before it answers, which counts against the limit."""
 

@@ -28,7 +28,7 @@ _CUT_OFF = "output limit was reached"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of asking a model. said: a sentence without the key."""
+    """The outcome of asking a model once. said: a sentence without the key."""
 
     answered: bool
     said: str

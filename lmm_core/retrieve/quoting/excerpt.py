@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...markdown.regions import split_fences
 from ...models.annotators.leaning import leans
-from ...models.annotators.prose import extract_prose, split_sentences
+from ...models.annotators.prose import split_sentences
 from ...models.annotators.wording import Wording, wording_of
 from ...models.embedders.bm25 import code_of_language
 from ...models.gate.languages import guess_language
@@ -51,7 +51,7 @@ class Quoter:
         words = set(map(fold, find_words(found.text)))
         self._blocks = [cut for names, cut in ((CODE, _code_in), (TABLE, _tables_in)) if names & words]
         sections = (one for one in found.material.walk() if one.anchor and one.titles)
-        self._titles = {one.anchor: extract_prose(one.titles[-1]) for one in sections}
+        self._titles = {one.anchor: one.titles[-1] for one in sections}
 
     def whole(self, markdown: str) -> str:
         """Return a source as it stands, with its references made readable."""

@@ -34,7 +34,7 @@ _HIDDEN = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|~$@^"})
 def with_references(markdown: str, titles: Mapping[str, str]) -> str:
     """Return a markdown text in which citations and cross-references are words, or left out.
 
-    titles: those of sections by their anchors. A source that is named in a sentence
+    titles: those of sections by their anchors, as markdown. A source that is named in a sentence
     (`@fisher1935`) stays as a name, as far as its key holds one."""
     made = []
     for is_code, piece in split_fences(markdown):
@@ -45,7 +45,8 @@ def with_references(markdown: str, titles: Mapping[str, str]) -> str:
 def _named(found: re.Match[str], titles: Mapping[str, str]) -> str:
     label = found[1] or found[2]
     if is_cross_reference(label):
-        return f"“{titles[label]}”" if titles.get(label) else LEFT_OUT
+        title = extract_prose(titles.get(label, ""))
+        return f"“{title}”" if title else LEFT_OUT
     parts = _YEAR.fullmatch(label)
     return f"{parts[1].title()} ({parts[2]})" if parts else label
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...index.chunks import SUMMARY
@@ -33,11 +33,19 @@ def fuse(
     passages of its section. beside: further lists, which count less (BESIDE)."""
     scores: dict[str, float] = {}
     for share, lists in ((1.0, found), (BESIDE, beside)):
-        for rank, passage in ((rank, one) for passages in lists for rank, one in enumerate(passages)):
-            for one, weight in _meant(passage, material):
-                scores[one.id] = scores.get(one.id, 0.0) + share * weight / (RRF_K + rank + 1)
+        for passages in lists:
+            add_ranks(scores, ([(one.id, share * weight) for one, weight in _meant(hit, material)] for hit in passages))
     order = sorted(scores, key=lambda at: (-scores[at], at))
     return [replace(material.passages[at], score=scores[at]) for at in order]
+
+
+def add_ranks(scores: dict[str, float], hits: Iterable[Iterable[tuple[str, float]]]) -> None:
+    """Add the reciprocal ranks of a list of hits, the best first, to the scores by id.
+
+    Each hit has the ids that it counts for, with their weights."""
+    for rank, meant in enumerate(hits):
+        for one, weight in meant:
+            scores[one] = scores.get(one, 0.0) + weight / (RRF_K + rank + 1)
 
 
 def _meant(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:

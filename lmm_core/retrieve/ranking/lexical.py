@@ -49,7 +49,7 @@ def emphasised(markdown: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Match:
-    """How well a text fits a question: its score, and the share of the question found in it, 0 to 1."""
+    """The fit of a text to a question: its score, and the share of the question found in it, 0 to 1."""
 
     score: float
     share: float

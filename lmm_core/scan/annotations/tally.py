@@ -1,4 +1,4 @@
-"""What became of the sections that annotators were asked for, and who they were."""
+"""The count of sections that annotators were asked for, by what became of them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Tally:
 
     @property
     def who(self) -> str:
-        """Who was asked, for the end of a sentence; "" if nobody was."""
+        """The annotators that were asked, for the end of a sentence; "" if nobody was."""
         by = f" by {', '.join(sorted(self.names))}" if self.names else ""
         return f"{by}; {NO_MODEL_ASKED}" if self.names == {STAND_IN_NAME} else by
 
     @property
     def left_out(self) -> str:
-        """How many sections the stand-in wrote nothing for, as a sentence, or ""."""
+        """The number of sections that the stand-in wrote nothing for, as a sentence, or ""."""
         asked = counted(self.written + self.empty + self.failed, "section")
         return f"{self.empty} of {asked}: nothing written without a model" if self.empty else ""
 

@@ -1,4 +1,4 @@
-"""What a check finds in a document, and the codes of it."""
+"""The findings of a check of a document, and their codes."""
 
 from __future__ import annotations
 
