@@ -21,7 +21,7 @@ from typing import Any
 
 from ..items import DEFINITION, kind_of
 from ..passages import Key, Material, Passage, Section
-from .synonyms import Synonymous, Synonyms
+from .synonyms import OTHER_NAME, Synonymous, Synonyms
 from .words import FUZZY, PREFIX, Stemmer, Vocabulary, asked_words
 
 FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
@@ -40,7 +40,16 @@ Fields = dict[str, Counter[str]]
 
 def weights_data() -> dict[str, Any]:
     """Return the weights as the ask box reads them."""
-    return {"fields": FIELDS, "k": K, "b": B, "d": D, "aside": ASIDE, "prefix": PREFIX, "fuzzy": FUZZY}
+    return {
+        "fields": FIELDS,
+        "k": K,
+        "b": B,
+        "d": D,
+        "aside": ASIDE,
+        "prefix": PREFIX,
+        "fuzzy": FUZZY,
+        "otherName": OTHER_NAME,
+    }
 
 
 def emphasised(markdown: str) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from ...markdown.regions import split_fences
 from .abbreviations import ARTICLE, SMALL, is_short, long_as_a_whole, long_at_start, long_before, singular
@@ -17,6 +18,7 @@ Pair = tuple[str, str]  # an abbreviation or another name, and the name that it 
 _MOST_BEFORE = 160  # characters before a bracket that are looked at
 _MOST_PARTS = 4  # of what is in a bracket
 _MOST_WORDS = 4  # of a name
+_SHORTEST_NOUN = 8  # letters
 _MOST_SIGNS = 6  # of a Chinese term: more are a clause rather
 _SIGNS = "々ー\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # Chinese and Japanese
 
@@ -183,14 +185,16 @@ def _is_foreign(text: str) -> bool:
 def _term(clause: str) -> str:
     """Return the term at the end of a clause, or "" if it is not clear where it begins.
 
-    It begins with the clause or after an article. A long word with a capital is a German noun."""
+    It begins with the clause or after an article. A long word with a capital is a noun, in German."""
     words = clause.split(" ")
     words[0] = ARTICLE.sub("", words[0])
     article = max((at for at, word in enumerate(words[:-1]) if ARTICLE.fullmatch(word + " ")), default=-1)
     term = words[article + 1 :]
     if len(term) <= 3 and (article >= 0 or clause[:1].isupper()) and SMALL.isdisjoint(map(str.lower, term)):
         return " ".join(term) if _is_name(" ".join(term)) else ""
-    return words[-1] if len(words[-1]) > 8 and words[-1][0].isupper() and _is_name(words[-1]) else ""
+    nouns = [word for word in reversed(words) if word] if len(words[-1]) > _SHORTEST_NOUN else []
+    name = " ".join(reversed(list(takewhile(lambda word: word[0].isupper(), nouns))))
+    return name if _is_name(name) else ""
 
 
 def _term_of_signs(clause: str) -> str:

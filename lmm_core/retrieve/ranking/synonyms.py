@@ -17,6 +17,7 @@ from .words import Stemmer, Vocabulary, asked_words, find_words, fold, frequent_
 OTHER_NAME = 0.5  # weight of a word of another name
 MOST_OTHERS = 3  # other names of one thing, the most frequent ones
 _MOST_WORDS = 8  # of a name
+_SHORT, _ENDING = 5, 2  # letters: only longer names have other endings than `s`, of so many letters at most
 
 Synonymous = Mapping[str, Sequence[str]]  # the names that mean the same as a name
 _Key = tuple[str, ...]  # the stems of a name
@@ -88,7 +89,10 @@ class Synonyms:
         words = find_words(question) if self._others else []
         key, found, at = self._key(words), list[Named](), 0
         while at < len(words):
-            size = next((size for size in self._lengths if self._is_used(key[at : at + size], size, question)), 0)
+            here = (
+                size for size in self._lengths if self._is_used(key[at : at + size], words[at : at + size], question)
+            )
+            size = next(here, 0)
             if size:
                 own = key[at : at + size]
                 found.append(
@@ -97,13 +101,14 @@ class Synonyms:
             at += size or 1
         return found
 
-    def _is_used(self, key: _Key, size: int, question: str) -> bool:
-        if len(key) < size or key not in self._others:
+    def _is_used(self, key: _Key, words: Sequence[str], question: str) -> bool:
+        if key not in self._others:
             return False
-        if key not in self._exact:
-            return True
-        name = rf"(?<!\w){re.escape(self._spelled[key])}s?(?!\w)"
-        return not (question.isupper() and " " in question.strip()) and re.search(name, question) is not None
+        name = self._spelled[key]
+        if key in self._exact:
+            capitals = not question.isupper() or " " not in question.strip()
+            return capitals and re.search(rf"(?<!\w){re.escape(name)}s?(?!\w)", question) is not None
+        return len(key) > 1 or _is_form(fold(words[0]), fold(name))
 
     def replaced(self, question: str) -> str:
         """Return a question with the first other name in place of each name that has one, or "" if none has."""
@@ -142,3 +147,9 @@ class Synonyms:
             for at, stems in enumerate(known):
                 stems.setdefault(name[min(at, len(name) - 1)], OTHER_NAME)
         return known[len(own) :]
+
+
+def _is_form(word: str, name: str) -> bool:
+    """Return True if a word is a name or a form of it. A stem alone would make `united` a form of `unit`."""
+    ending = word.removeprefix(name) if word.startswith(name) else word
+    return ending in ("", "s") or (len(name) > _SHORT and len(ending) <= _ENDING)
