@@ -123,7 +123,7 @@ class Synonyms:
     def meant(self, question: str, vocabulary: Vocabulary) -> list[dict[str, float]]:
         """Return for each word that a question asks for the stems that are meant by it, with their weights.
 
-        Where another name has more words than the one in the question, there are more."""
+        There are more of them where the notes have only a longer name."""
         used = self.used(question)
         words = asked_words(question, self._language) if not used or names_subject(question, self._language) else []
         meant = {word: vocabulary.meant(word) for word in words}
@@ -133,20 +133,28 @@ class Synonyms:
         return [*meant.values(), *further]
 
     def _add(self, meant: dict[str, dict[str, float]], named: Named, vocabulary: Vocabulary) -> list[dict[str, float]]:
-        """Add other names to what is meant by the words of a name, and return what is meant by further words."""
+        """Add other names to what is meant by the words of a name, and return what is meant by further words.
+
+        There are further words only if no text has the name: they are asked for in its place."""
         names = [[one for word in find_words(other) if (one := self._stemmer.stem(word))] for other in named.others]
-        names = [name for name in names if set(name) <= vocabulary.counts.keys()]
+        names = [name for name in names if name and set(name) <= vocabulary.counts.keys()]
         own = [word for word in named.words if word in meant]
         known = [meant[word] for word in own]
-        for word in own:  # a word that has another name is no typing error
-            if (self._stemmer.stem(word) or word) not in vocabulary.counts and names:
-                meant[word].clear()
-        more = max(map(len, names), default=0) - len(known)
-        known += [dict(known[-1]) if known else {} for _ in range(more)]
+        further: list[dict[str, float]] = []
+        if names and not any((self._stemmer.stem(word) or word) in vocabulary.counts for word in own):
+            for stems in known:  # of a typing error, which it is not
+                stems.clear()
+            further = [{} for _ in range(max(map(len, names)) - len(known))]
         for name in names:
-            for at, stems in enumerate(known):
-                stems.setdefault(name[min(at, len(name) - 1)], OTHER_NAME)
-        return known[len(own) :]
+            _mean(name, [*known, *further])
+        return further
+
+
+def _mean(name: Sequence[str], words: Sequence[dict[str, float]]) -> None:
+    """Let words of a question mean the words of another name, each at its place, more than one if that is longer."""
+    weight = OTHER_NAME * min(1.0, len(words) / len(name))
+    for at in range(max(len(words), len(name))):
+        words[min(at, len(words) - 1)].setdefault(name[min(at, len(name) - 1)], weight)
 
 
 def _is_form(word: str, name: str) -> bool:

@@ -116,17 +116,24 @@
     return found.map(([, name, ...others]) => [words(name), others.map((one) => words(one).filter((word) => !stop.has(word)))]);
   }
 
-  // For each term the words that may be meant by it, itself first; a longer name adds terms.
+  // For each term the words that may be meant by it, itself first, and the weights of those of other
+  // names. Where no text has the name, there are more: the words of the longer name.
   function meant(text, terms) {
     const all = terms.map((term) => [term]);
+    const weights = new Map();
     for (const [own, others] of otherNames(text)) {
       const known = all.filter(([term]) => own.some((word) => term === word || term === `${word}s`));
       const most = Math.max(...others.map((words) => words.length));
-      const more = Array.from({ length: Math.max(0, most - known.length) }, () => known.at(-1)?.slice(0, 1) || []);
-      for (const [at, one] of [...known, ...more].entries()) for (const words of others) if (words.length) one.push(words[Math.min(at, words.length - 1)]);
-      all.push(...more);
+      if (!known.some(([term]) => index.search(term).length)) while (known.length < most) all.push((known[known.length] = []));
+      for (const words of others) {
+        for (let at = 0; words.length && at < Math.max(known.length, words.length); at++) {
+          const word = words[Math.min(at, words.length - 1)];
+          known[Math.min(at, known.length - 1)].push(word);
+          weights.set(word, ask.about.weights.otherName * Math.min(1, known.length / words.length));
+        }
+      }
     }
-    return all.filter((one) => one.length);
+    return { asks: all.filter((one) => one.length), weights };
   }
 
   // The sections that fit best, the best first. kind: of the passages; "" any, "notes" those
@@ -135,9 +142,9 @@
     const asked = keyword(query.slice(0, 20000));
     const wanted = asked.kind || kind;
     const terms = subject(asked.rest);
-    const asks = meant(asked.rest, terms);
-    if (!asks.length || !index) return { terms, hits: [] };
-    const { fields, k, b, d, prefix, fuzzy, otherName } = ask.about.weights;
+    const { asks, weights: others } = index ? meant(asked.rest, terms) : { asks: [] };
+    if (!asks.length) return { terms, hits: [] };
+    const { fields, k, b, d, prefix, fuzzy } = ask.about.weights;
     const last = terms.at(-1);
     const own = new Set(terms);
     const goesOn = (term) => own.has(term) && (term.length > 3 || (term === last && term.length > 1));
@@ -146,7 +153,7 @@
       prefix: goesOn,
       fuzzy: (term) => (known.get(term) === false && terms.length <= 8 && term.length > 4 ? 0.2 : false),
       weights: { prefix, fuzzy },
-      boostTerm: (term) => (own.has(term) ? 1 : otherName),
+      boostTerm: (term) => (own.has(term) ? 1 : others.get(term)),
       boost: fields,
       bm25: { k, b, d },
     });
