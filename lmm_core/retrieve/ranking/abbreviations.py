@@ -2,7 +2,7 @@
 
 Where the initials of words are its letters, that is beyond doubt. Else it is compared by the
 algorithm of Schwartz and Hearst, "A simple algorithm for identifying abbreviation definitions in
-biomedical text" (PSB 2003), and what is found is kept if its letters begin words.
+biomedical text" (PSB 2003), and what is found is kept if its letters begin the words, but for one.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Sequence
 
 _MOST_LETTERS = 10
-_MOST_LOOSE = 0.5  # share of the letters that begin no word
+_MOST_INNER = 1  # words of which only letters inside are in the abbreviation: "Data Exchange" (DX)
 _SHORT = re.compile(r"[^\W_][\w.&/+'’-]{0,8}[\w.](?: [\w.-]{1,4})?")
 _LETTER = re.compile(r"[^\W\d_]")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d")
 _PLURAL = re.compile(r"(?<=[A-Z])s$")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-ARTICLE = re.compile(r"(?:the|an?|der|die|das|le|la|les|el|los|las|il|lo)\s+|l['’]", re.I)
+ARTICLE = re.compile(r"\A(?:(?:the|an?|der|die|das|le|la|les|el|los|las|il|lo)\s+|l['’])", re.I)
 SMALL = frozenset(
     """a an and as at by for from in into its of on or over per that the to under via with der die das des dem den
     ein eine einer für im in mit oder und von vom zu zum zur de des du d et en l la le les à au aux del della di e i
@@ -62,7 +62,7 @@ def long_as_a_whole(short: str, text: str) -> str:
     """Return a text of several words, without its article, if an abbreviation stands for it, else ""."""
     short, long = singular(short), ARTICLE.sub("", text, count=1)
     words = long.split(" ")
-    if not 1 < len(words) <= 2 * len(short) or not re.search("[A-Z]", short):
+    if not 1 < len(words) <= 2 * len(short) or not re.search("[A-Z]", short) or short in words:
         return ""
     letters = _letters(short)
     fits = _are_initials(letters, words) or _aligned_end(short, letters, long) == long
@@ -97,12 +97,13 @@ def _aligned_end(short: str, letters: str, text: str) -> str:
     if not found:
         return ""
     long = text[found[0] :]
-    words = [(one.start() + found[0], one.end() + found[0]) for one in _WORD.finditer(long)]
-    if len(words) == 1:
-        return long if long[0].isupper() and short[0].isupper() and len(long) > 1.5 * len(short) else ""
-    begin = sum(start in found for start, _ in words)
-    is_used = [any(start <= at < end for at in found) or text[start:end].lower() in SMALL for start, end in words]
-    return long if all(is_used) and begin >= max(2, (1 - _MOST_LOOSE) * len(found)) else ""
+    words = [(word.start() + found[0], word.end() + found[0]) for word in re.finditer(r"\S+", long)]
+    if len(words) == 1 and "-" not in long:
+        fits = long[0].isupper() and short[0].isupper() and len(long) > 1.5 * len(short)
+        return long if fits and not long.lower().startswith(short.lower()) else ""
+    words = [(start, end) for start, end in words if text[start:end].lower() not in SMALL]
+    used = all(any(start <= at < end for at in found) for start, end in words)
+    return long if used and sum(start not in found for start, _ in words) <= _MOST_INNER else ""
 
 
 def _places(letters: str, text: str) -> list[int]:

@@ -78,12 +78,14 @@ _MARKED = re.compile(
     re.I,
 )
 _NAME = re.compile(r"[^\W\d_](?:[\w '’/-]{0,58}[\w])?")
+_NO_NAMES = frozenset({"and", "or", "und", "oder", "et", "ou", "here", "hier"})
 _KATAKANA = re.compile(r"[\u30a0-\u30ff]+")
 # Where a Chinese or Japanese term begins: after hiragana, and words that are no part of terms
 _BEFORE_TERM = re.compile(
-    r"[\u3040-\u309f的了是和与及或为在用叫称即把对从由以就有也都被到等我你他她它们这那该其各每]|"
-    r"计算|使用|采用|给出|得到|估计(?=.{3})|表示|定义|比较|包括|通过|根据|例如|如"
+    r"[\u3040-\u309f的了是和与及或为用叫称即把从由以就有也都被到我你他她它们这那该其各每于而个些种]|对(?![数象称比抗偶角应])|在(?!线)|"
+    r"计算(?!机)|使用|采用|给出|得到|估计(?=.{3})|表示|定义|比较|包括|通过|根据|例如|如|许多|不同|少量|进行|利用|引入|一层中"
 )
+_EMPHASISED = re.compile(r"[*_]{1,3}([^\s*_][^*_\n]{0,58})[*_]{1,3}\s*$")
 
 
 def find_pairs(markdown: str) -> Iterator[Pair]:
@@ -128,7 +130,7 @@ def _said(prose: str) -> Iterator[Pair]:
 
 def _in_brackets(before: str, content: str) -> Iterator[Pair]:
     """Yield the pairs of what stands before a bracket and what is in it."""
-    signs = _is_sign(before.rstrip()[-1:])
+    signs = _is_sign(before.rstrip(" \n*_")[-1:])
     if not signs and not before.rstrip("*_")[-1:].isspace():
         return  # `f(x)`
     if not signs and not _MAY_NAME.search(content) and not _LABEL.match(content) and not _CAPITALS_LAST.search(before):
@@ -151,7 +153,8 @@ def _in_brackets(before: str, content: str) -> Iterator[Pair]:
     names = [part for part, is_other in labelled if is_other and _is_name(part) and not signs]
     names += [name for pair in inner for name in pair if signs or last[:1].isupper()]
     names += [part for part in parts if signs and _is_foreign(part)]
-    if term := names and (_term_of_signs(clause) if signs else _term(clause)):
+    marked = _EMPHASISED.search(before) if names else None
+    if term := names and (marked[1] if marked else _term_of_signs(clause) if signs else _term(clause)):
         yield from ((name, term) for name in dict.fromkeys(names) if name != term)
 
 
@@ -168,7 +171,8 @@ def _labelled(part: str) -> tuple[str, bool]:
 
 
 def _is_name(text: str) -> bool:
-    return _NAME.fullmatch(text) is not None and len(text.split()) <= _MOST_WORDS
+    words = text.lower().split()
+    return _NAME.fullmatch(text) is not None and len(words) <= _MOST_WORDS and _NO_NAMES.isdisjoint(words)
 
 
 def _is_sign(letter: str) -> bool:
@@ -202,6 +206,5 @@ def _term_of_signs(clause: str) -> str:
     found = re.search(rf"[{_SIGNS}]{{2,12}}$", clause)
     if found is None:
         return ""
-    ends = [cut.end() for cut in _BEFORE_TERM.finditer(found[0]) if len(found[0]) - cut.end() >= 2]
-    term = found[0][max(ends, default=0) :]
-    return term if len(term) <= _MOST_SIGNS or _KATAKANA.fullmatch(term) else ""
+    term = found[0][max((cut.end() for cut in _BEFORE_TERM.finditer(found[0])), default=0) :]
+    return term if 2 <= len(term) <= _MOST_SIGNS or _KATAKANA.fullmatch(term) else ""
