@@ -12,7 +12,7 @@ from ..index.collection import ParsedQuery, parse_query
 from .library import Compared, Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
-from .ranking.fusion import Ranked, fuse, rank_sections
+from .ranking.fusion import Ranked, behind, fuse, rank_sections
 from .ranking.lexical import LexicalIndex
 from .ranking.words import names_subject
 from .rerank import NoReranker, Reranker
@@ -79,8 +79,9 @@ class Retriever:
         queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)
         queries = queries or await KeywordQueries().expand(asked.text, language, earlier)
         queries = [*queries, *filter(None, [lexical.corrected(asked.text)])]
-        searched = [*queries, *filter(None, [lexical.synonyms.replaced(asked.text)])]
-        found = await self._search(library, searched, kind, missed)
+        other, is_known = lexical.with_other_names(asked.text)
+        found = await self._search(library, [*queries, *filter(None, [other])], kind, missed)
+        found = behind(found) if other and is_known else found
         best = rank_found(found, queries, lexical, kind, library.compares(BY_WORDS in missed))
         if kind and asked.text == kind and not best:  # any will do, also those that do not have the word
             best = [one for one in material.passages.values() if kind in one.kinds][:HITS]

@@ -10,7 +10,7 @@ from ..index.collection import aquery_many
 from ..store.vector_store import ScoredPoint, Where
 from .library import Library
 from .passages import Passage
-from .ranking.fusion import BESIDE, add_ranks
+from .ranking.fusion import BESIDE, add_ranks, behind
 from .retriever import HITS, parse_asked
 
 
@@ -21,9 +21,11 @@ async def search_points(library: Library, text: str, limit: int, where: Where | 
     RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
     asked = parse_asked(text, [*material.kinds, SUMMARY], library.language)
-    queries = [asked.text, *filter(None, [lexical.corrected(asked.text), lexical.synonyms.replaced(asked.text)])]
+    other, is_known = lexical.with_other_names(asked.text)
+    queries = [asked.text, *filter(None, [lexical.corrected(asked.text), other])]
     most = max(limit, HITS)
     found = await aquery_many(library.store, library.collection, library.encoder, queries, most, where, asked.type)
+    found = behind(found) if other and is_known else found
     points = {point.id: point for many in found for point in many if point.id in material.passages}
     passages = [material.passages[one] for one in points]
     scores = _scores(library, found, lexical.rank(asked.text, passages, asked.type))

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import ConfigError
 from lmm_core.models.chat import run
+from lmm_core.retrieve.ranking.fusion import behind
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.synonyms import OTHER_NAME
 from lmm_core.retrieve.tools import Tools
@@ -197,3 +199,8 @@ def test_wrong_settings_are_named(line, said):
 def test_synonyms_in_the_environment(monkeypatch):
     monkeypatch.setenv("LMM_RETRIEVE__SYNONYMS", '{"SD": "standard deviation", "HLM": ["MLM", "mixed model"]}')
     assert load_project(None).synonyms == {"SD": ("standard deviation",), "HLM": ("MLM", "mixed model")}
+
+
+def test_a_text_that_only_the_other_name_finds_comes_behind():
+    first, second, third = (replace(one, score=1.0) for one in list(MADE.passages.values())[:3])
+    assert behind([[first], [second], [second, first, third]]) == [[first, third], [second]]

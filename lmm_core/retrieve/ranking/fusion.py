@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ...index.chunks import SUMMARY
+from ...store.vector_store import ScoredPoint
 from ..passages import Key, Material, Passage, Section
 
+Hit = TypeVar("Hit", Passage, ScoredPoint)
 # Reciprocal rank fusion: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
 # Condorcet and individual rank learning methods", SIGIR 2009; 60 is theirs.
 RRF_K = 60
@@ -22,6 +25,16 @@ class Ranked:
     section: Section
     score: float
     passages: tuple[Passage, ...]
+
+
+def behind(found: Sequence[Sequence[Hit]]) -> list[list[Hit]]:
+    """Return the results of several queries with those of the last one behind those of the first.
+
+    So what it alone finds is among them, and it has no vote on the others."""
+    lists = [list(many) for many in found]
+    known = {one.id for many in lists[:-1] for one in many}
+    lists[0] += [one for one in lists[-1] if one.id not in known]
+    return lists[:-1]
 
 
 def fuse(

@@ -119,6 +119,11 @@ class Synonyms:
             question = f"{question[:start]} {named.others[0]} {question[end:]}"
         return " ".join(question.split()) if used else ""
 
+    def are_known(self, question: str, vocabulary: Vocabulary) -> bool:
+        """Return True if the texts have the words of all names in a question."""
+        words = (word for named in self.used(question) for word in named.words)
+        return all(stem in vocabulary.counts for word in words if (stem := self._stemmer.stem(word)))
+
     def meant(self, question: str, vocabulary: Vocabulary) -> list[dict[str, float]]:
         """Return for each word that a question asks for the stems that are meant by it, with their weights.
 
