@@ -112,6 +112,7 @@ class Library:
     async def find(
         self,
         texts: Sequence[str],
+        without_vote: Sequence[str] = (),
         limit: int = 20,
         where: Where | None = None,
         kind: str = "",
@@ -119,15 +120,16 @@ class Library:
     ) -> Found:
         """Return the passages that fit texts best, summaries included.
 
+        without_vote: further texts; what they alone find comes behind what the first text finds;
         kind: put passages of this type first; miss: told why words alone were compared if the
         embedding model failed; None: that is an error. The search is in what `material` returned
         last, since that is where a refresh is noticed. Raise StoreError or ModelError."""
         compared, words, meaning = self.compares(), Hits(), Hits()
         if compared != "meaning":
-            words = await self._search(texts, limit, where, kind, "words")
+            words = await self._search(texts, without_vote, limit, where, kind, "words")
         if compared != "words":
             try:
-                meaning = await self._search(texts, limit, where, kind, "meaning")
+                meaning = await self._search(texts, without_vote, limit, where, kind, "meaning")
             except ModelError as error:
                 if compared == "meaning" or miss is None:
                     raise
@@ -136,11 +138,20 @@ class Library:
         return Found(compared, words, meaning)
 
     async def _search(
-        self, texts: Sequence[str], limit: int, where: Where | None, kind: str, compared: Compared
-    ) -> Hits:
-        material = self._material or await self.material()
-        found = await aquery_many(self.store, self.collection, self.encoder, texts, limit, where, kind, compared)
-        return [[passage for point in points if (passage := _found(point, material))] for points in found]
+        self, texts: Sequence[str], without_vote: Sequence[str], limit: int, where: Where | None, kind: str,
+        compared: Compared,
+    ) -> Hits:  # fmt: skip
+        material, every = self._material or await self.material(), [*texts, *without_vote]
+        found = await aquery_many(self.store, self.collection, self.encoder, every, limit, where, kind, compared)
+        hits = [[passage for point in points if (passage := _found(point, material))] for points in found]
+        return put_behind(hits[: len(texts)], hits[len(texts) :])
+
+
+def put_behind(found: Hits, further: Hits) -> Hits:
+    """Return what several texts found, with what further texts alone found behind the hits of the first."""
+    known = {one.id for many in found for one in many}
+    new = {one.id: one for many in further for one in many if one.id not in known}
+    return [[*found[0], *new.values()], *found[1:]]
 
 
 class Lender(Protocol):

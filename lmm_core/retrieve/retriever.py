@@ -84,9 +84,9 @@ class Retriever:
         queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)
         queries = queries or await KeywordQueries().expand(asked.text, language, earlier)
         queries = [*queries, *filter(None, [lexical.corrected(asked.text)])]
-        searched = [*queries, *filter(None, [lexical.synonyms.replaced(asked.text)])]
         where = Where({"type": kind}) if kind else None
-        found = await library.find(searched, HITS, where, kind, lambda why: self._miss(BY_WORDS, why, missed))
+        searched = with_other_names(queries, asked.text, lexical)
+        found = await library.find(*searched, HITS, where, kind, lambda why: self._miss(BY_WORDS, why, missed))
         spans = rank_found(found, queries, lexical, kind)
         if kind and asked.text == kind and not spans:  # any will do, also those that do not have the word
             spans = [whole_span(one) for one in material.passages.values() if kind in one.kinds][:HITS]
@@ -122,6 +122,19 @@ def parse_asked(question: str, kinds: Sequence[str], language: str) -> ParsedQue
     is its text."""
     asked = parse_query(question, kinds)
     return replace(asked, text=asked.type) if asked.type and not names_subject(asked.text, language) else asked
+
+
+def with_other_names(
+    queries: Sequence[str], question: str, lexical: LexicalIndex
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the queries that are searched for, and those that have no vote on what the others find; see
+    `Library.find`.
+
+    The question with other names has one if no text has the name that it asks for."""
+    other, is_known = lexical.with_other_names(question)
+    if not other:
+        return queries, ()
+    return (queries, (other,)) if is_known else ((*queries, other), ())
 
 
 def rank_found(

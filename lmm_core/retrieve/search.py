@@ -9,7 +9,7 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, Where
 from .library import Library
 from .ranking.fusion import themselves
-from .retriever import HITS, parse_asked, rank_found
+from .retriever import HITS, parse_asked, rank_found, with_other_names
 from .spans import Span, best_spans
 
 PASSAGE = "passage"  # the key of a point's best span
@@ -22,8 +22,9 @@ async def search_points(library: Library, text: str, limit: int, where: Where | 
     type first. Raise StoreError, ModelError or RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
     asked = parse_asked(text, [*material.kinds, SUMMARY], library.language)
-    queries = [asked.text, *filter(None, [lexical.corrected(asked.text), lexical.synonyms.replaced(asked.text)])]
-    found = await library.find(queries, max(limit, HITS), where, asked.type)
+    queries = [asked.text, *filter(None, [lexical.corrected(asked.text)])]
+    searched = with_other_names(queries, asked.text, lexical)
+    found = await library.find(*searched, max(limit, HITS), where, asked.type)
     best = best_spans(rank_found(found, [asked.text], lexical, asked.type, themselves))
     order = sorted(best.values(), key=lambda span: asked.type not in ("", *span.passage.kinds))
     ids = [span.passage.id for span in order[:limit]]

@@ -142,10 +142,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         requests | {"embedding": RequestLimits()},
         {name: source.as_source(name) for name, source in settings.sources.items()},
         index=_index_options(settings),
-        synonyms={
-            name: (others,) if isinstance(others, str) else tuple(others)
-            for name, others in settings.retrieve.synonyms.items()
-        },
+        synonyms={name: tuple(others) for name, others in settings.retrieve.synonyms.items()},
         ask=AskOptions(**settings.ask.model_dump()),
         serve=_serve_options(settings),
     )

@@ -173,18 +173,23 @@ class SplitSettings(_Section):
 class RetrieveSettings(_Section):
     """What a search knows beside the notes: `[retrieve]`."""
 
-    synonyms: dict[str, str | list[str]] = Field(
+    synonyms: dict[str, list[str]] = Field(
         default={}, description='names that mean the same: { SD = "standard deviation", MLM = ["mixed model", "HLM"] }'
     )
 
-    @field_validator("synonyms")
+    @field_validator("synonyms", mode="before")
     @classmethod
-    def _are_names(cls, synonyms: dict[str, str | list[str]]) -> dict[str, str | list[str]]:
-        for name, others in synonyms.items():
-            for one in (name, *([others] if isinstance(others, str) else others)):
-                if not re.search(r"\w", one):
-                    raise ValueError(f"should be words, not {one!r:.60}")
-        return synonyms
+    def _are_names(cls, synonyms: Any) -> Any:
+        if not isinstance(synonyms, dict):
+            return synonyms
+        lists = {name: others if isinstance(others, list) else [others] for name, others in synonyms.items()}
+        for name, others in lists.items():
+            for one in (name, *others):
+                if not isinstance(one, str) or not re.search(r"\w", one):
+                    raise ValueError(
+                        f"should be a word or a list of words for each word, not {one!r:.60} for {name!r:.60}"
+                    )
+        return lists
 
 
 class AskSettings(_Section):

@@ -127,6 +127,32 @@ def test_rag_only_parts_are_not_in_the_data(site):
     assert about(site)["kinds"] == {}
 
 
+def test_other_names_are_those_of_the_pages(site):
+    """Neither those in what is left out or in comments, nor configured ones that the pages lack."""
+    more = """
+# Names
+
+The standard error (SE) is one. <!-- The hidden error
+(HE) is none. -->
+
+::: exercise
+The secret error (XE) and the odds ratio (OR) are in here.
+:::
+"""
+    write("means.md", NOTES + more)
+    write("config.toml", '[retrieve]\nsynonyms = { "point of balance" = "mean", ZQ = "zebra quotient" }\n')
+    render()
+    assert finish() == []
+    assert {tuple(one) for one in about(site)["synonyms"]} == {
+        (0, "SE", "standard error"),
+        (0, "standard error", "SE"),
+        (0, "point of balance", "mean"),
+        (0, "mean", "point of balance"),
+    }
+    published = "".join(text(path) for path in (site / "lmm-ask").glob("*.js"))
+    assert not re.search("hidden error|secret error|odds ratio|zebra", published)
+
+
 def test_the_teacher_may_include_a_type(site):
     option("{include: [exercise]}")
     assert finish() == []

@@ -9,7 +9,8 @@ import pytest
 from lmm_core.models.chat import run
 from lmm_core.retrieve.ranking.lexical import weights_data
 from lmm_core.retrieve.ranking.words import asked_words, words_data
-from tests.commands import copy_folder, text
+from tests.commands import copy_folder, text, write
+from tests.indexing import lmm
 from tests.retrieve.questions import BOX, ROOT, box, figures, questions, search, section, write_box_data
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
@@ -59,3 +60,37 @@ def test_a_question_has_the_same_words(question, book, tmp_path):
         text=True, check=True,
     )  # fmt: skip
     assert json.loads(done.stdout) == asked_words(question, "english")
+
+
+OTHER_NAMES = """# Estimates
+
+The standard error (SE) of a mean tells how far means lie from one another.
+
+# Width
+
+Intervals are narrower in larger samples, since the SE is smaller there.
+
+# Precision
+
+How large the standard error may be is decided before.
+
+# Odds
+
+The odds ratio (OR) compares two groups.
+
+# Urns
+
+Red or blue balls are drawn from an urn.
+"""
+
+
+def test_other_names_find_what_the_search_finds(tmp_path):
+    book = tmp_path / "book"
+    write(book / "notes.md", OTHER_NAMES)
+    lmm(f"index {book} -q")
+    questions = ["SE", "standard error", "standard errors of means", "what is an OR?", "red or blue", "what is the SE?"]
+    shown = [[one.partition("#")[2] for one in cited] for cited in found(book, tmp_path, *questions)]
+    assert set(shown[0]) == set(shown[1]) == set(shown[5]) == {"estimates", "width", "precision"}
+    assert shown[2][0] == "estimates"
+    assert shown[3][0] == "odds"
+    assert shown[4] == ["urns"]

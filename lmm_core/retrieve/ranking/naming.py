@@ -23,7 +23,8 @@ _MOST_SIGNS = 6  # of a Chinese term: more are a clause rather
 _SIGNS = "々ー\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # Chinese and Japanese
 
 # Markdown that is no text, and marks around text
-_NO_TEXT = re.compile(r"\$[^$\n]+\$|<[^<>\n]*>|\[[^\[\]]*@[^\[\]]*\]|(?<=\])(?:\{[^{}]*\}|\([^()\s]*\)|\[[^\[\]]*\])")
+_NO_TEXT = re.compile(r"<[^<>\n]*>|\[[^\[\]]*@[^\[\]]*\]|(?<=\])(?:\{[^{}]*\}|\([^()\s]*\)|\[[^\[\]]*\])")
+_FORMULA = re.compile(r"\$\$[^$]+\$\$|\$(?=\S)[^$\n]+(?<=\S)\$(?!\d)")
 _CODE = re.compile(r"`[^`\n]*`")
 _MARKS = re.compile(r"[*\[\]\\]|(?<![^\W_])_+|_+(?![^\W_])")
 _TERM_END = re.compile(r"\n+:[ \t]+(?=[(（])")  # before a bracket with which a definition begins
@@ -90,7 +91,7 @@ _EMPHASISED = re.compile(r"[*_]{1,3}([^\s*_][^*_\n]{0,58})[*_]{1,3}\s*$")
 
 def find_pairs(markdown: str) -> Iterator[Pair]:
     """Yield the pairs of names that a text gives to one thing, an abbreviation before its long form."""
-    prose = _without_code(markdown)
+    prose = _prose(markdown)
     yield from _said(prose)
     if any(word in prose for word in _CALLED):
         found = ((one["other"].strip(" ,."), one["one"].strip()) for one in _MARKED.finditer(prose))
@@ -102,10 +103,12 @@ def find_pairs(markdown: str) -> Iterator[Pair]:
                 yield from _in_brackets(prose[max(0, bracket.start() - _MOST_BEFORE) : bracket.start()], bracket[1])
 
 
-def _without_code(markdown: str) -> str:
+def _prose(markdown: str) -> str:
+    """Return a text without code and formulas."""
     if "```" in markdown or "~~~" in markdown:
         markdown = "".join("\n\n" if is_code else piece for is_code, piece in split_fences(markdown))
-    return _CODE.sub(" ", markdown) if "`" in markdown else markdown
+    markdown = _CODE.sub(" ", markdown) if "`" in markdown else markdown
+    return _FORMULA.sub(" ", markdown) if "$" in markdown else markdown
 
 
 def _plain(text: str) -> str:

@@ -85,25 +85,24 @@ class Synonyms:
         return [self._spelled[one] for one in self._others[key]]
 
     def used(self, question: str) -> list[Named]:
-        """Return the names in a question that have others, in their order."""
+        """Return the names in a question that have others, in their order, each once."""
         words = find_words(question) if self._others else []
-        key, found, at = self._key(words), list[Named](), 0
+        found: dict[_Key, Named] = {}
+        at = 0
         while at < len(words):
-            here = (
-                size for size in self._lengths if self._is_used(key[at : at + size], words[at : at + size], question)
-            )
-            size = next(here, 0)
-            if size:
-                own = key[at : at + size]
-                found.append(
-                    Named(self._spelled[own], tuple(map(fold, words[at : at + size])), tuple(self._names(own)))
-                )
-            at += size or 1
-        return found
+            key = next(filter(None, (self._name(words[at : at + size], question) for size in self._lengths)), ())
+            if key:
+                own = tuple(map(fold, words[at : at + len(key)]))
+                found.setdefault(key, Named(self._spelled[key], own, tuple(self._names(key))))
+            at += len(key) or 1
+        return list(found.values())
+
+    def _name(self, words: Sequence[str], question: str) -> _Key:
+        """Return the name that words of a question are, or ()."""
+        key = self._key(words)
+        return key if key in self._others and self._is_used(key, words, question) else ()
 
     def _is_used(self, key: _Key, words: Sequence[str], question: str) -> bool:
-        if key not in self._others:
-            return False
         name = self._spelled[key]
         if key in self._exact:
             capitals = not question.isupper() or " " not in question.strip()
@@ -119,6 +118,11 @@ class Synonyms:
             start, end = found.span() if found else (len(question), len(question))
             question = f"{question[:start]} {named.others[0]} {question[end:]}"
         return " ".join(question.split()) if used else ""
+
+    def are_known(self, question: str, vocabulary: Vocabulary) -> bool:
+        """Return True if the texts have the words of all names in a question."""
+        words = (word for named in self.used(question) for word in named.words)
+        return all(stem in vocabulary.counts for word in words if (stem := self._stemmer.stem(word)))
 
     def meant(self, question: str, vocabulary: Vocabulary) -> list[dict[str, float]]:
         """Return for each word that a question asks for the stems that are meant by it, with their weights.

@@ -1,0 +1,206 @@
+"""A question with one name of a thing finds passages with another."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmm_core.errors import ConfigError
+from lmm_core.models.chat import run
+from lmm_core.retrieve.library import put_behind
+from lmm_core.retrieve.ranking.lexical import LexicalIndex
+from lmm_core.retrieve.ranking.synonyms import OTHER_NAME
+from lmm_core.retrieve.tools import Tools
+from lmm_core.settings.project import load_project
+from lmm_core.workflows.ask import open_library
+from lmm_core.workflows.models import Models
+from tests.commands import write
+from tests.indexing import found, lmm
+from tests.retrieve.materials import material
+
+NOTES = """# Estimates
+
+The standard error (SE) of a mean tells how far the means of samples lie from one another.
+
+# Intervals
+
+A confidence interval (CI) is a range that is computed from a sample.
+
+# Width
+
+The CI is narrower in larger samples, since the SE is smaller there.
+
+# Precision
+
+How large the standard error may be is decided before the data come in.
+
+# Odds
+
+The odds ratio (OR) compares two groups.
+
+# Urns
+
+Red or blue balls are drawn from an urn, and a united team counts them unit by unit.
+
+# Streuung
+
+Die Standardabweichung (englisch: standard deviation) ist die Wurzel der Varianz.
+
+# Groups
+
+Effects of groups are drawn from a distribution in hierarchical linear models.
+
+# Nothing
+
+The empty tuple (also called the *unit*) holds nothing, and a mean is an error here.
+"""
+MADE = material(NOTES)
+INDEX = LexicalIndex(MADE, "english", {"MLM": ("hierarchical linear model",)})
+
+
+def titles(question):
+    ranked = INDEX.rank(question, list(MADE.passages.values()))
+    return [one.titles[-1] for one in ranked if one.score > 0]
+
+
+def used(question):
+    return [str(one) for one in INDEX.synonyms.used(question)]
+
+
+def test_an_abbreviation_finds_the_long_form_alone():
+    assert set(titles("SE")) >= {"Estimates", "Width", "Precision"}
+    assert "Precision" in titles("what is the SE?")
+    assert titles("precision of the SE")[0] == "Precision"
+
+
+def test_the_long_form_finds_the_abbreviation_alone():
+    assert titles("width of a confidence interval")[:2] == ["Intervals", "Width"]
+    assert titles("confidence intervals")[:2] == ["Intervals", "Width"]
+
+
+def test_a_text_with_the_other_name_answers_all_of_the_question():
+    width = next(one for one in MADE.passages.values() if "narrower" in one.text)
+    assert INDEX.match("confidence interval", [width])[width.id].share == 1
+
+
+def test_other_names_count_less_than_the_words_that_are_asked_for():
+    (meant,) = INDEX.meant("CI")
+    assert meant == {"ci": 1.0, "confid": OTHER_NAME / 2, "interv": OTHER_NAME / 2}
+    assert [one["ci"] for one in INDEX.meant("confidence interval")] == [OTHER_NAME, OTHER_NAME]
+
+
+def test_a_name_that_is_also_a_word_is_known_by_its_capitals():
+    assert used("what is an OR?") == ["OR = odds ratio"]
+    assert titles("what is an OR?")[0] == "Odds"
+    assert used("red or blue") == used("is it red, or not") == used("RED OR BLUE") == []
+    assert titles("red or blue")[0] == "Urns"
+    assert used("se") == ["SE = standard error"]  # no other word is written so
+
+
+def test_a_stem_is_no_name():
+    assert used("the units of it") == ["unit = empty tuple"]
+    assert used("a united team") == []
+
+
+def test_a_name_in_another_language():
+    assert titles("standard deviation")[0] == titles("Standardabweichung")[0] == "Streuung"
+    german = LexicalIndex(MADE, "german")
+    assert [one.name for one in german.synonyms.used("Standardabweichungen")] == ["Standardabweichung"]
+
+
+def test_configured_names_hold_in_both_directions():
+    assert used("MLM") == ["MLM = hierarchical linear model"]
+    assert used("hierarchical linear models") == ["hierarchical linear model = MLM"]
+    assert titles("what is an MLM")[0] == "Groups"  # no text has that name
+    groups = next(one for one in MADE.passages.values() if "hierarchical" in one.text)
+    assert INDEX.match("MLM", [groups])[groups.id].share == 1
+    assert "MLM" not in LexicalIndex(MADE, "english").synonyms.replaced("hierarchical linear model")
+
+
+@pytest.mark.parametrize(
+    "question, replaced",
+    [
+        ("What is the SE of a mean?", "What is the standard error of a mean?"),
+        ("Confidence  intervals", "CI"),
+        ("an OR above 1, or not", "an odds ratio above 1, or not"),
+        ("red or blue", ""),
+    ],
+)
+def test_the_question_that_is_searched_for_besides(question, replaced):
+    assert " ".join(re.findall(r"\w+", INDEX.synonyms.replaced(question))) == " ".join(re.findall(r"\w+", replaced))
+
+
+def test_chinese_and_japanese_notes():
+    made = material("# 一\n\n标准差（SD）是方差的平方根。\n\n# 二\n\n样本越大，标准差不变。\n\n# 三\n\nSD 很大。\n")
+    index = LexicalIndex(made, "")
+    assert [str(one) for one in index.synonyms.used("什么是标准差？")] == ["标准差 = SD"]
+    ranked = index.rank("什么是SD", list(made.passages.values()))
+    assert {one.titles[-1] for one in ranked if one.score > 0} == {"一", "二", "三"}
+
+
+@given(st.text("SEORCI orse().,?标准", max_size=40))
+def test_every_question_has_a_meaning(question):
+    assert all(0 < weight <= 1 for meant in INDEX.meant(question) for weight in meant.values())
+    INDEX.synonyms.replaced(question)
+
+
+# Commands, tools, settings
+
+
+@pytest.fixture
+def notes():
+    write("notes.md", NOTES)
+    write("config.toml", '[retrieve]\nsynonyms = { MLM = "hierarchical linear model" }\n')
+    lmm("index notes.md -q")
+
+
+def test_the_search_says_which_names_it_knows(notes):
+    assert lmm("search 'what is an SE?' -k 3")[1] == "searching also for other names: SE = standard error\n"
+    assert lmm("search 'red or blue'")[1] == ""
+    assert {one["titles"][-1] for one in found("SE")} >= {"Estimates", "Width", "Precision"}
+    assert found("MLM")[0]["titles"][-1] == "Groups"
+
+
+def test_the_answer_comes_from_a_text_with_the_other_name(notes):
+    assert "drawn from a distribution in hierarchical" in lmm("ask --no-model 'what is an MLM?' --budget 60")[0]
+    assert "confidence interval (CI) is a range" in lmm("ask 'what is a CI?'")[0]
+
+
+def test_agents_find_other_names(notes):
+    async def search(query):
+        library = await open_library(load_project(None), Models())
+        try:
+            return await Tools(library).call("search", {"query": query})
+        finally:
+            library.store.close()
+
+    assert "hierarchical" in json.dumps(run(search("MLM")))
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("synonyms = 3", "`retrieve.synonyms`: should be a table, [retrieve.synonyms] and its keys"),
+        ("synonyms = { SD = 3 }", "a word or a list of words for each word, not 3 for 'SD'"),
+        ('synonyms = { SD = ["a", " "] }', "a word or a list of words for each word, not ' ' for 'SD'"),
+        ("synonym = {}", "unknown key `retrieve.synonym` (known: synonyms; did you mean `synonyms`?)"),
+    ],
+)
+def test_wrong_settings_are_named(line, said):
+    write("config.toml", f"[retrieve]\n{line}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_project(None)
+    assert said in str(caught.value)
+
+
+def test_synonyms_in_the_environment(monkeypatch):
+    monkeypatch.setenv("LMM_RETRIEVE__SYNONYMS", '{"SD": "standard deviation", "HLM": ["MLM", "mixed model"]}')
+    assert load_project(None).synonyms == {"SD": ("standard deviation",), "HLM": ("MLM", "mixed model")}
+
+
+def test_a_text_that_only_the_other_name_finds_comes_behind():
+    first, second, third = (replace(one, score=1.0) for one in list(MADE.passages.values())[:3])
+    assert put_behind([[first], [second]], [[second, first, third]]) == [[first, third], [second]]
