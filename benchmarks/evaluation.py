@@ -44,6 +44,11 @@ class Corpus:
     text: str
     origin: list[int]
 
+    @classmethod
+    def of_file(cls, text: str) -> Corpus:
+        """Return a file as it stands."""
+        return cls(text, list(range(len(text))))
+
     @cached_property
     def places(self) -> list[int]:
         """Where each character of the file that is no white space, and in the markdown, stands in the file."""
