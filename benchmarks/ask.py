@@ -210,7 +210,7 @@ async def timed(name: str, folder: Path, encoding: str, asked: Sequence[Question
     chunks = f"{len((await library.material()).passages):,}"
     await models.close()
     store.close()
-    size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
+    size = 512 * sum(path.stat().st_blocks for path in place.rglob("*") if path.is_file())
     return [name, encoding, chunks, f"{indexing:.1f}", f"{size / MB:.1f}",
             *(f"{1000 * median(one):.0f}" for one in (retrieving, building, both)),
             f"{1000 * max(both):.0f}", f"<= {1000 * WANTED:.0f}"]  # fmt: skip

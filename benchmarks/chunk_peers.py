@@ -10,36 +10,43 @@ from tables import say
 
 from lmm_core.models.tokens import count_tokens
 
-SIZES = (128, 256)  # tokens, as the package counts them
 Splitter = Callable[[str], list[str]]
 
 
 def llama_index(size: int) -> Splitter:
-    """Return LlamaIndex's splitter, with its usual overlap in proportion. Raise ImportError."""
+    """Return LlamaIndex's splitter by sentences, with its usual share of overlap. Raise ImportError.
+
+    size: tokens, as it counts them."""
     from llama_index.core.node_parser import SentenceSplitter
 
     return SentenceSplitter(chunk_size=size, chunk_overlap=size // 5).split_text
 
 
 def chonkie(size: int) -> Splitter:
-    """Return chonkie's splitter. Raise ImportError."""
+    """Return chonkie's splitter by rules. Raise ImportError.
+
+    size: characters, which is how it counts unless told otherwise."""
     from chonkie import RecursiveChunker
 
-    chunker = RecursiveChunker(tokenizer=count_tokens, chunk_size=size)
+    chunker = RecursiveChunker(chunk_size=size)
     return lambda text: [chunk.text for chunk in chunker.chunk(text)]
 
 
-PEERS = {"llama-index-core": llama_index, "chonkie": chonkie}
+# Packages: how their sizes are counted, some that suit a context of 1,000 tokens, and their splitters.
+PEERS = {
+    "llama-index-core": ("tokens", (128, 256), llama_index),
+    "chonkie": ("characters", (500, 1000), chonkie),
+}
 
 
 def splitters() -> dict[str, Splitter]:
     """Return the splitters that are installed, by name and size; one that is not is said."""
     found: dict[str, Splitter] = {}
-    for package, make in PEERS.items():
+    for package, (unit, sizes, make) in PEERS.items():
         try:
             import rank_bm25  # noqa: F401
 
-            found |= {f"{package} {version(package)}, {size} tokens": make(size) for size in SIZES}
+            found |= {f"{package} {version(package)}, {size} {unit}": make(size) for size in sizes}
         except ImportError as error:
             say(f"{package} is left out: {error}")
     return found

@@ -44,6 +44,11 @@ class Corpus:
     text: str
     origin: list[int]
 
+    @classmethod
+    def of_file(cls, text: str) -> Corpus:
+        """Return a file as it stands."""
+        return cls(text, list(range(len(text))))
+
     @cached_property
     def places(self) -> list[int]:
         """Where each character of the file that is no white space, and in the markdown, stands in the file."""
@@ -152,7 +157,6 @@ def read_questions() -> list[Question]:
 def write_texts(folder: Path, corpora: Mapping[str, Corpus]) -> None:
     """Write the corpora and the distractors into a new folder."""
     folder.mkdir()
-    Path(folder, "config.toml").touch()  # so that files are named from here
     for name, corpus in corpora.items():
         Path(folder, f"{name}.md").write_text(corpus.text, encoding="utf-8", newline="")
     for path in find_markdown([DISTRACTORS]) if DISTRACTORS.is_dir() else ():
@@ -180,6 +184,7 @@ def without_model(encodings: Sequence[str]) -> list[str]:
 
 async def index_project(folder: Path, store: VectorStore, encoding: str) -> tuple[Project, Models]:
     """Index a folder as `lmm index` does, each encoding a collection, and return the project and its open models."""
+    Path(folder, "config.toml").touch()  # so that documents are named from here
     index = IndexOptions(encoding, collection=encoding, companion=f"{encoding}-documents")
     project = Project(folder, index=index)
     project.models["embedding"] = f"fastembed/{MODEL}"

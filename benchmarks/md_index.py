@@ -22,8 +22,9 @@ from statistics import mean, median, quantiles
 from typing import Any
 
 import psutil
+from evaluation import CORPORA, EVAL, MODEL, Corpus, Question, Spans, read_questions
 from tables import machine, print_table, say
-from texts import MB, ROOT, corpora, size
+from texts import MB, corpora, size
 
 from lmm_core.crawl import search as searching
 from lmm_core.crawl.search import Indexes, Match
@@ -35,8 +36,6 @@ from lmm_core.settings.project import IndexOptions, Project
 from lmm_core.workflows.folders import FOLDER, database_from, index_markdown, open_indexes
 from lmm_core.workflows.models import Models
 
-SHARED = ROOT.parent / "shared"
-EVAL, MODEL = SHARED / "eval", SHARED / "models" / "all-MiniLM-L6-v2-int8"
 SPEED = 20  # MB/s that are wanted of crawling and cutting, apart from tokenising
 SECOND, P95, MEMORY = 0.05, 150, 500  # what else is wanted: of the first run, ms, MB
 FOLDERS = 100
@@ -194,7 +193,7 @@ async def with_indexes(made: Project, roots: Sequence[Path], work: Callable[[Ind
 
 async def time_searches(indexes: Indexes) -> list[float]:
     """Seconds of searches in all indexes, which are open."""
-    questions = [json.loads(line)["question"] for line in (EVAL / "questions.jsonl").open(encoding="utf-8")]
+    questions = [question.text for question in read_questions()]
     found = []
     await indexes.search("warm")
     for question in questions[:SEARCHES]:
@@ -223,11 +222,11 @@ async def answer(indexes: Indexes) -> list[list[str]]:
     """A row for each corpus: how well the questions that were made for it are answered by
     the first five snippets of all indexes."""
     rows = []
-    asked = [json.loads(line) for line in (EVAL / "questions.jsonl").open(encoding="utf-8")]
-    for corpus in ("articles", "speech"):
-        text = (EVAL / f"{corpus}.md").read_bytes().decode("utf-8")
-        of_it = [question for question in asked if question["corpus"] == corpus]
-        covered = [_covered(text, corpus, one, await indexes.search(one["question"], k=FEW)) for one in of_it]
+    asked = read_questions()
+    for corpus in CORPORA:
+        text = Corpus.of_file((EVAL / f"{corpus}.md").read_bytes().decode("utf-8"))
+        of_it = [question for question in asked if question.corpus == corpus]
+        covered = [_covered(text, one, await indexes.search(one.text, k=FEW)) for one in of_it]
         firsts = [next((at for at, share in enumerate(shares, 1) if share), 0) for shares in covered]
         hits = [sum(0 < first <= most for first in firsts) / len(firsts) for most in (1, FEW)]
         rank = mean(1 / first if first else 0.0 for first in firsts)
@@ -236,16 +235,14 @@ async def answer(indexes: Indexes) -> list[list[str]]:
     return rows
 
 
-def _covered(text: str, corpus: str, question: dict[str, Any], found: Sequence[Match]) -> list[float]:
+def _covered(text: Corpus, question: Question, found: Sequence[Match]) -> list[float]:
     """After each result, the share of the characters of the right passages that is in
     what was found."""
-    wanted = {at for one in question["references"] for at in range(one["start"], one["end"])}
-    seen: set[int] = set()
+    seen: Spans = []
     shares = []
     for match in found:
-        start = text.find(match.snippet) if match.index == corpus else -1
-        seen |= wanted & set(range(start, start + len(match.snippet))) if start >= 0 else set()
-        shares.append(len(seen) / len(wanted))
+        seen += text.spans(match.snippet) if match.index == question.corpus else []
+        shares.append(question.share(seen))
     return shares
 
 
@@ -256,14 +253,14 @@ def print_retrieval(folder: Path) -> None:
     for encoding in ("bm25", "hybrid") if MODEL.is_dir() else ("bm25",):
         say(encoding)
         place = folder / encoding
-        for corpus in ("articles", "speech"):
+        for corpus in CORPORA:
             (place / corpus).mkdir(parents=True)
             (place / corpus / f"{corpus}.md").write_bytes((EVAL / f"{corpus}.md").read_bytes())
         made = project(place, encoding)
-        found = asyncio.run(with_indexes(made, [place / "articles", place / "speech"], answer))
+        found = asyncio.run(with_indexes(made, [place / corpus for corpus in CORPORA], answer))
         rows += [[encoding, *row] for row in found]
     columns = ["Encoding", "corpus", "questions", "hit@1", f"hit@{FEW}", "MRR", f"recall@{FEW}"]
-    print_table("(d) Questions to two indexes at once (`all`)", columns, rows)
+    print_table("(d) Questions to three indexes at once (`all`)", columns, rows)
 
 
 def main() -> None:

@@ -165,6 +165,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
         folder = Path(name, "texts")
         write_texts(folder, corpora)
+        Path(folder, "config.toml").touch()  # so that documents are named from here
         bench = Bench(folder, open_store(LocalStorage(Path(name, "index"))), corpora, asked)
         rows = []
         for encoding in encodings:
