@@ -66,7 +66,7 @@ class Chunk:
     @property
     def hash(self) -> str:
         """The hash of what the vectors are made from: 16 hexadecimal digits."""
-        return _hash([*self.texts.dense, "\0", self.texts.sparse, str(CHUNKER)])[:16]
+        return _hash([*self.texts.dense, "\0", self.texts.sparse, self.texts.language, str(CHUNKER)])[:16]
 
 
 @dataclass

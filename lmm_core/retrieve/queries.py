@@ -9,9 +9,10 @@ from typing import Protocol
 
 from ..errors import ModelError
 from ..models.chat import Asker
+from ..models.languages.words import fold
 from ..models.prompts import QUERIES, as_data
 from ..models.replies import find_value
-from .ranking.words import fold, frequent_words
+from .ranking.words import frequent_words
 
 MOST_QUERIES = 4  # besides the question
 MOST_EARLIER = 3  # earlier questions that a model is told

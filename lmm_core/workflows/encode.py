@@ -73,7 +73,7 @@ def make_encoder(
     if encoding == DEFAULT:
         encoding = "hybrid" if embedder else "bm25"
     kind = EncodingModel(encoding)
-    return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project, known, language), kind)
+    return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project, language), kind)
 
 
 def cached_embedder(embedder: Embedder | None, project: Project, models: Models) -> Embedder | None:
@@ -85,12 +85,11 @@ def cached_embedder(embedder: Embedder | None, project: Project, models: Models)
     return CachedEmbedder(embedder, EmbeddingCache(), models.warn, project.requests["embedding"].max_concurrency)
 
 
-def _sparse(project: Project, known: Mapping[str, Any], language: str) -> Any:
+def _sparse(project: Project, language: str) -> Any:
     """Return the sparse encoder for the configured language, or else for that of the collection."""
     from ..models.embedders.bm25 import Bm25Encoder
 
-    stored = str(known.get("sparse") or "").removeprefix("bm25/")
-    return Bm25Encoder(project.index.language or stored or language or "en")
+    return Bm25Encoder(project.index.language or language)
 
 
 # From blocks to chunks

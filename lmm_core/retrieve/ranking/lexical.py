@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from ...models.languages.stemming import Stemmers
 from ..items import DEFINITION, kind_of
 from ..passages import Key, Material, Passage, Section
-from .words import FUZZY, PREFIX, Stemmer, Vocabulary, asked_words
+from .words import FUZZY, PREFIX, Vocabulary, asked_words
 
 FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
 # MiniSearch's defaults: how soon repetitions stop counting, how much the length of a text counts,
@@ -58,16 +59,16 @@ class Match:
 class LexicalIndex:
     """The statistics of a material's words, by which its passages are ranked.
 
-    language: of the material, by name, as in `Library.language`."""
+    language: of questions, and of texts that do not say theirs, as in `Library.language`."""
 
     def __init__(self, material: Material, language: str) -> None:
         self.material, self.language = material, language
-        self._stemmer = Stemmer(language)
+        self.stemmers = Stemmers(language)
         self._lengths, self._texts = Counter[str](), Counter[str]()  # of the fields: words, and texts
         self._about_of = lru_cache(KEPT)(lambda key: self._about(material.sections[key]))
         self._fields_of = lru_cache(KEPT)(lambda ident: self._fields(material.passages[ident]))
         every = ({stem for counts in fields.values() for stem in counts} for fields in self._every())
-        self.vocabulary = Vocabulary(self._stemmer, every)
+        self.vocabulary = Vocabulary(self.stemmers, every)
 
     def _every(self) -> Iterator[Fields]:
         """Yield the fields of all texts, and count them. They are not kept, since they may be many."""
@@ -80,13 +81,14 @@ class LexicalIndex:
 
     def _about(self, section: Section) -> Fields:
         titles, questions = " ".join(section.titles), " ".join(section.questions)
-        return self._counted({"title": titles, "questions": questions, "summary": section.summary})
+        return self._counted({"title": titles, "questions": questions, "summary": section.summary}, section.language)
 
     def _fields(self, passage: Passage) -> Fields:
-        return self._counted({"terms": " ".join(emphasised(passage.text)), "text": passage.text})
+        return self._counted({"terms": " ".join(emphasised(passage.text)), "text": passage.text}, passage.language)
 
-    def _counted(self, texts: Mapping[str, str]) -> Fields:
-        return {name: Counter(self._stemmer.stems(text)) for name, text in texts.items()}
+    def _counted(self, texts: Mapping[str, str], language: str) -> Fields:
+        stems = self.stemmers.of(language).stems
+        return {name: Counter(stems(text)) for name, text in texts.items()}
 
     def corrected(self, question: str) -> str:
         """Return the words of a question with the nearest that there are for those that no text has.
