@@ -9,7 +9,7 @@ from ...markdown.regions import split_fences
 from ...models.annotators.leaning import leans
 from ...models.annotators.prose import split_sentences
 from ...models.annotators.wording import Wording, wording_of
-from ...models.gate.languages import guess_language
+from ...models.languages.recognize import recognize_language
 from ...models.languages.words import find_words, fold
 from ..context import CitedSource
 from ..items import kind_of, without_fences
@@ -72,7 +72,7 @@ class Quoter:
     def _sentences(self, markdown: str, language: str) -> str:
         """Return the best sentences that stand by themselves, or "" if none does."""
         paragraphs = [split_sentences(text) if text else [] for text in readable_paragraphs(markdown, self._titles)]
-        wording = wording_of(language or guess_language(markdown) or self._language)
+        wording = wording_of(language or recognize_language(markdown) or self._language)
         terms = [" ".join(find_words(term)) for term in emphasised(markdown)]
         places = [(at, number) for at, sentences in enumerate(paragraphs) for number in range(len(sentences))]
         scores = {(at, number): self._score(paragraphs[at][number], terms, language) for at, number in places}

@@ -114,7 +114,7 @@ def test_words_of_one_stem_find_each_other():
     [
         ("ru", "дисперсии выборкой", "дисперсия выборки"),
         ("tr", "dağılımların", "dağılım"),
-        ("sv", "variabler", "variabel"),
+        ("sv", "fördelningarna", "fördelning"),
         ("el", "μεταβλητές", "μεταβλητή"),
         ("pt", "estimações", "estimação"),
         ("fi", "muuttujat", "muuttuja"),
