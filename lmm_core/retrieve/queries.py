@@ -12,6 +12,7 @@ from ..models.chat import Asker
 from ..models.languages.words import fold
 from ..models.prompts import QUERIES, as_data
 from ..models.replies import find_value
+from .ranking.asking import without_asking
 from .ranking.words import frequent_words
 
 MOST_QUERIES = 4  # besides the question
@@ -59,7 +60,7 @@ class ModelQueries:
 def keyword_form(question: str, language: str = "") -> str:
     """Return the words of a question that say what it is about, or the question if none do."""
     left_out = frequent_words(language)
-    words = [word for word in _WORD.findall(question) if fold(word) not in left_out]
+    words = [word for word in _WORD.findall(without_asking(question)) if fold(word) not in left_out]
     return " ".join(dict.fromkeys(words)) or question
 
 

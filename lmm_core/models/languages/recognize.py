@@ -89,7 +89,8 @@ _NAMES = {
     "pl": "Polish", "cs": "Czech", "sk": "Slovak", "sl": "Slovenian", "hr": "Croatian", "sr": "Serbian",
     "uk": "Ukrainian", "bg": "Bulgarian", "ca": "Catalan", "eu": "Basque", "gl": "Galician", "et": "Estonian",
     "lv": "Latvian", "lt": "Lithuanian", "is": "Icelandic", "ga": "Irish", "la": "Latin", "he": "Hebrew",
-    "fa": "Persian", "hi": "Hindi", "id": "Indonesian", "ms": "Malay", "vi": "Vietnamese", "hy": "Armenian", "ka": "Georgian",
+    "fa": "Persian", "hi": "Hindi", "id": "Indonesian", "ms": "Malay", "vi": "Vietnamese",
+    "hy": "Armenian", "ka": "Georgian",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from ...models.embedders.bm25 import USUAL_LANGUAGE
 from ...models.languages.stemming import language_code, stop_words
 from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from ...retrieve.passages import Material, Passage, Section
+from ...retrieve.ranking.asking import ASKING
 from ...retrieve.ranking.lexical import emphasised, weights_data
 from ...retrieve.ranking.words import words_data
 from ...study.outline import plain_title, reading_minutes
@@ -84,6 +85,7 @@ def data_files(
         "parts": [hashlib.blake2b(text.encode(), digest_size=4).hexdigest() for text in files.values()],
         "stopWords": " ".join(sorted(stop_words(named))),
         "asking": {name: " ".join(words) for name, words in words_data().items()},
+        "askingSigns": ASKING,
         "named": named,
         "weights": weights_data(),
     }

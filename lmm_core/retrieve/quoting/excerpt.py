@@ -32,6 +32,8 @@ _TABLE = re.compile(r"(?:^[ \t]*[|+].*(?:\n|\Z))+(?:\n*^[ \t]*(?:Table)?:[ \t].*
 # A block whose last line takes no number: code, a formula, a table, its caption.
 _CLOSED = re.compile(r"(?:`{3,}|~{3,}|\$\$|\||^[ \t]*:.*|^ {4}.*)[ \t]*\Z", re.M)
 
+_WIDE_GAP = re.compile(r"([。！？][”’」』）]?) ")  # Chinese and Japanese set no blank after a sentence
+
 Sentences = list[str]
 
 
@@ -141,7 +143,7 @@ def _ended(quoted: Sentences, after: Sequence[Sentences]) -> str:
         quoted = [*longer[:-1], f"{longer[-1]};"] if longer[-1][-1:].isalnum() else longer
     while quoted and quoted[-1].endswith(":"):
         quoted = quoted[:-1]
-    return " ".join(quoted).rstrip(";")
+    return _WIDE_GAP.sub(r"\1", " ".join(quoted)).rstrip(";")
 
 
 def _code_in(markdown: str) -> list[str]:

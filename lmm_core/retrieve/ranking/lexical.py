@@ -102,7 +102,8 @@ class LexicalIndex:
         """Return how well passages fit a question, by their ids.
 
         kind: the type of material that is asked for."""
-        asked = [self.vocabulary.meant(word) for word in asked_words(question, self.language)]
+        words = self.vocabulary.without_seams(asked_words(question, self.language))
+        asked = [self.vocabulary.meant(word) for word in words]
         rarity = [self._rarity(meant) for meant in asked]
         about: dict[Key, list[float]] = {}
         found: dict[str, Match] = {}

@@ -11,6 +11,7 @@ from functools import cache
 from ...models.languages.stemming import LANGUAGES, Stemmers, language_code, stop_words
 from ...models.languages.words import find_words, fold, is_paired
 from ...models.stopwords import STOPWORDS
+from .asking import without_asking
 
 MOST_WORDS = 40  # of a question that are looked for
 PREFIX = 0.5  # weight of a word that goes on after the word that is asked for
@@ -19,11 +20,14 @@ _SHORTEST_PREFIX = 4  # letters
 _TYPOS = 0.2  # for each letter
 # Words that say what is wanted to be known of a subject, and not which subject.
 _WANTED = frozenset(
-    """define defined definition definitions describe difference differences differ explain explained explanation
+    fold(word)
+    for word in """define defined definition definitions describe difference differences differ explain explained explanation
     meaning means tell versus vs whats example examples formula table bedeutet bedeuten bedeutung besagt definiere
     definiert erklare erklaren erklarung heisst unterschied unterschiede versteht beispiel formel tabelle definir
     expliquer signifie exemple formule definicion diferencia diferencias explicar significa ejemplo definizione
-    differenza differenze spiegare esempio""".split()
+    differenza differenze spiegare esempio такое такой чем отличается отличаются отличие разница различие определение
+    означает значит объясните объясни пример формула почему зачем каков какова каковы какой какая какие какое как
+    """.split()
 )
 # Letters of French and Italian that stand before an apostrophe, which `find_words` takes off.
 _ELIDED = frozenset("cdjlmnst")
@@ -45,7 +49,7 @@ def asked_words(question: str, language: str) -> list[str]:
     language: of the material, by its code. A question is in another language if it has at least two
     more of its frequent words."""
     text = _MEANING.sub(r"\1", question)
-    words = list(dict.fromkeys(find_words(text)))[:MOST_WORDS]
+    words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
     left_out = frequent_words(_language_of(words, language))
     kept = [word for word in words if fold(word) not in left_out] or words
     return [word for word in kept if fold(word) not in _WANTED] or kept
@@ -53,7 +57,7 @@ def asked_words(question: str, language: str) -> list[str]:
 
 def names_subject(question: str, language: str) -> bool:
     """Return True if a question has a word that is not among the frequent ones; see `asked_words`."""
-    words = list(map(fold, find_words(question)))[:MOST_WORDS]
+    words = list(map(fold, find_words(without_asking(question))))[:MOST_WORDS]
     return not frequent_words(_language_of(words, language)).issuperset(words)
 
 
@@ -101,6 +105,20 @@ class Vocabulary:
             if stem in self.counts:
                 found[stem] = 1.0
         return found or dict.fromkeys(self._near(fold(word)), FUZZY)
+
+    def without_seams(self, words: Sequence[str]) -> list[str]:
+        """Return the words of a question without pairs of signs that only arise where two words meet.
+
+        These are pairs that no text has, one of whose signs is in a neighbouring pair that a text has."""
+        known = [not self.counts.keys().isdisjoint(self.stemmers.meant(word)) for word in words]
+
+        def is_seam(at: int) -> bool:
+            if known[at] or len(words[at]) != 2 or not is_paired(words[at][0]):
+                return False
+            before = at > 0 and known[at - 1] and words[at - 1][-1] == words[at][0]
+            return before or (at + 1 < len(words) and known[at + 1] and words[at + 1][0] == words[at][1])
+
+        return [word for at, word in enumerate(words) if not is_seam(at)]
 
     def known_words(self, word: str) -> list[str]:
         """Return a word, or, if no text has it, the words that may be meant by it."""
