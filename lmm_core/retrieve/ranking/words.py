@@ -22,11 +22,12 @@ _TYPOS = 0.2  # for each letter
 _WANTED = frozenset(
     fold(word)
     for word in """define defined definition definitions describe difference differences differ explain explained explanation
-    meaning means tell versus vs whats example examples formula table bedeutet bedeuten bedeutung besagt definiere
-    definiert erklare erklaren erklarung heisst unterschied unterschiede versteht beispiel formel tabelle definir
-    expliquer signifie exemple formule definicion diferencia diferencias explicar significa ejemplo definizione
-    differenza differenze spiegare esempio такое такой чем отличается отличаются отличие разница различие определение
-    означает значит объясните объясни пример формула почему зачем каков какова каковы какой какая какие какое как
+    meaning means tell versus vs whats example examples formula table bedeutet bedeuten bedeutung besagt
+    definiere definiert erklare erklaren erklarung heisst unterschied unterschiede versteht beispiel formel
+    tabelle definir expliquer signifie exemple formule definicion diferencia diferencias explicar significa
+    ejemplo definizione differenza differenze spiegare esempio такое такой чем отличается отличаются отличие
+    разница различие определение означает значит объясните объясни пример формула почему зачем каков какова
+    каковы какой какая какие какое как
     """.split()
 )
 # Letters of French and Italian that stand before an apostrophe, which `find_words` takes off.
