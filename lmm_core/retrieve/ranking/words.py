@@ -21,8 +21,8 @@ _TYPOS = 0.2  # for each letter
 # Words that say what is wanted to be known of a subject, and not which subject.
 _WANTED = frozenset(
     fold(word)
-    for word in """define defined definition definitions describe difference differences differ explain explained explanation
-    meaning means tell versus vs whats example examples formula table bedeutet bedeuten bedeutung besagt
+    for word in """define defined definition definitions describe difference differences differ explain explained
+    explanation meaning means tell versus vs whats example examples formula table bedeutet bedeuten bedeutung besagt
     definiere definiert erklare erklaren erklarung heisst unterschied unterschiede versteht beispiel formel
     tabelle definir expliquer signifie exemple formule definicion diferencia diferencias explicar significa
     ejemplo definizione differenza differenze spiegare esempio такое такой чем отличается отличаются отличие
