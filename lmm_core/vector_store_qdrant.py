@@ -53,9 +53,8 @@ async def aencoder_from(client: VectorStore, collection_name: str, model: Model)
     project, known = project_from(None), client.metadata(collection_name) or {}
     stored = EncodingModel(known["encoding"]) if known.get("encoding") else None
     embedder = cached_embedder(models.embedder(project), project, models) if has_dense(model) else None
-    language = project.index.language or str(known.get("sparse") or "").removeprefix("bm25/") or "en"
     same = stored is not None and encoding_to_qdrantembedding_model(stored) is model
-    return Encoder(model, embedder, Bm25Encoder(language), stored if same else None)
+    return Encoder(model, embedder, Bm25Encoder(project.index.language), stored if same else None)
 
 
 def encoder_from(client: VectorStore, collection_name: str, model: Model) -> Encoder:

@@ -1,6 +1,6 @@
-// The search of the ask box without a page: node box_search.js SCRIPTS DATA [words] < questions, with
+// The search of the ask box without a page: node box_search.js SCRIPTS DATA [words|split] < questions, with
 // the folders of the box's scripts and of its data. Prints for each question (a line) the sections,
-// or the words that are looked for, as JSON.
+// or the words that are looked for, as JSON; with `split`, the words of each text in a JSON list.
 const { readFileSync } = require("fs");
 const { join } = require("path");
 const vm = require("vm");
@@ -19,6 +19,10 @@ async function main([scripts, data, what]) {
   for (const at of lmmAsk.about.parts.keys()) {
     run(data, `part-${at + 1}.js`);
     await lmmAsk.search.addRows(lmmAsk.parts[at + 1]);
+  }
+  if (what === "split") {
+    for (const text of JSON.parse(readFileSync(0, "utf8"))) console.log(JSON.stringify(lmmAsk.search.words(text)));
+    process.exit(0);
   }
   for (const question of readFileSync(0, "utf8").trim().split("\n")) {
     const { hits, terms } = lmmAsk.search.search(question, "");

@@ -66,7 +66,7 @@ class Chunk:
     @property
     def hash(self) -> str:
         """The hash of what the vectors are made from: 16 hexadecimal digits."""
-        return _hash([*self.texts.dense, "\0", self.texts.sparse, str(CHUNKER)])[:16]
+        return _hash([*self.texts.dense, "\0", self.texts.sparse, self.texts.language, str(CHUNKER)])[:16]
 
 
 @dataclass
@@ -99,11 +99,13 @@ def blocks_to_chunks(
     source: str = "",
     rules: KnitRules | None = None,
     logger: LoggerBase | None = None,
+    language: str = "",
 ) -> list[Chunk]:
     """Return the chunks of a document: one for each text block, and one of type `summary` for each
     summary of a section. No model is asked.
 
-    `docid` is used if the header has none; `source` is the file. Parts with `skip: true` are left
+    `docid` is used if the header has none; `source` is the file; `language` is the code of the
+    document's. Parts with `skip: true` are left
     out (the nearest value counts). A chunk without annotations is reported under the encoding
     SPARSE, which encodes nothing else.
     """
@@ -114,6 +116,7 @@ def blocks_to_chunks(
         return []
     drop_filler(tree)
     base = {"docid": str(tree.get("docid") or docid), "source": source}
+    base |= {"language": language} if language else {}
     places = _places(tree)
     made: list[Chunk] = []
     counts: Counter[str] = Counter()
@@ -140,7 +143,7 @@ def _chunk(
     mark = _hash([content, str(payload.get("type", ""))])
     counts[mark] += 1
     ident = uuid.uuid5(uuid.NAMESPACE_URL, f"{payload['docid']}\0{mark}\0{counts[mark]}")
-    texts = texts_to_encode(encoding, content, annotations)
+    texts = texts_to_encode(encoding, content, annotations, str(payload.get("language") or ""))
     chunk = Chunk(content, annotations, texts, str(ident), {"page_content": content, **payload})
     return replace(chunk, payload={**chunk.payload, "hash": chunk.hash})
 

@@ -105,7 +105,8 @@ async def aquery_many(
     compare_identity(name, known, encoder.identity())
     # far above all scores: reciprocal ranks add up to less than 2, and BM25 scores stay below 1,000
     boost = ("type", kind, 1000.0) if kind else None
-    searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, compared)
+    languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
+    searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, compared, languages)
     distinct = {str(search): search for search in searches}  # a question and its keywords often are the same
     found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in distinct.values()))
     points_of = dict(zip(distinct, found, strict=True))

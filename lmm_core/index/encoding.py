@@ -17,6 +17,7 @@ from ..models.embedders.embedder import Embedder, SparseEncoder
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
 CHUNKER = 2  # increased when the same text gives other chunks, so that collections are made anew
+WORDS = 2  # increased when the same text gives other words in sparse vectors
 DENSE, SPARSE = "dense", "sparse"
 Compared = Literal["words", "meaning", "both"]  # what a search compares
 
@@ -86,11 +87,12 @@ class ChunkTexts:
     """The texts of a chunk that are encoded.
 
     `dense` holds one text, or for a multivector two (annotations and content, in this order);
-    `sparse` is one text. Both may be empty.
+    `sparse` is one text, `language` the code of its language. All may be empty.
     """
 
     dense: tuple[str, ...] = ()
     sparse: str = ""
+    language: str = ""
 
 
 # The texts encoded densely and sparsely: the flow table of LM markdown for education,
@@ -109,12 +111,12 @@ _FLOW: dict[EncodingModel, tuple[str, str]] = {
 }
 
 
-def texts_to_encode(encoding: EncodingModel, content: str, annotations: str) -> ChunkTexts:
-    """Return the texts of a chunk from which an encoding makes vectors."""
+def texts_to_encode(encoding: EncodingModel, content: str, annotations: str, language: str = "") -> ChunkTexts:
+    """Return the texts of a chunk from which an encoding makes vectors; language: the code of theirs."""
     merged = f"{annotations}\n\n{content}" if annotations else content
     dense, sparse = _FLOW[encoding]
     by_name = {"": (), "content": (content,), "merged": (merged,), "pair": (annotations or content, content)}
-    return ChunkTexts(by_name[dense], {"": "", "annotations": annotations, "merged": merged}[sparse])
+    return ChunkTexts(by_name[dense], {"": "", "annotations": annotations, "merged": merged}[sparse], language)
 
 
 @dataclass
@@ -168,7 +170,7 @@ class Encoder:
         return encoding | {
             "vectors": str(self.model),
             "embedding": self.embedder.name if with_dense and self.embedder else "",
-            "sparse": self.sparse.name if self.model in _WITH_SPARSE and self.sparse else "",
+            "sparse": f"{self.sparse.name}/{WORDS}" if self.model in _WITH_SPARSE and self.sparse else "",
         }
 
     async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
@@ -180,7 +182,8 @@ class Encoder:
                 found = [next(vectors) for _ in one.dense]
                 vectors_of[DENSE] = found if self.model in _WITH_MULTI else found[0]
         if self.model in _WITH_SPARSE and self.sparse is not None:
-            for vectors_of, vector in zip(made, self.sparse.encode([one.sparse for one in texts]), strict=True):
+            found_in = self.sparse.encode([one.sparse for one in texts], [one.language for one in texts])
+            for vectors_of, vector in zip(made, found_in, strict=True):
                 vectors_of[SPARSE] = vector
         return made
 
@@ -194,10 +197,12 @@ class Encoder:
     async def searches(
         self, texts: Sequence[str], limit: int, where: Where | None = None,
         boost: tuple[str, str, float] | None = None, prefetch: int = 50, compared: Compared = "both",
+        languages: Sequence[str] = (),
     ) -> list[Search]:  # fmt: skip
         """Return the queries for several texts, embedded at once. Raise as `search`.
 
-        compared: what is compared, as far as the collection has vectors for it.
+        compared: what is compared, as far as the collection has vectors for it; languages: those of
+        the texts in the collection, in each of which words are stemmed.
         """
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None and compared != "words":
@@ -205,7 +210,7 @@ class Encoder:
                 vectors[DENSE] = [dense] if self.model in _WITH_MULTI else dense
         if self.model in _WITH_SPARSE and self.sparse is not None and compared != "meaning":
             for vectors, text in zip(made, texts, strict=True):
-                vectors[SPARSE] = self.sparse.encode_query(text)
+                vectors[SPARSE] = self.sparse.encode_query(text, languages)
         if not all(made):
             raise StoreError("A collection without vectors (encoding none) cannot be searched by text.")
         return [Search(vectors, limit, prefetch, where, boost) for vectors in made]

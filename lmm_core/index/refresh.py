@@ -29,6 +29,7 @@ INDEXES: dict[str, Any] = {
     "docid": "keyword",
     "source": "keyword",
     "type": "keyword",
+    "language": "keyword",
     "section_path": "keyword",
     "parent": "keyword",
     "sequence": "integer",

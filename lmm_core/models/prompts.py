@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .chat import REPLY_TOKENS, ChatMessage, Request
-from .gate.languages import language_code
+from .languages.stemming import language_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -63,8 +64,10 @@ class Library:
 
     @property
     def language(self) -> str:
-        """The language of the texts, by the sparse encoder's name for it (`english`), or ""."""
-        return self.encoder.sparse.language if self.encoder.sparse else ""
+        """The code of the language that most passages are in, by what `material` returned last."""
+        known = self._material.languages if self._material else Counter[str]()
+        usual = self.encoder.sparse.language if self.encoder.sparse else ""
+        return max(known, key=lambda code: known[code], default=usual)
 
     async def material(self) -> Material:
         """Return all passages and sections. Raise StoreError, or RetrieveError if there are none."""

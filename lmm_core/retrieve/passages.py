@@ -24,8 +24,8 @@ class Passage:
     """A chunk as it was indexed.
 
     `path` numbers its section (`1.2`; "" before the first heading). `kinds` are its types,
-    empty for text of the notes. Lines count from 1, the last included. `score` is that of the
-    search that found it, or 0."""
+    empty for text of the notes. Lines count from 1, the last included. `language` is the code of its
+    document's, "" if that is not known. `score` is that of the search that found it, or 0."""
 
     id: str
     text: str
@@ -41,6 +41,7 @@ class Passage:
     sequence: int
     questions: tuple[str, ...] = ()
     score: float = 0.0
+    language: str = ""
 
     @property
     def key(self) -> Key:
@@ -79,6 +80,7 @@ class Section:
     questions: list[str] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     parent: Section | None = None
+    language: str = ""
     children: list[Section] = field(default_factory=list)
 
     @property
@@ -125,12 +127,13 @@ class Material:
     """The contents of a collection.
 
     documents: in their order, each a section that holds the rest; kinds: the number of
-    passages of each type."""
+    passages of each type; languages: that of those in each language that is known."""
 
     documents: list[Section] = field(default_factory=list)
     sections: dict[Key, Section] = field(default_factory=dict)
     passages: dict[str, Passage] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
 
     @property
     def size(self) -> str:
@@ -189,6 +192,7 @@ def read_passage(point: ScoredPoint) -> Passage:
         sequence=int(payload.get("sequence") or 0),
         questions=_texts(payload.get("questions")),
         score=point.score,
+        language=str(payload.get("language") or ""),
     )
 
 
@@ -215,6 +219,7 @@ def _add(material: Material, passage: Passage, payload: Mapping[str, Any]) -> No
         return
     section.passages.append(passage)
     material.kinds.update(passage.kinds)
+    material.languages.update(filter(None, [passage.language]))
 
 
 def _give_questions(material: Material) -> None:
@@ -267,7 +272,7 @@ def _section_for(material: Material, passage: Passage, payload: Mapping[str, Any
             anchor = anchors[depth] if depth < len(anchors) else ""
             section = Section(
                 passage.docid, passage.source, path, titles, anchor, depth, passage.line_start, passage.line_end,
-                parent=parent,
+                parent=parent, language=passage.language,
             )  # fmt: skip
             (parent.children if parent else material.documents).append(section)
             material.sections[key] = section

@@ -9,9 +9,11 @@ from typing import Protocol
 
 from ..errors import ModelError
 from ..models.chat import Asker
+from ..models.languages.words import fold
 from ..models.prompts import QUERIES, as_data
 from ..models.replies import find_value
-from .ranking.words import fold, frequent_words
+from .ranking.asking import without_asking
+from .ranking.words import frequent_words
 
 MOST_QUERIES = 4  # besides the question
 MOST_EARLIER = 3  # earlier questions that a model is told
@@ -58,7 +60,7 @@ class ModelQueries:
 def keyword_form(question: str, language: str = "") -> str:
     """Return the words of a question that say what it is about, or the question if none do."""
     left_out = frequent_words(language)
-    words = [word for word in _WORD.findall(question) if fold(word) not in left_out]
+    words = [word for word in _WORD.findall(without_asking(question)) if fold(word) not in left_out]
     return " ".join(dict.fromkeys(words)) or question
 
 

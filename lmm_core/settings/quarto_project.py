@@ -54,6 +54,14 @@ def read_project(folder: Path) -> dict[str, Any]:
     return of_pages | {key: found[key] for key in _OF_PROJECT if key in found}
 
 
+def quarto_language(folder: Path) -> str:
+    """Return the `lang` of Quarto's project in a folder, or "" if there is none, or it cannot be read."""
+    try:
+        return str(read_project(folder).get("lang") or "")
+    except QuartoError:  # who reads the project for more reports it
+        return ""
+
+
 def with_quarto_rules(project: Project) -> Project:
     """Return the project with the rules of `_quarto.yml` on what is left out of the notes. Raise
     QuartoError if a file cannot be read."""

@@ -113,7 +113,7 @@ class EmbeddingSettings(_Section):
     annotations: list[str] = Field(
         default=["titles", "questions"], description="metadata that is encoded with a text, its own and inherited"
     )
-    language: str = Field(default="", description='of stop words and stems ("en", "de"); "": of the first document')
+    language: str = Field(default="", description='of texts whose header has no `lang` ("en", "de"); "": recognized')
 
 
 class StorageSettings(_Section):

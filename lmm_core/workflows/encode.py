@@ -18,9 +18,12 @@ from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, TextBlock, header_content
 from ..markdown.files import MarkdownFile, load_markdown, project_root
 from ..markdown.parse import parse_markdown_text
+from ..models.languages.recognize import recognize_language
+from ..models.languages.stemming import language_code
 from ..models.names import DEFAULT
 from ..scan.options import SplitOpts
 from ..settings.project import Project, load_project, project_from_settings
+from ..settings.quarto_project import quarto_language
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .models import Models
@@ -46,18 +49,14 @@ def project_from(config: ConfigSettings | Project | None) -> Project:
 
 
 async def encoder_for(
-    store: VectorStore, project: Project, models: Models, collection: str, encoding: str, language: str = ""
+    store: VectorStore, project: Project, models: Models, collection: str, encoding: str
 ) -> Encoder:  # fmt: skip
-    """Return the encoder for a collection; see `make_encoder`.
-
-    language: of the documents, for a new collection. Raise StoreError and ModelError."""
+    """Return the encoder for a collection; see `make_encoder`. Raise StoreError and ModelError."""
     known = await run_in_thread(store.metadata, collection) or {}
-    return make_encoder(project, models, known, encoding, language)
+    return make_encoder(project, models, known, encoding)
 
 
-def make_encoder(
-    project: Project, models: Models, known: Mapping[str, Any], encoding: str, language: str = ""
-) -> Encoder:
+def make_encoder(project: Project, models: Models, known: Mapping[str, Any], encoding: str) -> Encoder:
     """Return an encoder as the configuration says.
 
     What the configuration leaves open is as in `known`, the identity of the encoder that a
@@ -73,7 +72,7 @@ def make_encoder(
     if encoding == DEFAULT:
         encoding = "hybrid" if embedder else "bm25"
     kind = EncodingModel(encoding)
-    return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project, known, language), kind)
+    return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project), kind)
 
 
 def cached_embedder(embedder: Embedder | None, project: Project, models: Models) -> Embedder | None:
@@ -85,12 +84,10 @@ def cached_embedder(embedder: Embedder | None, project: Project, models: Models)
     return CachedEmbedder(embedder, EmbeddingCache(), models.warn, project.requests["embedding"].max_concurrency)
 
 
-def _sparse(project: Project, known: Mapping[str, Any], language: str) -> Any:
-    """Return the sparse encoder for the configured language, or else for that of the collection."""
+def _sparse(project: Project) -> Any:
     from ..models.embedders.bm25 import Bm25Encoder
 
-    stored = str(known.get("sparse") or "").removeprefix("bm25/")
-    return Bm25Encoder(project.index.language or stored or language or "en")
+    return Bm25Encoder(project.index.language)
 
 
 # From blocks to chunks
@@ -98,12 +95,30 @@ def _sparse(project: Project, known: Mapping[str, Any], language: str) -> Any:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A document ready to be stored: its chunks, and the larger texts that they are parts of."""
+    """A document ready to be stored: its chunks, and the larger texts that they are parts of.
+
+    language: its code, "" if it is not known; named_by: what says so, see `language_of`."""
 
     docid: str
     source: str
     chunks: list[Chunk]
     documents: list[Chunk]
+    language: str = ""
+    named_by: str = ""
+
+
+def language_of(blocks: Sequence[Block], project: Project) -> tuple[str, str]:
+    """Return the code of a document's language, and by what it is known.
+
+    That is "lang" of its header, "project" (`[embeddings] language`, or `lang` of Quarto's project), or
+    else "recognized". Both are "" if the text does not tell plainly."""
+    if said := language_code(str(header_content(blocks).get("lang") or "")):
+        return said, "lang"
+    if said := language_code(project.index.language or quarto_language(project.root)):
+        return said, "project"
+    text = "\n\n".join(block.content for block in blocks if isinstance(block, TextBlock))
+    found = recognize_language(text)
+    return found, "recognized" if found else ""
 
 
 def blocklist_encode(
@@ -129,12 +144,13 @@ def blocklist_encode(
     texts = split.blocks
     if count is not None and embedder is not None:
         texts = fit_window(texts, opts, count, max(embedder.window - ANNOTATION_TOKENS, 32))
-    chunks = blocks_to_chunks(texts, encoding, annotations, docid, source, project.rules, logger)
+    language, named_by = language_of(blocks, project)
+    chunks = blocks_to_chunks(texts, encoding, annotations, docid, source, project.rules, logger, language)
     docid = str(
         next((chunk.payload["docid"] for chunk in chunks), header.get("docid") or header.get("~docid") or docid)
     )
     documents = document_chunks(split.documents, docid, source, EncodingModel(project.index.companion_encoding))
-    return Encoded(docid, source, _linked(chunks, split.documents, documents), documents)
+    return Encoded(docid, source, _linked(chunks, split.documents, documents), documents, language, named_by)
 
 
 def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:

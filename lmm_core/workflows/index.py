@@ -9,7 +9,8 @@ import asyncio
 import atexit
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -36,17 +37,19 @@ from ..index.refresh import (
     write_record,
 )
 from ..logging import ConsoleLogger, LoggerBase, counted, in_file
-from ..markdown.blocks import Block, Problem, header_content, serialize_blocks
+from ..markdown.blocks import Block, Problem, serialize_blocks
 from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
+from ..models.languages.recognize import language_name
 from ..retrieve.library import Library
 from ..retrieve.search import search_points
 from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
+from ..settings.quarto_project import quarto_language
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .encode import Encoded, blocklist_encode, encoder_for, project_from, source_of
 from .models import Models
@@ -110,8 +113,9 @@ class Upload:
     """One run of indexing files; see `markdown_upload`.
 
     expect, progress: are told how many chunks there are, and how many more are written;
-    rules_of: returns the knit rules of a file, if they are not those of the project. The
-    encoders and records are set when the run starts."""
+    rules_of: returns the knit rules of a file, if they are not those of the project; languages:
+    how many of the files that were read are in which, and what names it. The encoders and records
+    are set when the run starts."""
 
     project: Project
     store: VectorStore
@@ -125,11 +129,12 @@ class Upload:
     encoder: Encoder | None = None
     companion: Encoder | None = None
     records: dict[str, FileRecord] = field(default_factory=dict)
+    languages: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
         files = [file for path in paths if (file := self._load(path)) is not None]
-        await self._prepare(_language(files[0].text) if files else "")
+        await self._prepare()
         if self.annotate and not self.dry_run:
             files = [await self._annotate(file) for file in files]
         changed = []
@@ -140,6 +145,7 @@ class Upload:
             else:
                 changed.append(file)
         encoded = [(file, one) for file in changed if (one := self._encode(file)) is not None]
+        self.languages = Counter((one.language, one.named_by) for _, one in encoded)
         await self._begin([one for _, one in encoded])
         self.expect(sum(len(one.chunks) for _, one in encoded))
         for file, one in encoded:
@@ -150,21 +156,19 @@ class Upload:
         """Index one document by its blocks; `docid` is used if its header names none.
 
         Raise StoreError, ModelError and ConfigError."""
-        await self._prepare(str(header_content(blocks).get("lang") or ""))
+        await self._prepare()
         assert self.encoder is not None and self.encoder.encoding is not None
         embedder = self.encoder.embedder
         one = blocklist_encode(blocks, self.project, self.encoder.encoding, docid, source, embedder, self.logger)
         await self._begin([one])
         return await self._write(one, "")
 
-    async def _prepare(self, language: str) -> None:
+    async def _prepare(self) -> None:
         """Find the encoders and the records, and make the collections that are missing."""
         index = self.project.index
-        self.encoder = await encoder_for(
-            self.store, self.project, self.models, index.collection, index.encoding, language
-        )
+        self.encoder = await encoder_for(self.store, self.project, self.models, index.collection, index.encoding)
         self.companion = await encoder_for(
-            self.store, self.project, self.models, index.companion, index.companion_encoding, language
+            self.store, self.project, self.models, index.companion, index.companion_encoding
         )
         await asyncio.to_thread(self._read_records)
         if not self.dry_run:
@@ -208,8 +212,9 @@ class Upload:
         project = self._project_of(file)
         rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
         split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
-        settings = [split, project.index.annotations, rules, CHUNKER,
-                    self.encoder.identity() if self.encoder else ""]  # fmt: skip
+        language = project.index.language or quarto_language(project.root)
+        identity = self.encoder.identity() if self.encoder else ""
+        settings = [split, project.index.annotations, rules, CHUNKER, language, identity]
         data = json.dumps(settings, default=str, sort_keys=True).encode() + b"\0" + file.data
         return hashlib.blake2b(data, digest_size=16).hexdigest()
 
@@ -311,9 +316,13 @@ class Upload:
         return remove_files(store, index.collection, gone, index.companion)
 
 
-def _language(text: str) -> str:
-    """Return the language that a document's header names, if it stands in the first 20,000 characters."""
-    return str(header_content(parse_markdown_text(text[:20_000])).get("lang") or "")
+def describe_languages(found: Mapping[tuple[str, str], int]) -> str:
+    """Return in words the languages of documents, given by code and by what names them, with their numbers."""
+    shown = [
+        f"{language_name(code) if code else 'unknown'} ({counted(count, 'file')}{named_by and f', {named_by}'})"
+        for (code, named_by), count in sorted(found.items(), key=lambda one: (-one[1], one[0]))
+    ]
+    return f"languages: {', '.join(shown)}" if shown else ""
 
 
 def describe_counts(counts: Counts, dry_run: bool = False) -> str:

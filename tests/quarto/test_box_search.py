@@ -1,12 +1,14 @@
 """The search of the ask box, in node: it ranks as `lmm search` does."""
 
 import json
+import random
 import shutil
 import subprocess
 
 import pytest
 
 from lmm_core.models.chat import run
+from lmm_core.models.languages.words import find_words, fold
 from lmm_core.retrieve.ranking.lexical import weights_data
 from lmm_core.retrieve.ranking.words import asked_words, words_data
 from tests.commands import copy_folder, text, write
@@ -51,7 +53,16 @@ def test_a_typing_error_and_a_term(book, tmp_path):
 
 @pytest.mark.parametrize(
     "question",
-    ["What does robust mean?", "Was ist der Erwartungswert?", "why isn't it the mean", "difference of means"],
+    [
+        "What does robust mean?",
+        "Was ist der Erwartungswert?",
+        "why isn't it the mean",
+        "difference of means",
+        "什么是标准误？",
+        "標準誤差とは何ですか",
+        "표준 오차란 무엇인가요?",
+        "Что такое дисперсия?",
+    ],
 )
 def test_a_question_has_the_same_words(question, book, tmp_path):
     write_box_data(book, tmp_path)
@@ -59,7 +70,7 @@ def test_a_question_has_the_same_words(question, book, tmp_path):
         ["node", ROOT / "tests" / "box_search.js", BOX, tmp_path, "words"], input=question, capture_output=True,
         text=True, check=True,
     )  # fmt: skip
-    assert json.loads(done.stdout) == asked_words(question, "english")
+    assert json.loads(done.stdout) == [fold(word) for word in asked_words(question, "en")]
 
 
 OTHER_NAMES = """# Estimates
@@ -94,3 +105,34 @@ def test_other_names_find_what_the_search_finds(tmp_path):
     assert shown[2][0] == "estimates"
     assert shown[3][0] == "odds"
     assert shown[4] == ["urns"]
+
+
+TEXTS = [
+    "Don't, can't, it’s: two-sample *t* test, $t$ and R^2 (§3), x_1, ‘t’ l'erreur d’un",
+    "标准误随样本量n的增大而减小；BM25模型、R语言。熵",
+    "標準誤差は、データのばらつきを表す。々〇ー・ﾃﾞｰﾀ",
+    "표준 오차는 표본의 크기에 달려 있다. 왜도",
+    "ค่าเฉลี่ยเลขคณิต 12 ค่า ๆ ນ້ຳ ပျမ်းမျှ មធ្យម",
+    "Дисперсия — это ёлка; й. Ελλάς ΣΊΣΥΦΟΣ İstanbul ıI ﬁne ½ ² Ⅷ ①",
+    "माध्य मानों के योग सराசரி מְמוּצָע المُتَوَسِّط Zoe\u0308 \U00020000\U00020001 a\u0301b __init__",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_it_finds_the_words_that_the_index_has(text, book, tmp_path):
+    assert split_by_box([text], book, tmp_path) == [list(map(fold, find_words(text)))]
+
+
+def test_texts_of_any_letters_have_the_same_words(book, tmp_path):
+    signs = "aZ tn'’_*$.9²éÉßıİΣςйЁ標値はデー々。统计표오ค่าน້ມာםָاَमिா\u0301\u3099"
+    texts = ["".join(random.Random(seed).choices(signs, k=30)) for seed in range(300)]
+    assert split_by_box(texts, book, tmp_path) == [list(map(fold, find_words(text))) for text in texts]
+
+
+def split_by_box(texts, book, folder):
+    write_box_data(book, folder)
+    done = subprocess.run(
+        ["node", ROOT / "tests" / "box_search.js", BOX, folder, "split"], input=json.dumps(texts), capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmm_core.models.languages.words import find_words, fold
 from lmm_core.retrieve.ranking.lexical import LexicalIndex, emphasised
-from lmm_core.retrieve.ranking.words import asked_words, find_words, fold, typing_errors
+from lmm_core.retrieve.ranking.words import asked_words, typing_errors
 from tests.retrieve.materials import documents, material
 
 NOTES = """# Spread
@@ -117,7 +118,14 @@ def test_the_words_that_say_what_a_question_is_about(question, words):
 
 
 def test_words_without_accents_and_case():
-    assert [fold(word) for word in find_words("Größe, Zoe\u0308, 平均 x_1")] == ["grosse", "zoe", "平", "均", "x", "1"]
+    assert [fold(word) for word in find_words("Größe, Zoe\u0308, 平均値 x_1")] == [
+        "grosse",
+        "zoe",
+        "平均",
+        "均値",
+        "x",
+        "1",
+    ]
 
 
 def test_how_many_typing_errors():

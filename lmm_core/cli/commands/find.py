@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,13 +54,15 @@ def index(
     paths: tuple[Path, ...], annotate: bool, prune: bool, rebuild: bool, dry_run: bool, quiet: bool, as_json: bool
 ) -> None:
     """Send documents to the index. Only what has changed is embedded."""
-    from ...workflows.index import Upload, describe_counts, drop_collections, open_index
+    from ...workflows.index import Upload, describe_counts, describe_languages, drop_collections, open_index
 
     began, logger = time.monotonic(), ReportPrinter(quiet)
     files = find_documents(paths, logger, INDEXED)
     skipped = [{"path": report.path, "reason": report.message} for report in logger.reports]
     project = project_at(files[0] if files else paths[0] / "-")
     models = Models(warn=warn)
+
+    languages = Counter[tuple[str, str]]()
 
     async def work() -> Counts:
         async with open_index(project, models) as store:
@@ -69,6 +72,7 @@ def index(
                 upload = Upload(project, store, models, annotate, dry_run, logger, bar.expect, bar.add)
                 counts = await upload.run(files)
             counts.removed += upload.prune() if prune else 0
+            languages.update(upload.languages)
             _advise(upload.encoder, quiet)
             return counts
 
@@ -80,7 +84,8 @@ def index(
         print_json({**asdict(counts), "seconds": round(seconds, 2), "dry_run": dry_run, "skipped": skipped})
     elif not quiet:
         done = f"{counted(counts.documents, 'document')}, {describe_counts(counts, dry_run)}"
-        say(f"{done}, {seconds:.1f} s", err=True)
+        for line in filter(None, [f"{done}, {seconds:.1f} s", describe_languages(languages)]):
+            say(line, err=True)
     exit_with_status(logger)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..gate.languages import guess_language, language_code
+from ..languages.recognize import recognize_language
+from ..languages.stemming import language_code
 from ..sources import STAND_IN_NAME
 from .annotator import Annotation, AnnotatorSection
 from .definitions import find_definitions
@@ -51,7 +52,7 @@ def extract(section: AnnotatorSection) -> Annotation:
     titles = [_plain(title) for title in section.titles]
     sentences = find_sentences(own)
     prose = " ".join(one.text for one in sentences) or own  # a list of definitions has no sentences
-    language = language_code(section.language) or guess_language(prose)
+    language = language_code(section.language) or recognize_language(prose)
     wording = wording_of(language)
     answers = not NO_ANSWERS & set(section.kinds)
     asked = [titles[-1]] if titles and answers and _asks(titles[-1], language) else []

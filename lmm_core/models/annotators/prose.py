@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ...markdown.regions import split_fences
+from ..languages.words import count_words
 
 MOST_CHARACTERS = 100_000
 _REMOVED = (  # in this order: what comes later may rely on what is gone already
@@ -34,7 +35,12 @@ _HIDE = {ord(sign): 0xF0000 + ord(sign) for sign in "[]*_\\`<>$#|:!~"}
 _SHOW = {hidden: sign for sign, hidden in _HIDE.items()}
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’»)\]\ue000]?\s+(?=\ue000?[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\d])")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…])[\"”’»)\]\ue000]?\s+(?=\ue000?[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\u0400-\u042f\u0386-\u03ab\d])"
+    r"|(?<=[。！？])\s+|(?<=[。！？][”’」』）])\s+"
+)
+# Chinese and Japanese sentences end without a blank.
+_WIDE_END = re.compile(r"([。！？][”’」』）]?)(?=[^\s。！？”’」』）])")
 _ABBREVIATION = re.compile(
     r"\b(?:[A-Za-z]|e\.g|i\.e|cf|vs|etc|Dr|Prof|Mr|Mrs|Fig|Eq|No|Nr|vol|pp|approx|bzw|ca|vgl|usw|d\.h|z\.\s?B)\.$"
 )
@@ -76,7 +82,7 @@ def split_sentences(paragraph: str) -> list[str]:
     """Return the sentences of a plain paragraph; a fragment without a full stop counts as one."""
     found: list[str] = []
     open_parts: list[str] = []
-    for part in _SENTENCE_END.split(paragraph):
+    for part in _SENTENCE_END.split(_WIDE_END.sub(r"\1 ", paragraph)):
         open_parts.append(part)
         if not _ABBREVIATION.search(part[-12:]):
             found.append(" ".join(open_parts))
@@ -90,5 +96,5 @@ def whole_sentences(text: str) -> list[str]:
     Fragments without a full stop (list items, labels) are left out, unless there is nothing
     else."""
     found = [sentence for paragraph in text.split("\n") for sentence in split_sentences(paragraph)]
-    whole = [s for s in found if s[-1:] in ".!?…”" and not s[:1].islower() and len(s.split()) > 3]
-    return whole or [s for s in found if len(s.split()) > 3]
+    whole = [s for s in found if s[-1:] in ".!?…”。！？" and not s[:1].islower() and count_words(s) > 3]
+    return whole or [s for s in found if count_words(s) > 3]

@@ -19,17 +19,18 @@ class Sparse:
 class SparseEncoder(Protocol):
     """Anything that makes sparse vectors of texts.
 
-    `name` and `language` are remembered with the collection that holds the vectors."""
+    name: remembered with the collection that holds the vectors; language: the code of that of texts
+    that come without one."""
 
     name: str
     language: str
 
-    def encode(self, texts: Sequence[str]) -> list[Sparse]:
-        """Return one vector for each text to be stored."""
+    def encode(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Sparse]:
+        """Return one vector for each text to be stored; languages: the code of each one's, or ""."""
         ...
 
-    def encode_query(self, text: str) -> Sparse:
-        """Return the vector of a query."""
+    def encode_query(self, text: str, languages: Sequence[str] = ()) -> Sparse:
+        """Return the vector of a query; languages: those of the texts that it is compared with."""
         ...
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from ..languages.recognize import recognize_language
+from ..languages.stemming import language_code
 from ..stopwords import STOPWORDS
 from .words import fold, main_script, own_words, words_in
 
@@ -27,8 +29,6 @@ _SCRIPTS = {
     "ta": "Indic", "te": "Indic", "th": "Thai", "ka": "Georgian", "am": "Ethiopic", "zh": "Han", "ja": "Han",
     "ko": "Hangul",
 }  # fmt: skip
-_ENOUGH = 8  # words of a text whose language can be guessed
-_SHARE = 0.2  # of its words are frequent ones of its language
 _FEW = 2  # words of another language, and none of its own, by which a question is in the other
 
 
@@ -39,26 +39,11 @@ def frequent_words(language: str) -> frozenset[str]:
     return frozenset(map(fold, (*STOPWORDS.get(language, ()), *asking)))
 
 
-def language_code(code: str) -> str:
-    """Return the first part of a code: `de` of `de-AT`."""
-    return code.replace("_", "-").split("-")[0].strip().lower()
-
-
-def guess_language(text: str) -> str:
-    """Return the code of a text's language, or "" if it is none of those known here, or unclear."""
-    words = [word for word in words_in(fold(own_words(text))) if not word.isdigit()]
-    if main_script(text) not in ("Latin", "") or len(words) < _ENOUGH:
-        return ""
-    found = sorted(((sum(word in frequent_words(one) for word in words), one) for one in STOPWORDS), reverse=True)
-    (most, best), (second, _) = found[:2]
-    return best if most > _SHARE * len(words) and most > 1.2 * second else ""
-
-
 def languages_of(source: str, code: str) -> set[str]:
     """Return the languages in which something about a source may be: the one that the document
     says it is in, and the one that the source is in, as far as that is clear."""
     said = language_code(code)
-    return {said} if said and said not in STOPWORDS else {said, guess_language(source)} - {""}
+    return {said} if said and said not in STOPWORDS else {said, recognize_language(own_words(source))} - {""}
 
 
 def is_other_language(text: str, source: str, code: str) -> bool:

@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ...models.embedders.bm25 import NO_LANGUAGE, bm25_language, stop_words
+from ...models.embedders.bm25 import USUAL_LANGUAGE
+from ...models.languages.stemming import Stemmer, language_code, stop_words
+from ...models.languages.words import fold
 from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from ...retrieve.passages import Material, Passage, Section
+from ...retrieve.ranking.asking import ASKING
 from ...retrieve.ranking.lexical import emphasised, weights_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
-from ...retrieve.ranking.words import Stemmer, fold, words_data
+from ...retrieve.ranking.words import words_data
 from ...study.outline import plain_title, reading_minutes
 from .plain_text import plain_text
 
@@ -80,7 +83,7 @@ def data_files(
     """Return the texts of the data's files by name. synonyms: those of the configuration."""
     parts = list(_parts([_json(row) for row in rows]))
     files = {f"part-{number}.js": f"lmmAsk.part({number},[{part}])\n" for number, part in enumerate(parts, 1)}
-    named = bm25_language(language)
+    named = language_code(language) or USUAL_LANGUAGE
     about = {
         "format": FORMAT,
         "made": datetime.now(UTC).isoformat(timespec="minutes"),
@@ -88,8 +91,9 @@ def data_files(
         "kinds": dict(sorted(kinds.items())),
         "documents": [[page, source, page_mark(rows, documents, page)] for page, source in documents],
         "parts": [hashlib.blake2b(text.encode(), digest_size=4).hexdigest() for text in files.values()],
-        "stopWords": "" if named == NO_LANGUAGE else " ".join(sorted(stop_words(named))),
+        "stopWords": " ".join(sorted(stop_words(named))),
         "asking": {name: " ".join(words) for name, words in words_data().items()},
+        "askingSigns": ASKING,
         "named": named,
         "weights": weights_data(),
         "synonyms": _synonyms(rows, language, synonyms or {}),

@@ -9,13 +9,12 @@ from ...markdown.regions import split_fences
 from ...models.annotators.leaning import leans
 from ...models.annotators.prose import split_sentences
 from ...models.annotators.wording import Wording, wording_of
-from ...models.embedders.bm25 import code_of_language
-from ...models.gate.languages import guess_language
+from ...models.languages.recognize import recognize_language
+from ...models.languages.words import find_words, fold
 from ..context import CitedSource
 from ..items import kind_of, without_fences
 from ..passages import Passage
 from ..ranking.lexical import emphasised
-from ..ranking.words import find_words, fold
 from ..retriever import Retrieval
 from .readable import readable_paragraphs, with_references
 
@@ -32,6 +31,8 @@ _TABLE = re.compile(r"(?:^[ \t]*[|+].*(?:\n|\Z))+(?:\n*^[ \t]*(?:Table)?:[ \t].*
 # A block whose last line takes no number: code, a formula, a table, its caption.
 _CLOSED = re.compile(r"(?:`{3,}|~{3,}|\$\$|\||^[ \t]*:.*|^ {4}.*)[ \t]*\Z", re.M)
 
+_WIDE_GAP = re.compile(r"([。！？][”’」』）]?) ")  # Chinese and Japanese set no blank after a sentence
+
 Sentences = list[str]
 
 
@@ -46,7 +47,7 @@ class Quoter:
 
     def __init__(self, found: Retrieval) -> None:
         self._index = found.lexical
-        self._language = code_of_language(found.language)
+        self._language = found.language
         self._asked = [set(meant) for meant in self._index.meant(found.text)]
         words = set(map(fold, find_words(found.text)))
         self._blocks = [cut for names, cut in ((CODE, _code_in), (TABLE, _tables_in)) if names & words]
@@ -65,28 +66,29 @@ class Quoter:
         if kind_of(passage):
             prose = " ".join(readable_paragraphs(passage.text, self._titles))
         else:
-            prose = self._sentences(source.text)
+            prose = self._sentences(source.text, passage.language)
         blocks = [block for cut in self._blocks for block in cut(passage.text)]
         return "\n\n".join(filter(None, [prose, *blocks])) or self.whole(_NOTE_LABEL.sub("", passage.text.strip()))
 
-    def _sentences(self, markdown: str) -> str:
+    def _sentences(self, markdown: str, language: str) -> str:
         """Return the best sentences that stand by themselves, or "" if none does."""
         paragraphs = [split_sentences(text) if text else [] for text in readable_paragraphs(markdown, self._titles)]
-        wording = wording_of(guess_language(markdown) or self._language)
+        wording = wording_of(language or recognize_language(markdown) or self._language)
         terms = [" ".join(find_words(term)) for term in emphasised(markdown)]
         places = [(at, number) for at, sentences in enumerate(paragraphs) for number in range(len(sentences))]
-        scores = {(at, number): self._score(paragraphs[at][number], terms) for at, number in places}
+        scores = {(at, number): self._score(paragraphs[at][number], terms, language) for at, number in places}
         for at, number in sorted(places, key=lambda place: -scores[place]):  # the first of equal ones
             if quoted := _around(paragraphs, at, number, wording):
                 return quoted
         return ""
 
-    def _score(self, sentence: str, terms: Sequence[str]) -> float:
+    def _score(self, sentence: str, terms: Sequence[str], language: str) -> float:
         """Return how many of the asked words a sentence has, those it defines twice."""
-        stems = set(self._index.vocabulary.stemmer.stems(sentence))
+        stemmer = self._index.stemmers.of(language)
+        stems = set(stemmer.stems(sentence))
         words = f" {' '.join(find_words(sentence))} "
         here = " ".join(term for term in terms if f" {term} " in words)
-        defined = set(self._index.vocabulary.stemmer.stems(here))
+        defined = set(stemmer.stems(here))
         return sum(bool(meant & stems) + TERM * bool(meant & defined) for meant in self._asked)
 
 
@@ -140,7 +142,7 @@ def _ended(quoted: Sentences, after: Sequence[Sentences]) -> str:
         quoted = [*longer[:-1], f"{longer[-1]};"] if longer[-1][-1:].isalnum() else longer
     while quoted and quoted[-1].endswith(":"):
         quoted = quoted[:-1]
-    return " ".join(quoted).rstrip(";")
+    return _WIDE_GAP.sub(r"\1", " ".join(quoted)).rstrip(";")
 
 
 def _code_in(markdown: str) -> list[str]:

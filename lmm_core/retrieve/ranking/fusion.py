@@ -57,6 +57,8 @@ def fuse_spans(by_words: Sequence[Sequence[Span]], passages: Sequence[Passage], 
 
     passages: those of the spans that were found by their meaning, with the scores of `fuse`."""
     words, meaning = weights
+    if len(by_words) == 1 and not meaning:
+        return list(by_words[0])
     scores: dict[str, float] = {}
     for spans in by_words:
         add_ranks(scores, ([(span.id, words)] for span in spans))

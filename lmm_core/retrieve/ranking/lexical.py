@@ -20,11 +20,12 @@ from functools import lru_cache
 from operator import add, mul
 from typing import Any
 
+from ...models.languages.stemming import Stemmers
 from ..items import DEFINITION, kind_of
 from ..passages import Key, Material, Passage, Section
 from ..spans import Span, cut_spans
 from .synonyms import OTHER_NAME, Synonymous, Synonyms
-from .words import FUZZY, PREFIX, Stemmer, Vocabulary, asked_words
+from .words import FUZZY, PREFIX, Vocabulary, asked_words
 
 FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
 # MiniSearch's defaults: how soon repetitions stop counting, how much the length of a text counts,
@@ -71,11 +72,12 @@ class Match:
 class LexicalIndex:
     """The statistics of a material's words, by which its passages are ranked.
 
-    language: of the material, by name, as in `Library.language`; synonyms: further names that mean the same."""
+    language: of questions, and of texts that do not say theirs, as in `Library.language`; synonyms: further
+    names that mean the same."""
 
     def __init__(self, material: Material, language: str, synonyms: Synonymous | None = None) -> None:
         self.material, self.language = material, language
-        self._stemmer = Stemmer(language)
+        self.stemmers = Stemmers(language)
         self._lengths, self._texts = Counter[str](), Counter[str]()  # of the fields: words, and texts
         self._counts_in: dict[str, Counter[str]] = {}  # of each document: the stems, with its texts that have each
         self._texts_in = Counter[str]()
@@ -83,9 +85,9 @@ class LexicalIndex:
         self._fields_of = lru_cache(KEPT)(lambda ident: self._fields(material.passages[ident]))
         self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(material.passages[ident]))
         every = ({stem for counts in fields.values() for stem in counts} for fields in self._every())
-        self.vocabulary = Vocabulary(self._stemmer, every)
+        self.vocabulary = Vocabulary(self.stemmers, every)
         texts = [passage.text for section in material.walk() for passage in section.passages]
-        self.synonyms = Synonyms(texts, self._stemmer, language, synonyms or {})
+        self.synonyms = Synonyms(texts, self.stemmers.of(""), language, synonyms or {})
 
     def _every(self) -> Iterator[Fields]:
         """Yield the fields of all texts, and count them. They are not kept, since they may be many."""
@@ -101,17 +103,19 @@ class LexicalIndex:
 
     def _about(self, section: Section) -> Fields:
         titles, questions = " ".join(section.titles), " ".join(section.questions)
-        return self._counted({"title": titles, "questions": questions, "summary": section.summary})
+        return self._counted({"title": titles, "questions": questions, "summary": section.summary}, section.language)
 
     def _fields(self, passage: Passage) -> Fields:
-        return self._counted({"terms": " ".join(emphasised(passage.text)), "text": passage.text})
+        return self._counted({"terms": " ".join(emphasised(passage.text)), "text": passage.text}, passage.language)
 
     def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str]]]:
         """Return the spans of a passage, each with its stems."""
-        return [(span, Counter(self._stemmer.stems(span.text))) for span in cut_spans(passage)]
+        stems = self.stemmers.of(passage.language).stems
+        return [(span, Counter(stems(span.text))) for span in cut_spans(passage)]
 
-    def _counted(self, texts: Mapping[str, str]) -> Fields:
-        return {name: Counter(self._stemmer.stems(text)) for name, text in texts.items()}
+    def _counted(self, texts: Mapping[str, str], language: str) -> Fields:
+        stems = self.stemmers.of(language).stems
+        return {name: Counter(stems(text)) for name, text in texts.items()}
 
     def meant(self, question: str) -> list[dict[str, float]]:
         """Return for each word that a question asks for the stems that are meant by it, with their weights."""

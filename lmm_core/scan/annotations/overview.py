@@ -9,6 +9,7 @@ from ...markdown.blocks import Block, HeaderBlock
 from ...markdown.originals import restore_originals
 from ...markdown.rag_only import KnitRules, types_of
 from ...markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
+from ...models.languages.words import count_words
 from ..check.finding import Finding
 from ..check.mistakes import find_mistakes
 from ..options import ScanOpts
@@ -63,7 +64,7 @@ def overview(
     nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode) and not isinstance(node, HeaderNode)]
     texts = SectionTexts(tree, rules)
     sections = [_section(node, opts, texts, id(node) in closed) for node in nodes]
-    words = sum(len(node.content.split()) for node in traverse(tree) if isinstance(node, TextNode))
+    words = sum(count_words(node.content) for node in traverse(tree) if isinstance(node, TextNode))
     missing = [key for key in ("title", "docid") if tree.get(key) is None]
     missing += ["summary"] if id(tree) not in closed and "summary" in _section(tree, opts, texts, False).missing else []
     has_header = isinstance(blocks[0], HeaderBlock)
@@ -73,7 +74,7 @@ def overview(
 
 
 def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: bool) -> SectionOverview:
-    own = sum(len(text.content.split()) for text in node.texts)
+    own = sum(count_words(text.content) for text in node.texts)
     line = node.heading.line if node.heading else 1
     found = SectionOverview(line, node.level, node.title, own, types_of(node.get("type")))
     if closed or texts.only_part(node) is not None:

@@ -8,6 +8,7 @@ from ...markdown.metadata.ownership import digest
 from ...markdown.rag_only import KnitRules, out_by_itself, types_of
 from ...markdown.tree import HeadingNode, Node, TextNode, titles_path, traverse
 from ...models.annotators.annotator import AnnotatorSection
+from ...models.languages.words import count_words
 from ..knit import strip_divs
 from .normal_form import normalize
 
@@ -39,7 +40,7 @@ class SectionTexts:
         for node in reversed(list(traverse(tree))):
             if isinstance(node, TextNode):
                 self.node_texts[id(node)] = strip_divs(node.content, rules).strip("\n")
-                self.words[id(node)] = len(self.node_texts[id(node)].split())
+                self.words[id(node)] = count_words(self.node_texts[id(node)])
             elif isinstance(node, HeadingNode):
                 self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not _is_hidden(child))
 

@@ -10,27 +10,64 @@
   const MOST_TERMS = 40; // of a question that are looked for
   const HITS = 20;
   const SNIPPET = 220; // characters
-  const SIGNS = "\\u3040-\\u30ff\\u3400-\\u9fff\\uf900-\\ufaff"; // each is a word
-  const WORD = new RegExp(`[${SIGNS}]|(?:(?![${SIGNS}])[\\p{L}\\p{M}\\p{N}])+`, "gu");
-  const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ı: "i" };
+  // The words of a text, as lmm_core/models/languages/words.py finds them: see there.
+  const PAIRED =
+    "\\u0e01-\\u0e3a\\u0e40-\\u0e4e\\u0e81-\\u0ebd\\u0ec0-\\u0ecd\\u0edc-\\u0edf\\u1000-\\u103f\\u1050-\\u109f\\u1780-\\u17d3\\u17d7" +
+    "\\u17dc\\u17dd\\u3005\\u3007\\u3041-\\u309a\\u309d-\\u309f\\u30a1-\\u30fa\\u30fc-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf" +
+    "\\u4e00-\\u9fff\\uac00-\\ud7a3\\uf900-\\ufaff\\u{20000}-\\u{3fffd}";
+  const MARKS =
+    "\\u0300-\\u036f\\u0591-\\u05bd\\u05bf\\u05c1\\u05c2\\u05c4\\u05c5\\u05c7\\u0610-\\u061a\\u064b-\\u065f\\u0670\\u0900-\\u0963" +
+    "\\u0971-\\u0df3\\u0f71-\\u0f84\\u0f8d-\\u0fbc";
+  const LETTER = "\\p{L}\\p{N}";
+  const WORD = new RegExp(`[${LETTER}${MARKS}${PAIRED}]+`, "gu");
+  const PAIR = new RegExp(`[${PAIRED}]`, "u");
+  const PARTS = new RegExp(`[${PAIRED}]+|[^${PAIRED}]+`, "gu");
+  const CONTRACTION = new RegExp(
+    `(?<=[${LETTER}_])(?<!(?<![${LETTER}_])ca)n['’]t(?![${LETTER}_])|(?<=(?<![${LETTER}_])can)['’]t(?![${LETTER}_])` +
+      `|(?<=[${LETTER}])['’](?:s|re|ve|ll|d|m)(?![${LETTER}_])|(?<![${LETTER}_])[cdjlmnst]['’](?=[${LETTER}_])`,
+    "gu",
+  );
+  const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ı: "i", ς: "σ" };
 
   // Without case and accents.
   const fold = (text) => {
-    const lower = text.toLocaleLowerCase(ask.locale);
+    const lower = text.toLowerCase();
     if (!/[^\x00-\x7f]/.test(lower)) return lower;
-    return lower.normalize("NFD").replace(/\p{M}/gu, "").replace(/[ßæœøłđı]/g, (letter) => LETTERS[letter]);
+    const bare = lower.normalize("NFD").replace(/[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+/g, "");
+    return bare.normalize("NFC").replace(/[ßæœøłđıς]/g, (letter) => LETTERS[letter]);
   };
-  const words = (text) => fold(text).match(WORD) || [];
+
+  // The parts of a word that are compared: itself, or pairs of signs. Each with its place.
+  function parts(word) {
+    if (!PAIR.test(word)) return [[word, 0]];
+    const found = [];
+    for (const { 0: run, index: at } of word.matchAll(PARTS)) {
+      const signs = [...run];
+      if (!PAIR.test(run) || signs.length === 1) found.push([run, at]);
+      else for (let [n, from] = [0, at]; n + 1 < signs.length; from += signs[n++].length) found.push([signs[n] + signs[n + 1], from]);
+    }
+    return found;
+  }
+
+  const plain = (text) => text.normalize("NFKC").toLowerCase().replace(CONTRACTION, "").replaceAll("_", " ");
+  const words = (text) => (plain(text).match(WORD) || []).flatMap((word) => parts(word).map(([part]) => fold(part)));
+
+  // The words of a text where they stand, each with the form in which it is compared.
+  const placed = (text) =>
+    [...text.matchAll(WORD)].flatMap(({ 0: word, index: at }) =>
+      parts(word).map(([part, from]) => ({ index: at + from, 0: part, form: fold(part.normalize("NFKC")) })),
+    );
 
   const sections = []; // {page, depth, title, titles, anchor, minutes, summary, questions, passages}
   const texts = []; // what is indexed: {section, passage}; no passage: about the section
   const path = []; // titles on the way to the section that is read
   let stop = new Set();
   let asking = {}; // words that questions are asked with, by language; "": those of any
+  let askingSigns = null; // of scripts without blanks
   let index = null;
 
   function start(about) {
-    ask.locale = locale(about.language);
+    askingSigns = new RegExp(about.askingSigns, "gu");
     stop = new Set(about.stopWords ? words(about.stopWords) : []);
     asking = Object.fromEntries(Object.entries(about.asking).map(([name, all]) => [name, new Set(words(all))]));
     index = new window.MiniSearch({
@@ -38,14 +75,6 @@
       tokenize: words,
       processTerm: (term) => (stop.has(term) ? null : term),
     });
-  }
-
-  function locale(name) {
-    try {
-      return Intl.getCanonicalLocales(name)[0];
-    } catch {
-      return undefined;
-    }
   }
 
   function addRow([number, depth, title, anchor, minutes, summary, questions, rows]) {
@@ -94,7 +123,9 @@
   // The words that say what is asked about, without those of the language that it is asked in: that
   // of the site, unless another one has two more of its frequent words.
   function subject(text) {
-    const all = [...new Set(words(text.replace(/^(\s*what (?:do|does|did)\b.*)\bmean(?=[^\p{L}]*$)/isu, "$1").replace(/n['’]t\b|['’](?:s|re|ve|ll|d|m)\b/gi, "")))];
+    const asked = text.replace(/^(\s*what (?:do|does|did)\b.*)\bmean(?=[^\p{L}]*$)/isu, "$1");
+    const about = words(asked.replace(askingSigns, " "));
+    const all = [...new Set(about.length ? about : words(asked))];
     const count = (name) => all.filter((word) => asking[name]?.has(word)).length;
     const usual = ask.about.named;
     const most = Object.keys(asking).filter(Boolean).reduce((one, other) => (count(other) > count(one) ? other : one), usual);
@@ -147,7 +178,8 @@
     const { fields, k, b, d, prefix, fuzzy } = ask.about.weights;
     const last = terms.at(-1);
     const own = new Set(terms);
-    const goesOn = (term) => own.has(term) && (term.length > 3 || (term === last && term.length > 1));
+    const begins = (term) => [...term].length === 1 && PAIR.test(term); // a pair of signs
+    const goesOn = (term) => own.has(term) && (term.length > 3 || (term === last && term.length > 1) || begins(term));
     const known = new Map(terms.map((term) => [term, index.search(term, { prefix: goesOn(term) }).length > 0]));
     const found = index.search([...new Set(asks.flat())].join(" "), {
       prefix: goesOn,
@@ -220,10 +252,10 @@
   // The part of a text that has most of the words, as pieces: [text, whether it is marked]. It
   // begins in prose where the words are in prose, or in nothing.
   function snippet(text, terms) {
-    const marks = [...text.matchAll(WORD)].filter((word) => terms.has(fold(word[0])));
+    const marks = placed(text).filter(({ form }) => terms.has(form));
     const rough = roughLines(text);
     const isRough = (at) => rough.some(([start, end]) => at >= start && at < end);
-    const inside = (from) => new Set(marks.filter(({ index: at }) => at >= from && at < from + SNIPPET).map((mark) => fold(mark[0]))).size;
+    const inside = (from) => new Set(marks.filter(({ index: at }) => at >= from && at < from + SNIPPET).map(({ form }) => form)).size;
     const first = marks.slice(0, 200);
     const inProse = first.filter(({ index: at }) => !isRough(at));
     let best = (inProse[0] || marks[0])?.index ?? Math.max(0, firstProse(text));
@@ -239,14 +271,17 @@
     const found = [];
     let at = from;
     for (const mark of marks) {
-      if (mark.index < at || mark.index + mark[0].length > end) continue;
-      found.push([text.slice(at, mark.index), false], [mark[0], true]);
-      at = mark.index + mark[0].length;
+      const ends = mark.index + mark[0].length;
+      if (mark.index < from || ends > end) continue;
+      const last = found.at(-1);
+      if (mark.index <= at && last && PAIR.test(mark[0])) last[0] += text.slice(at, ends); // pairs overlap
+      else found.push([text.slice(at, mark.index), false], [mark[0], true]);
+      at = ends;
     }
     found.push([text.slice(at, end) + (end < text.length ? "…" : ""), false]);
     if (from) found.unshift(["…", false]);
     return found;
   }
 
-  ask.search = { start, addRows, sections, search, snippet, keyword, fold };
+  ask.search = { start, addRows, sections, search, snippet, keyword, fold, words };
 })();

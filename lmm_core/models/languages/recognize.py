@@ -1,0 +1,99 @@
+"""The language that a text is in, recognized by its script, else by its stop words, else by a library.
+
+The library (py3langid) knows 97 languages, and takes a second to load its model. Most texts are
+in a language that is plain without it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from .stemming import LANGUAGES, WITH_STOP_WORDS, stop_words
+from .words import find_words, fold
+
+MOST_CHARACTERS = 20_000  # of a text that are looked at
+ENOUGH = 8  # words of a text whose language can be recognized
+_MANY = 12  # that are enough to count stop words
+_SHARE = 0.2  # of its words are stop words of its language
+_AHEAD = 1.5  # times as many as of the language with the second most
+_SURE = 0.9  # the probability, by the library, of a language that is taken
+# Code, formulas, addresses and markup, which are in no language.
+_ASIDE = re.compile(
+    r"^(`{3,}|~{3,}).*?^\1|^---\n.*?^---$|^:::.*?$|\$\$.*?\$\$|`[^`\n]*`|\$[^$\n]+\$|<[^<>\n]*>|\]\([^()\n]*\)|https?://\S+"
+    r"|\{[^{}\n]*\}|[@\\][\w.:-]+|^    .*?$",
+    re.M | re.S,
+)
+# Scripts that are of one language, nearly always: Hangul, kana, Han, Thai, Lao, Burmese, Khmer, Greek, …
+_SCRIPTS = {
+    "ko": "\uac00-\ud7a3", "ja": "\u3041-\u30fa", "zh": "\u3400-\u9fff", "th": "\u0e01-\u0e4e", "lo": "\u0e81-\u0edf",
+    "my": "\u1000-\u109f", "km": "\u1780-\u17d3", "el": "\u0370-\u03ff\u1f00-\u1fff", "he": "\u05d0-\u05ea",
+    "ta": "\u0b80-\u0bff", "hy": "\u0530-\u058f", "ka": "\u10a0-\u10ff",
+}  # fmt: skip
+_IN_SCRIPT = {code: re.compile(f"[{letters}]") for code, letters in _SCRIPTS.items()}
+_LETTER = re.compile(r"[^\W\d_]")
+_KANA = 0.05  # of the letters of a Japanese text, at least
+_PLAIN = 0.3  # of the letters of a text, beside code and foreign words
+
+
+def recognize_language(text: str) -> str:
+    """Return the code of a text's language, or "" if that is not clear."""
+    plain = _ASIDE.sub(" ", text[:MOST_CHARACTERS])
+    return _by_script(plain) or _by_words(find_words(plain)) or _by_library(plain)
+
+
+def _by_script(text: str) -> str:
+    letters = len(_LETTER.findall(text))
+    if text.isascii() or not letters:
+        return ""
+    shares = {code: len(found.findall(text)) / letters for code, found in _IN_SCRIPT.items()}
+    if shares["ja"] >= _KANA:
+        shares["ja"] += shares.pop("zh")
+    most = max(shares, key=lambda code: shares[code])
+    return most if shares[most] >= _PLAIN else ""
+
+
+def _by_words(words: list[str]) -> str:
+    """Return the language that has plainly the most of a text's words among its stop words, or ""."""
+    folded = [fold(word) for word in words if not word.isdigit()]
+    if len(folded) < _MANY:
+        return ""
+    counts = sorted(((sum(map(_frequent(code).__contains__, folded)), code) for code in WITH_STOP_WORDS), reverse=True)
+    (most, code), (second, _) = counts[:2]
+    return code if most > _SHARE * len(folded) and most > _AHEAD * second else ""
+
+
+@cache
+def _frequent(code: str) -> frozenset[str]:
+    return frozenset(map(fold, stop_words(code)))
+
+
+def _by_library(text: str) -> str:
+    if len(find_words(text)) < ENOUGH:
+        return ""
+    code, probability = _identifier().classify(text)
+    return {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh"}.get(code, code) if probability >= _SURE else ""
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+# The names of languages, for people; of another, its code is shown.
+_NAMES = {
+    "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "th": "Thai", "lo": "Lao", "my": "Burmese", "km": "Khmer",
+    "pl": "Polish", "cs": "Czech", "sk": "Slovak", "sl": "Slovenian", "hr": "Croatian", "sr": "Serbian",
+    "uk": "Ukrainian", "bg": "Bulgarian", "ca": "Catalan", "eu": "Basque", "gl": "Galician", "et": "Estonian",
+    "lv": "Latvian", "lt": "Lithuanian", "is": "Icelandic", "ga": "Irish", "la": "Latin", "he": "Hebrew",
+    "fa": "Persian", "hi": "Hindi", "id": "Indonesian", "ms": "Malay", "vi": "Vietnamese",
+    "hy": "Armenian", "ka": "Georgian",
+}  # fmt: skip
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language, or its code if it has none here."""
+    return _NAMES.get(code) or (LANGUAGES[code].capitalize() if code in LANGUAGES else code)

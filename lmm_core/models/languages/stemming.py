@@ -1,0 +1,119 @@
+"""The stems and the stop words of each language, by which words are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+from ...errors import ModelError
+from .words import find_words, fold
+
+LISTS = Path(__file__).parents[1] / "stopword_lists"
+# The languages that the stemmers of Snowball know, by their codes.
+LANGUAGES = {
+    "en": "english", "de": "german", "fr": "french", "it": "italian", "es": "spanish", "ar": "arabic", "da": "danish",
+    "el": "greek", "fi": "finnish", "hu": "hungarian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
+}  # fmt: skip
+_SAME = {"nb": "no", "nn": "no"}
+# Words are stemmed without accents, as they may be typed. Other stemmers go by them.
+_TYPED_WITHOUT_ACCENTS = frozenset({"en", "de", "fr", "it", "es"})
+_MOST_WORDS_KNOWN = 500_000  # about 80 MB
+
+
+def language_code(lang: str) -> str:
+    """Return the first part of a language's code (`de` of `de-AT`), or the code of its name (`german`), or ""."""
+    code = re.split(r"[-_.]", lang.strip().lower())[0]
+    named = next((known for known, name in LANGUAGES.items() if name == code), code)
+    return _SAME.get(named, named)
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """Return the words of a language that say nothing about a text's subject; none where there is no list.
+
+    Raise ModelError if a list is missing, since a search without it would give other results."""
+    code = language_code(language)
+    if code not in WITH_STOP_WORDS:
+        return frozenset()
+    file = LISTS / f"{LANGUAGES[code]}.txt"
+    try:
+        return frozenset(file.read_text(encoding="utf-8").splitlines())
+    except OSError as error:
+        raise ModelError(f"{file}: {error.strerror}. Install LM markdown again.", stop=True) from None
+
+
+WITH_STOP_WORDS = tuple(code for code in LANGUAGES if code not in ("ar", "el", "ro", "ta", "tr"))
+
+
+class Stemmer:
+    """Makes the words of a language comparable: each becomes its stem.
+
+    In a language without a stemmer, every word stays as it is, without accents."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language_code(language)
+        self._stem = make_stemmer(self.language)
+        self._left_out = frozenset(map(fold, stop_words(self.language)))
+        self._known: dict[str, str] = {}
+
+    def stem(self, word: str) -> str:
+        """Return the stem of a word, or "" if it is a stop word."""
+        stem = self._known.get(word)
+        if stem is None:
+            if len(self._known) > _MOST_WORDS_KNOWN:
+                self._known.clear()
+            stem = self._known[word] = self._made(word)
+        return stem
+
+    def _made(self, word: str) -> str:
+        folded = fold(word)
+        if folded in self._left_out:
+            return ""
+        return self._stem(folded) if self.language in _TYPED_WITHOUT_ACCENTS else fold(self._stem(word))
+
+    def stems(self, text: str) -> list[str]:
+        """Return the stems of a text's words in their order, without stop words."""
+        return [stem for stem in map(self.stem, find_words(text)) if stem]
+
+    def forms(self) -> Iterable[tuple[str, str]]:
+        """Return the words that have been stemmed so far, folded, with their stems."""
+        return ((fold(word), stem) for word, stem in self._known.items() if stem)
+
+
+class Stemmers:
+    """The stemmers of several languages; one is made when its language first occurs."""
+
+    def __init__(self, language: str = "") -> None:
+        self.language = language_code(language)
+        self._made: dict[str, Stemmer] = {}
+
+    def of(self, language: str) -> Stemmer:
+        """Return the stemmer of a language, given by its code; "" is the usual one."""
+        code = language or self.language
+        if code not in self._made:
+            self._made[code] = Stemmer(code)
+        return self._made[code]
+
+    def meant(self, word: str, languages: Iterable[str] = ()) -> list[str]:
+        """Return the stems of a word of a question in each of some languages, by default in those met so far.
+
+        A word that is a stop word in all of them stands for itself."""
+        codes = tuple(languages) or tuple(self._made) or (self.language,)
+        return list(dict.fromkeys(filter(None, (self.of(code).stem(word) for code in codes)))) or [fold(word)]
+
+    def forms(self) -> Iterable[tuple[str, str]]:
+        """Return the words that have been stemmed so far, folded, with their stems."""
+        return (form for stemmer in self._made.values() for form in stemmer.forms())
+
+
+def make_stemmer(language: str) -> Callable[[str], str]:
+    """Return a function that makes stems of the words of a language, given by its code."""
+    if language not in LANGUAGES:
+        return str
+    from py_rust_stemmers import SnowballStemmer
+
+    stem: Callable[[str], str] = SnowballStemmer(LANGUAGES[language]).stem_word
+    return stem

@@ -1,0 +1,73 @@
+"""The words of a text in any script, as they are compared, searched and counted.
+
+Scripts that set no blanks between words, and Korean, whose particles are written after the word,
+are cut into pairs of signs, each with the next: `統計学` becomes `統計` and `計学`. A sign that
+stands alone is itself. The ask box cuts by the same rule (`words` in search.js).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Thai, Lao, Burmese, Khmer, kana (whole and half width), Han, and Hangul.
+PAIRED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ecd\u0edc-\u0edf\u1000-\u103f\u1050-\u109f\u1780-\u17d3\u17d7"
+    "\u17dc\u17dd\u3005\u3007\u3041-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003fffd"
+)
+# Signs that belong to the letter before: of all scripts, Hebrew, Arabic, of India, Tibetan.
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963"
+    "\u0971-\u0df3\u0f71-\u0f84\u0f8d-\u0fbc"
+)
+_WORD = re.compile(rf"[\w{_MARKS}{PAIRED}]+")
+_PAIRED = re.compile(f"[{PAIRED}]")
+_PARTS = re.compile(rf"[{PAIRED}]+|[^{PAIRED}]+")
+# `don't` becomes `do`, `l'erreur` becomes `erreur`; a letter in quotation marks stays.
+_CONTRACTION = re.compile(
+    r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)['’]t\b|(?<=[^\W_])['’](?:s|re|ve|ll|d|m)\b|(?<!\w)[cdjlmnst]['’](?=\w)"
+)
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
+_LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ"})
+
+
+def find_words(text: str) -> list[str]:
+    """Return the words of a text in their order, in lower case; of scripts without blanks, pairs of signs."""
+    composed = unicodedata.normalize("NFKC", text).lower()  # `é` as one character, which is a letter; `ﬁ` as two
+    found = _WORD.findall(_CONTRACTION.sub("", composed).replace("_", " "))
+    if text.isascii() or not _PAIRED.search(composed):
+        return found
+    return [part for word in found for part in _parts(word)]
+
+
+def _parts(word: str) -> list[str]:
+    if not _PAIRED.search(word):
+        return [word]
+    return [part for run in _PARTS.findall(word) for part in (_pairs(run) if is_paired(run[0]) else [run])]
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def is_paired(sign: str) -> bool:
+    """Return True for a sign of a script that is cut into pairs."""
+    return _PAIRED.match(sign) is not None
+
+
+def count_words(text: str) -> int:
+    """Return the number of words of a text: what blanks separate; of scripts without blanks, pairs of signs."""
+    count = len(text.split())
+    if text.isascii() or not _PAIRED.search(text):
+        return count
+    return sum(1 for word in find_words(text) if is_paired(word[0])) + len(_PAIRED.sub(" ", text).split())
+
+
+def fold(text: str) -> str:
+    """Return a text without case and accents."""
+    lower = text.lower()
+    if lower.isascii():
+        return lower
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", lower))
+    return unicodedata.normalize("NFC", bare).translate(_LETTERS)
