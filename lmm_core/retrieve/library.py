@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from ..errors import RetrieveError
 from ..index.collection import aquery_many
-from ..index.encoding import Encoder
+from ..index.encoding import Encoder, compare_identity
 from ..index.refresh import FILES
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
@@ -82,8 +82,10 @@ class Library:
 
     def _look(self) -> frozenset[tuple[str, str]]:
         """Return what the collection was made of; a refresh is noticed by a difference in this."""
-        if self.store.metadata(self.collection) is None:
+        known = self.store.metadata(self.collection)
+        if known is None:
             raise RetrieveError(f"There is no collection {self.collection!r}. Run `lmm index FILES` to make it.")
+        compare_identity(self.collection, known, self.encoder.identity())
         files = self.collection + FILES
         if self.store.metadata(files) is None:
             return frozenset({("", str(self.store.count(self.collection)))})

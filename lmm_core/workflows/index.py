@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from ..errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
 from ..files.marked import own_place
 from ..index.chunks import Chunk
-from ..index.collection import afind_documents, ainitialize_collection, chunks_for, find_types
-from ..index.encoding import CHUNKER, Encoder
+from ..index.collection import afind_documents, chunks_for, find_types
+from ..index.encoding import VERSION, Encoder, compare_identity
+from ..index.rebuild import are_earlier, find_unfinished, make_collections
 from ..index.refresh import (
     BEGUN,
     FILES,
@@ -28,7 +29,6 @@ from ..index.refresh import (
     FileRecord,
     begin_files,
     check_collections,
-    create_records,
     find_changes,
     read_records,
     remove_files,
@@ -111,7 +111,8 @@ class Upload:
 
     expect, progress: are told how many chunks there are, and how many more are written;
     rules_of: returns the knit rules of a file, if they are not those of the project. The
-    encoders and records are set when the run starts."""
+    encoders and records are set when the run starts, and whether an earlier version of the program
+    made the collections."""
 
     project: Project
     store: VectorStore
@@ -125,6 +126,7 @@ class Upload:
     encoder: Encoder | None = None
     companion: Encoder | None = None
     records: dict[str, FileRecord] = field(default_factory=dict)
+    is_earlier: bool = False
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -132,6 +134,7 @@ class Upload:
         await self._prepare(_language(files[0].text) if files else "")
         if self.annotate and not self.dry_run:
             files = [await self._annotate(file) for file in files]
+        files += [file for path in self._unfinished(paths) if (file := self._load(path)) is not None]
         changed = []
         counts = Counts()
         for file in files:
@@ -141,6 +144,7 @@ class Upload:
                 changed.append(file)
         encoded = [(file, one) for file in changed if (one := self._encode(file)) is not None]
         await self._begin([one for _, one in encoded])
+        self._report_long([one for _, one in encoded])
         self.expect(sum(len(one.chunks) for _, one in encoded))
         for file, one in encoded:
             counts += await self._write(one, self._fingerprint(file))
@@ -151,14 +155,18 @@ class Upload:
 
         Raise StoreError, ModelError and ConfigError."""
         await self._prepare(str(header_content(blocks).get("lang") or ""))
+        for collection, encoder in self._encoders().items():
+            if (known := await asyncio.to_thread(self.store.metadata, collection)) is not None:
+                compare_identity(collection, known, encoder.identity())
         assert self.encoder is not None and self.encoder.encoding is not None
         embedder = self.encoder.embedder
         one = blocklist_encode(blocks, self.project, self.encoder.encoding, docid, source, embedder, self.logger)
         await self._begin([one])
+        self._report_long([one])
         return await self._write(one, "")
 
     async def _prepare(self, language: str) -> None:
-        """Find the encoders and the records, and make the collections that are missing."""
+        """Find the encoders and the records."""
         index = self.project.index
         self.encoder = await encoder_for(
             self.store, self.project, self.models, index.collection, index.encoding, language
@@ -166,12 +174,13 @@ class Upload:
         self.companion = await encoder_for(
             self.store, self.project, self.models, index.companion, index.companion_encoding, language
         )
+        self.is_earlier = await asyncio.to_thread(are_earlier, self.store, self._encoders())
         await asyncio.to_thread(self._read_records)
-        if not self.dry_run:
-            await ainitialize_collection(self.store, index.collection, self.encoder)
-            await ainitialize_collection(self.store, index.companion, self.companion)
-            if await asyncio.to_thread(self.store.metadata, index.collection + FILES) is None:
-                await asyncio.to_thread(create_records, self.store, index.collection)
+
+    def _encoders(self) -> dict[str, Encoder]:
+        """Return the encoders by collection."""
+        assert self.encoder is not None and self.companion is not None
+        return {self.project.index.collection: self.encoder, self.project.index.companion: self.companion}
 
     def _read_records(self) -> None:
         """Read the records of indexed files.
@@ -180,11 +189,22 @@ class Upload:
         making the collection would hide it."""
         store, index = self.store, self.project.index
         self.records = read_records(store, index.collection)
-        if store.metadata(index.collection) is not None and store.metadata(index.companion) is not None:
+        is_whole = store.metadata(index.collection) is not None and store.metadata(index.companion) is not None
+        if is_whole and not self.is_earlier:
             return
-        if not self.dry_run:
+        if not (self.dry_run or self.is_earlier):
             begin_files(store, index.collection, self.records.values())
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
+
+    def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
+        """Return the files to index that were not named, see `Unfinished`.
+
+        That an earlier version made the index is said."""
+        named = {source_of(path, self.project) for path in paths}
+        found = find_unfinished(self.records, named, self.project.root)
+        if self.is_earlier:
+            self.logger.warning(found.describe(len(named), self.dry_run))
+        return found.paths
 
     def _load(self, path: Path) -> MarkdownFile | None:
         try:
@@ -208,7 +228,7 @@ class Upload:
         project = self._project_of(file)
         rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
         split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
-        settings = [split, project.index.annotations, rules, CHUNKER,
+        settings = [split, project.index.annotations, rules, VERSION,
                     self.encoder.identity() if self.encoder else ""]  # fmt: skip
         data = json.dumps(settings, default=str, sort_keys=True).encode() + b"\0" + file.data
         return hashlib.blake2b(data, digest_size=16).hexdigest()
@@ -252,6 +272,16 @@ class Upload:
             located.error(str(error), 1)
             return None
 
+    def _report_long(self, made: Sequence[Encoded]) -> None:
+        """Say how many chunks the embedding model will cut, which happens with sizes that are configured."""
+        too_long, count = sum(one.too_long for one in made), sum(len(one.chunks) for one in made)
+        if too_long and self.encoder is not None and self.encoder.embedder is not None:
+            embedder = self.encoder.embedder
+            self.logger.warning(
+                f"{too_long} of {counted(count, 'chunk')} have more than the {embedder.window} tokens that "
+                f"{embedder.name} reads, and are cut there: choose a smaller max_size in [split], or the default sizes"
+            )
+
     async def _begin(self, made: Sequence[Encoded]) -> None:
         """Record all files whose points will change as begun, before the first point changes.
 
@@ -264,6 +294,7 @@ class Upload:
             before = self.records.get(one.source)
             begun[one.source] = FileRecord(one.source, one.docid, "", before.count if before else 0)
         if not self.dry_run:
+            await make_collections(self.store, self.project.index.collection, self._encoders(), self.is_earlier)
             await asyncio.to_thread(begin_files, self.store, self.project.index.collection, begun.values())
 
     def _check_docids(self, made: Sequence[Encoded]) -> None:
@@ -297,7 +328,7 @@ class Upload:
         return changes.counts
 
     def _changes(self, collection: str, one: Encoded, chunks: Sequence[Chunk]) -> Changes:
-        if self.store.metadata(collection) is None:
+        if self.store.metadata(collection) is None or (self.dry_run and self.is_earlier):
             return Changes(list(chunks), [], [], 0)
         return find_changes(self.store, collection, one.docid, one.source, chunks)
 
@@ -405,7 +436,7 @@ async def find_in_index(
     library = Library(store, index.collection, encoder)
     if group:
         chunks = await search_points(library, text, chunks_for(limit), where)
-        return await afind_documents(store, index.companion, chunks, limit)
+        return await afind_documents(store, index.collection, index.companion, chunks, limit)
     return await search_points(library, text, limit, where)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import MarkdownError
+from ...errors import MarkdownError, ModelError, StoreError
 from ...files.outputs import HTML, MARKDOWN, write_output
 from ...files.walk import INDEXED
 from ...logging import counted, one_line, put, say
@@ -196,7 +196,11 @@ def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
     files = find_documents(paths, logger, INDEXED)
     if html is not None:
         check_written(html, files, HTML)
-    found = encode_files(files, project_at, logger)
+    try:
+        found = encode_files(files, project_at, logger, Models(warn=warn))
+    except (ModelError, StoreError) as error:
+        logger.error(str(error))
+        exit_with_status(logger)
     if html is not None:
         write_output(html, chunk_page(found).encode("utf-8"))
     elif as_json:
