@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import re
 import sys
 import tempfile
@@ -20,31 +19,31 @@ from pathlib import Path
 from statistics import mean, median, pstdev
 from typing import Any
 
-from retrieval import (
-    CORPORA,
-    DEFAULT,
+from evaluation import (
     EVAL,
+    MEANS,
     MODEL,
-    WITHOUT_MODEL,
     Corpus,
     Question,
-    as_markdown,
-    common,
-    length,
-    split_options,
-    union,
+    corpus_of,
+    keep_cache,
+    read_corpora,
+    read_questions,
+    shares,
+    write_texts,
 )
-from retrieval import questions as read_questions
+from retrieval import DEFAULT, WITHOUT_MODEL, split_options
 from tables import machine, print_table, say
 from texts import ROOT
 
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.logging import ListLogger
+from lmm_core.markdown import find_markdown
 from lmm_core.models.chat import run
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
-from lmm_core.models.embedders.fastembed_models import models_folder
 from lmm_core.models.names import ModelName
 from lmm_core.models.sources import ModelSource
+from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import BUDGET, Context, build_context
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.passages import Passage
@@ -113,28 +112,20 @@ class Bench:
     def cells(self, found: Sequence[Retrieval], whole: bool) -> list[str]:
         contexts = [build_context(one, self.budget, whole=whole) for one in found]
         assert all(one.tokens <= self.budget for one in contexts)
-        recalls = [self.recall(*both) for both in zip(self.asked, contexts, found, strict=True)]
-        by_corpus = [
-            mean(recall for recall, question in zip(recalls, self.asked, strict=True) if question.corpus == corpus)
-            for corpus in CORPORA
-        ]
+        recalls = [self.recall(*both) for both in zip(self.asked, contexts, strict=True)]
         return [
-            f"{100 * mean(recalls):.1f}",
+            *shares(recalls, self.asked),
             f"{100 * pstdev(recalls):.0f}",
-            *(f"{100 * one:.1f}" for one in by_corpus),
             f"{mean(one.tokens for one in contexts):.0f}",
+            f"{mean(sum(count_tokens(source.text) for source in one.sources) for one in contexts):.0f}",
             f"{mean(len(one.sources) for one in contexts):.1f}",
         ]
 
-    def recall(self, question: Question, context: Context, found: Retrieval) -> float:
+    def recall(self, question: Question, context: Context) -> float:
         """The share of the characters that answer a question."""
-        spans = []
-        for ident in (ident for source in context.sources for ident in source.ids):
-            passage = found.material.passages[ident]
-            if (name := Path(passage.source).stem) == question.corpus:
-                spans.append(self.corpora[name].span(passage.text, passage.line_start))
-        references = union(question.references)
-        return common(references, union(spans)) / length(references)
+        shown = [source.text for source in context.sources if corpus_of(source.source) == question.corpus]
+        corpus = self.corpora[question.corpus]
+        return question.share([span for text in shown for span in corpus.spans(text)])
 
 
 async def indexed(folder: Path, store: VectorStore, encoding: str) -> tuple[Library, Models]:
@@ -145,7 +136,7 @@ async def indexed(folder: Path, store: VectorStore, encoding: str) -> tuple[Libr
     project = Project(folder, index=index)
     project.models["embedding"] = f"fastembed/{MODEL}"
     models = Models(warn=say)
-    await Upload(project, store, models, logger=ListLogger()).run(sorted(folder.glob("*.md")))
+    await Upload(project, store, models, logger=ListLogger()).run(find_markdown([folder]))
     return await open_library(project, models, store), models
 
 
@@ -214,7 +205,7 @@ def rerank_table(bench: Bench, encodings: Sequence[str], names: Sequence[str], p
                 rows += asyncio.run(bench.reranked_rows(encoding, name, project))
             except NotMeasured as error:
                 say(f"{name} is left out: {error}")
-    columns = ["encoding", "reranker", "whole sections", "recall", "±", *CORPORA, "tokens", "sources", "ms"]
+    columns = ["encoding", "reranker", "whole sections", *MEANS, "±", "tokens", "of text", "sources", "ms"]
     title = f"(b) Recall within {bench.budget:,} tokens by reranker, and its milliseconds a question, median"
     print_table(title, columns, rows)
 
@@ -275,7 +266,7 @@ def main() -> None:
     )
     parser.add_argument("--budget", type=int, default=BUDGET, metavar="TOKENS")
     parser.add_argument("--runs", type=int, default=21, metavar="N", help="questions that are timed")
-    parser.add_argument("--no-time", action="store_true", help="recall alone")
+    parser.add_argument("--no-time", action="store_true", help="recall alone, without rerankers that are not named")
     chosen = parser.parse_args()
     if not (EVAL / "questions.jsonl").is_file():
         say(f"{EVAL} is not there: nothing is measured")
@@ -288,38 +279,29 @@ def main() -> None:
     if not MODEL.is_dir():
         say(f"{MODEL} is not there: encodings without a model alone")
         encodings = [name for name in encodings if name in WITHOUT_MODEL]
-    corpora = {name: as_markdown((EVAL / f"{name}.md").read_text(encoding="utf-8")) for name in CORPORA}
+    corpora = read_corpora()
     asked = read_questions()
     print(machine())
     print(f"{len(asked)} questions; tokens are estimated where tiktoken's encoding is not on disk")
     with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
         folder = Path(name, "texts")
         folder.mkdir()
-        take_cache(Path(name, "cache"))
-        for corpus, text in corpora.items():
-            Path(folder, f"{corpus}.md").write_text(text.text, encoding="utf-8", newline="")
-        store = open_store(":memory:")
+        keep_cache()
+        write_texts(folder, corpora)
+        store = open_store(LocalStorage(Path(name, "index")))
         bench = Bench(folder, store, corpora, asked, chosen.budget)
         rows = []
         for encoding in encodings:
             say(f"recall: {encoding}")
             rows += asyncio.run(bench.rows(encoding))
-        columns = ["encoding", "queries", "whole sections", "recall", "±", *CORPORA, "tokens", "sources"]
+        columns = ["encoding", "queries", "whole sections", *MEANS, "±", "tokens", "of text", "sources"]
         title = f"(a) Recall within {chosen.budget:,} tokens, in percent of characters; no reranker"
         print_table(title, columns, rows)
-        measure_rerankers(bench, encodings, chosen.rerank, project)
+        if chosen.rerank or not chosen.no_time:
+            measure_rerankers(bench, encodings, chosen.rerank, project)
         store.close()
         if not chosen.no_time:
             time_table(Path(name, "book"), corpora, asked, chosen.runs)
-
-
-def take_cache(folder: Path) -> None:
-    """Vectors and replies of this run alone; models that were got are the user's."""
-    got = models_folder()
-    os.environ["XDG_CACHE_HOME"] = str(folder)
-    if got.is_dir():
-        models_folder().parent.mkdir(parents=True)
-        models_folder().symlink_to(got, target_is_directory=True)
 
 
 def time_table(folder: Path, corpora: dict[str, Corpus], asked: Sequence[Question], runs: int) -> None:
