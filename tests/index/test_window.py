@@ -1,5 +1,7 @@
 """Chunks of the default sizes fit the window of an embedding model; those that were configured are only counted."""
 
+import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,6 +16,8 @@ from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.options import SplitOpts
 from lmm_core.settings.project import IndexOptions, Project
 from lmm_core.workflows.encode import blocklist_encode
+from tests.commands import write
+from tests.indexing import MINILM, lmm, stored
 
 MODEL = AnnotationModel()
 EXERCISE = "---\ntype: exercise\n---\n\n" + "Short sentences, many of them. " * 60 + "\n\n# A\n\nA few words.\n"
@@ -96,7 +100,7 @@ def test_annotations_that_leave_no_room_are_encoded_as_far_as_they_fit():
     text = QUESTIONS.format(", ".join(lines))
     chunk = encode(text, 64).chunks[0]
     before = chunk.texts.dense[0].split("\n\n")[0].split("\n")
-    assert before == ["Means", *lines[: len(before) - 1]] and 1 < len(before) < 50
+    assert before == ["T - Means", *lines[: len(before) - 1]] and 1 < len(before) < 50
     assert all(line in chunk.texts.sparse for line in lines)  # for words, all count
     assert chunk.payload["hash"] == chunk.hash
 
@@ -128,3 +132,22 @@ def test_configured_sizes_stay_and_what_the_model_cuts_is_counted(changed):
 def test_without_an_embedding_model_chunks_have_characters():
     made = encode("# T\n\n" + "word " * 2000, 100, EncodingModel.BM25)
     assert 800 < len(made.chunks[0].content) < 1200
+
+
+@pytest.mark.skipif(not MINILM.is_dir(), reason="no model beside the repository")
+def test_the_number_of_cut_chunks_is_said_once_and_only_for_configured_sizes(monkeypatch):
+    monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{MINILM}")
+    for name in ("a", "b"):
+        write(f"{name}.md", f"# About {name}\n\n" + "A chunk holds some sentences of its section. " * 200)
+    listed = json.loads(lmm("chunks a.md b.md --json")[0])
+    _, told = lmm("index a.md b.md")
+    assert "warning" not in told
+    assert {one["id"]: one["page_content"] for one in listed} == {
+        ident: payload["page_content"] for ident, payload in stored().items()
+    }
+    write("config.toml", "[split]\nsize = 2500\nmax_size = 4000\n")
+    _, told = lmm("index a.md b.md")
+    (line,) = (line for line in told.splitlines() if "warning" in line)
+    said = re.fullmatch(r"warning: (\d+) of (\d+) chunks have more than the 254 tokens that fastembed/.*", line)
+    assert said and int(said[1]) == int(said[2]) == len(stored())
+    assert line.endswith("are cut there: choose a smaller max_size in [split], or the default sizes")
