@@ -13,7 +13,7 @@ from ..errors import ConfigError, MarkdownError
 from ..index.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
 from ..index.collection import GROUP
 from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
-from ..index.split import ChunkBlock, Count, ParentDocument, scan_split, transform
+from ..index.split import ChunkBlock, Count, ParentDocument, Split, transform
 from ..index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, TextBlock, header_content
@@ -127,12 +127,9 @@ def blocklist_encode(
     opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
     annotations = AnnotationModel(project.index.annotations, project.index.annotations)
     window = window_of(embedder, encoding)
-    fits = window is not None and has_default_sizes(opts)
-    sizes = default_sizes(opts, window) if window is not None and fits else opts
-    split = transform(blocks, sizes, count=window.count if window else None, logger=logger)
-    texts = fit_blocks(split.blocks, sizes, window, annotations) if window is not None and fits else split.blocks
-    chunks = blocks_to_chunks(texts, encoding, annotations, docid, source, project.rules, logger)
-    if window is not None and fits:
+    split = split_blocks(blocks, opts, window, annotations, logger)
+    chunks = blocks_to_chunks(split.blocks, encoding, annotations, docid, source, project.rules, logger)
+    if window is not None and has_default_sizes(opts):
         chunks = fit_annotations(chunks, window)
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
     docid = str(
@@ -140,6 +137,17 @@ def blocklist_encode(
     )
     documents = document_chunks(split.documents, docid, source, EncodingModel(project.index.companion_encoding))
     return Encoded(docid, source, _linked(chunks, split.documents, documents), documents, too_long)
+
+
+def split_blocks(
+    blocks: Sequence[Block], opts: SplitOpts, window: Window | None, annotations: AnnotationModel, logger: LoggerBase
+) -> Split:
+    """Return the chunks and documents of a document, chunks of the default sizes made to fit a window."""
+    if window is None or not has_default_sizes(opts):
+        return transform(blocks, opts, count=window.count if window else None, logger=logger)
+    sizes = default_sizes(opts, window)
+    split = transform(blocks, sizes, count=window.count, logger=logger)
+    return replace(split, blocks=fit_blocks(split.blocks, sizes, window, annotations))
 
 
 def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | None:
@@ -248,8 +256,8 @@ def source_of(path: Path, project: Project) -> str:
     return Path(os.path.relpath(path.resolve(), project.root)).as_posix()
 
 
-def split_work(project_for: Callable[[Path], Project]) -> Work:
-    """Return the work that cuts a file as for the index, with a remark before each chunk."""
+def split_work(project_for: Callable[[Path], Project], models: Models) -> Work:
+    """Return the work that cuts a file as for a new index, with a remark before each chunk."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         project = project_for(file.path)
@@ -257,7 +265,10 @@ def split_work(project_for: Callable[[Path], Project]) -> Work:
             opts = split_options(project.index.split, header_content(blocks).get("split"))
         except ConfigError as error:
             raise MarkdownError(f"{file.path}:1: {error}") from None
-        return _with_remarks(scan_split(blocks, opts, logger=logger))
+        encoder = make_encoder(project, models, {}, project.index.encoding)
+        window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
+        annotations = AnnotationModel(project.index.annotations, project.index.annotations)
+        return _with_remarks(split_blocks(blocks, opts, window, annotations, logger).blocks)
 
     return work
 

@@ -172,12 +172,14 @@ def split(path: Path, output: Path | None) -> None:
     if output is not None:
         check_written(output, [path], MARKDOWN)
     try:
-        _, blocks = run(work_on(path, split_work(project_at), logger))
+        _, blocks = run(work_on(path, split_work(project_at, Models(warn=warn)), logger))
         text = serialize_blocks(blocks)
         if output is None:
             put(text)
         else:
             write_output(output, text.encode("utf-8"))
+    except (ModelError, StoreError) as error:
+        logger.error(str(error))
     except (OSError, MarkdownError) as error:
         report_failure(error, path, logger)
     exit_with_status(logger)
