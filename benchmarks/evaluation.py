@@ -11,17 +11,24 @@ from functools import cached_property
 from pathlib import Path
 from statistics import mean
 
+from tables import say
 from texts import CORPORA as DISTRACTORS
 from texts import ROOT
 
+from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
 from lmm_core.models.embedders.fastembed_models import models_folder
+from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.store.vector_store import VectorStore
+from lmm_core.workflows.index import Upload
+from lmm_core.workflows.models import Models
 
 EVAL = ROOT.parent / "shared" / "eval"
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 CACHE = ROOT / ".cache" / "benchmarks"
 QUESTIONS = ("questions.jsonl", "questions-medicine.jsonl")
 CORPORA = ("articles", "speech", "medicine")
+WITHOUT_MODEL = ("bm25", "sparse")
 SEED = 16  # characters without white space; fewer that are equal may be chance
 NEAR = 200  # characters after a match: there, a shorter one is none
 _HEADING = re.compile(r" ((?:= )+)(.+?) (?:= ?)+\n?")
@@ -142,8 +149,9 @@ def read_questions() -> list[Question]:
     ]
 
 
-def write_texts(folder: Path, corpora: Mapping[str, Corpus]) -> list[Path]:
-    """Write the corpora and the distractors into a folder, and return the files."""
+def write_texts(folder: Path, corpora: Mapping[str, Corpus]) -> None:
+    """Write the corpora and the distractors into a new folder."""
+    folder.mkdir()
     Path(folder, "config.toml").touch()  # so that files are named from here
     for name, corpus in corpora.items():
         Path(folder, f"{name}.md").write_text(corpus.text, encoding="utf-8", newline="")
@@ -151,16 +159,33 @@ def write_texts(folder: Path, corpora: Mapping[str, Corpus]) -> list[Path]:
         copy = folder / "distractors" / path.resolve().relative_to(DISTRACTORS)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())
-    return find_markdown([folder])
 
 
-def keep_cache() -> None:
-    """Let vectors be cached in the checkout, from run to run; models that were got are the user's."""
+def keep_cache(folder: Path = CACHE) -> None:
+    """Let vectors be cached in a folder, that of the checkout from run to run; models that were got are the user's."""
     got = models_folder()
-    os.environ["XDG_CACHE_HOME"] = str(CACHE)
+    os.environ["XDG_CACHE_HOME"] = str(folder)
     if got.is_dir() and not models_folder().exists():
         models_folder().parent.mkdir(parents=True, exist_ok=True)
         models_folder().symlink_to(got, target_is_directory=True)
+
+
+def without_model(encodings: Sequence[str]) -> list[str]:
+    """Return the encodings that can be measured here; if some cannot, it is said."""
+    if MODEL.is_dir():
+        return list(encodings)
+    say(f"{MODEL} is not there: encodings without a model alone")
+    return [name for name in encodings if name in WITHOUT_MODEL]
+
+
+async def index_project(folder: Path, store: VectorStore, encoding: str) -> tuple[Project, Models]:
+    """Index a folder as `lmm index` does, each encoding a collection, and return the project and its open models."""
+    index = IndexOptions(encoding, collection=encoding, companion=f"{encoding}-documents")
+    project = Project(folder, index=index)
+    project.models["embedding"] = f"fastembed/{MODEL}"
+    models = Models(warn=say)
+    await Upload(project, store, models, logger=ListLogger()).run(find_markdown([folder]))
+    return project, models
 
 
 def corpus_of(source: str) -> str:

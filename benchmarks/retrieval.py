@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, pstdev
 
+import languages
 from evaluation import (
     EVAL,
     MEANS,
@@ -27,6 +28,7 @@ from evaluation import (
     read_questions,
     shares,
     union,
+    without_model,
     write_texts,
 )
 from tables import machine, print_table, say
@@ -46,7 +48,6 @@ from lmm_core.workflows.models import Models
 # With annotations alone in a vector: there are only titles here, and those of the articles and distractors alone.
 ON_TITLES = ("sparse", "sparse_content", "sparse_merged", "sparse_multivector")
 ENCODINGS = ("bm25", "content", "merged", "multivector", "hybrid")
-WITHOUT_MODEL = ("bm25", "sparse")
 SIZES = ("500", "1000", "1500", "128t", "170t", "200t", "320t")
 DEFAULT = "1000"
 FEW, MANY = 5, 10
@@ -147,13 +148,6 @@ def shown(size: str) -> str:
     return f"{size.removesuffix('t')} tokens" if size.endswith("t") else f"{size} characters"
 
 
-def in_headings(asked: Sequence[Question], corpora: dict[str, Corpus]) -> float:
-    """The share of the references that no chunk can have."""
-    texts = {name: set(corpus.origin) for name, corpus in corpora.items()}
-    found = [at in texts[one.corpus] for one in asked for span in one.references for at in range(*span)]
-    return 1 - mean(found)
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Retrieval: encodings and chunk sizes")
@@ -163,18 +157,13 @@ def main() -> None:
     if not (EVAL / "questions.jsonl").is_file():
         say(f"{EVAL} is not there: nothing is measured")
         return
-    encodings = chosen.encodings
-    if not MODEL.is_dir():
-        say(f"{MODEL} is not there: encodings without a model alone")
-        encodings = [name for name in encodings if name in WITHOUT_MODEL]
+    encodings = without_model(chosen.encodings)
     corpora, asked = read_corpora(), read_questions()
     print(machine())
-    share = in_headings(asked, corpora)
-    print(f"{len(asked)} questions; {100 * share:.2f}% of the references are headings, which no chunk has")
+    print(f"{len(asked)} questions")
     keep_cache()
     with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
         folder = Path(name, "texts")
-        folder.mkdir()
         write_texts(folder, corpora)
         bench = Bench(folder, open_store(LocalStorage(Path(name, "index"))), corpora, asked)
         rows = []
@@ -193,6 +182,9 @@ def main() -> None:
     if both:
         title = f"(b) Recall@{FEW} by the text alone (content), and what titles add (merged)"
         print_table(title, ["chunk size", *MEANS], list(map(bench.titles_row, both)))
+    if (EVAL / "languages").is_dir():
+        known = [name for name in encodings if name in languages.ENCODINGS]
+        languages.print_languages("(c) Other languages: hit@1 / hit@5 of the paragraph, in percent", known)
 
 
 if __name__ == "__main__":
