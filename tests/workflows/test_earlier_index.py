@@ -14,34 +14,26 @@ from lmm_core.index.refresh import BEGUN, FileRecord
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import load_project
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.index import blocklist_upload, client_from_config, global_client_from_config
 from tests.commands import write
 from tests.embedding_server import EmbeddingServer
-from tests.indexing import EXERCISE, LONG, FailingStore, counts, document, found, lmm, send, stored
+from tests.indexing import (
+    EXERCISE,
+    LONG,
+    FailingStore,
+    counts,
+    document,
+    found,
+    lmm,
+    make_earlier,
+    send,
+    stored,
+)
 
 EARLIER = (
     "The collection 'chunks' was made by an earlier version of LM markdown. Run `lmm index FILES`, which makes it anew."
 )
 ANEW = "warning: the index was made by an earlier version of LM markdown, and is made anew from "
-
-
-def make_earlier(folder=".lmm/index", version=None, sparse="bm25/english"):
-    """Make an index what an earlier version wrote: other chunks, and no version."""
-    store = open_store(LocalStorage(folder))
-    for name in ("chunks", "documents"):
-        payload = {"docid": "x.md", "source": "x.md", "page_content": "Text of another time."}
-        store.set_payload(name, {point.id: {**point.payload, **payload} for point in store.scroll(name)})
-    store.close()
-    for path in Path(folder).glob("*/collection.json"):
-        record = json.loads(path.read_text())
-        identity = record["metadata"]
-        if identity:
-            del identity["version"]
-            identity |= {"version": version} if version else {}
-            identity["sparse"] = identity["sparse"] and sparse
-        path.write_text(json.dumps(record))
 
 
 @pytest.fixture
