@@ -13,7 +13,7 @@ from .chunks import AnnotationModel, Chunk, annotations_of, titles_paths, with_t
 from .encoding import EncodingModel, texts_to_encode
 from .split import ChunkBlock, Count, split_chunks
 
-SIZE = 220  # tokens of a chunk: see `benchmarks/retrieval.py`
+SIZE = 220  # tokens of a chunk: measured, see benchmarks/README.md
 ANNOTATIONS = 36  # tokens that a chunk leaves for titles and questions
 LEAST = 32
 
