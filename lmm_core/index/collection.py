@@ -18,7 +18,7 @@ from ..markdown.spelling import make_block
 from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .chunks import SUMMARY, Chunk
-from .encoding import Encoder, compare_identity
+from .encoding import Compared, Encoder, compare_identity
 from .refresh import INDEXES, Changes, write_changes
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
@@ -92,13 +92,12 @@ async def aquery_many(
     limit: int = 6,
     where: Where | None = None,
     kind: str = "",
-    words: bool = False,
+    compared: Compared = "both",
 ) -> list[list[ScoredPoint]]:
     """Return, for each text, the chunks that fit it best, the best first.
 
     If `kind` names a type, its chunks come first. The texts are embedded at once and searched
-    concurrently; with `words`, by their words alone (see `Encoder.searches`). Raise StoreError and
-    ModelError.
+    concurrently, by what is `compared` (see `Encoder.searches`). Raise StoreError and ModelError.
     """
     known = await run_in_thread(store.metadata, name)
     if known is None:
@@ -106,9 +105,11 @@ async def aquery_many(
     compare_identity(name, known, encoder.identity())
     # far above all scores: reciprocal ranks add up to less than 2, and BM25 scores stay below 1,000
     boost = ("type", kind, 1000.0) if kind else None
-    searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, words)
-    found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
-    return [[_unboosted(point, kind) for point in points] for points in found]
+    searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, compared)
+    distinct = {str(search): search for search in searches}  # a question and its keywords often are the same
+    found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in distinct.values()))
+    points_of = dict(zip(distinct, found, strict=True))
+    return [[_unboosted(point, kind) for point in points_of[str(search)]] for search in searches]
 
 
 def _unboosted(point: ScoredPoint, kind: str) -> ScoredPoint:

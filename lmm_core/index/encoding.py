@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import ModelError, StoreError
 from ..models.embedders.embedder import Embedder, SparseEncoder
@@ -19,6 +19,7 @@ from ..store.vector_store import Search, Vector, VectorSpec, Where
 # Increased when the same text gives other chunks or other vectors: collections of an earlier version are made anew.
 VERSION = 3
 DENSE, SPARSE = "dense", "sparse"
+Compared = Literal["words", "meaning", "both"]  # what a search compares
 
 
 class EncodingModel(StrEnum):
@@ -194,18 +195,17 @@ class Encoder:
 
     async def searches(
         self, texts: Sequence[str], limit: int, where: Where | None = None,
-        boost: tuple[str, str, float] | None = None, prefetch: int = 50, words: bool = False,
+        boost: tuple[str, str, float] | None = None, prefetch: int = 50, compared: Compared = "both",
     ) -> list[Search]:  # fmt: skip
         """Return the queries for several texts, embedded at once. Raise as `search`.
 
-        With `words`, the texts are searched by their words alone if the collection has sparse
-        vectors.
+        compared: what is compared, as far as the collection has vectors for it.
         """
         made: list[dict[str, Vector]] = [{} for _ in texts]
-        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None and not words:
+        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None and compared != "words":
             for vectors, dense in zip(made, await self._embed(self.embedder, texts), strict=True):
                 vectors[DENSE] = [dense] if self.model in _WITH_MULTI else dense
-        if self.model in _WITH_SPARSE and self.sparse is not None:
+        if self.model in _WITH_SPARSE and self.sparse is not None and compared != "meaning":
             for vectors, text in zip(made, texts, strict=True):
                 vectors[SPARSE] = self.sparse.encode_query(text)
         if not all(made):

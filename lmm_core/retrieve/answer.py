@@ -24,6 +24,7 @@ from .library_tools import Result
 from .quoting.choose import quote_notes
 from .ranking.fusion import Ranked
 from .retriever import Retrieval, Retriever
+from .spans import whole_span
 from .tools import Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
@@ -89,6 +90,8 @@ class Conversation:
 
         Raise the same errors as `Retriever.retrieve`."""
         found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history])
+        if self.asker is None:  # what is quoted is cut out of whole passages
+            found = replace(found, spans=tuple(map(whole_span, found.passages)))
         if self.context == "passages":
             return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)
         shown = (found.material, self.level, self.budget, count_tokens, self.context == "text")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..index.separators import sentence_ends
+from ..index.units import NO_FRAME
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
-from .passages import Material, Passage, Section, place
+from .passages import Key, Material, Passage, Section, place
+from .spans import Span, whole_span
 
 if TYPE_CHECKING:
     from .retriever import Retrieval
@@ -24,6 +27,9 @@ BUDGET = 1000  # tokens
 SMALL = 0.25
 HIT = 0.75
 BEST = 5  # passages
+LEFT_OUT = "[…]"  # between spans of a source
+LEAST_ROOM = 8  # tokens; nothing is tried for less
+MOST_TRIED = 200  # spans
 TEXT_LEFT_OUT = "(Some of the text under these headings is left out: no room.)"
 KNOWN = 10_000  # passages whose token counts are cached: about 10 MB
 SHORTEST_OVERLAP = 8  # characters; a shorter match is chance
@@ -65,28 +71,31 @@ class Context:
 
 
 def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True) -> Context:
-    """Return the passages that fit a question best, as a context of at most `budget` tokens.
+    """Return the spans that fit a question best, as a context of at most `budget` tokens.
 
     count: counts the tokens of a text; whole: take whole sections where that is worth it.
 
-    The passages have their turns by rank. With `whole`, the largest section that holds a
-    passage is taken in its place if it fits into what is left and is worth it: if it is small
-    (`SMALL`), or many of its passages are among the best (`HIT` of them among `BEST`). Only
-    passages of the type that was asked for (without one, plain text) come with a section.
-    Others, such as its exercises, come in their own turn if they were found. A passage that
-    does not fit is left out, and smaller ones after it have their turn; if none at all fits,
-    the best one is cut at the end of a line or sentence. The sources are in the order of the
-    documents, and no text comes twice."""
+    The spans have their turns by rank. With `whole`, the largest section that holds a span is
+    taken in its place if it fits into what is left and is worth it: if it is small (`SMALL`), or
+    many of its passages are among the best (`HIT` of them among `BEST`). Only passages of the type
+    that was asked for (without one, plain text) come with a section. Others, such as its exercises,
+    come in their own turn if they were found. A span that does not fit is left out, and smaller ones
+    after it have their turn; if none at all fits, the best one is cut at the end of a line or
+    sentence. The sources are in the order of the documents, and no text comes twice."""
     draft = Draft(found.material, budget, count)
     best = {passage.id for passage in found.passages[:BEST]}
-    for passage in found.passages:
-        if passage.id in draft:
+    seen: set[Key] = set()  # sections that have been looked at
+    for span in found.spans[:MOST_TRIED]:
+        if draft.left < LEAST_ROOM:
+            break
+        if span in draft or not draft.have_room([span], draft.left):
             continue
-        choices = _around(found, passage, best, draft) if whole else iter(())
-        if not any(draft.add(passages) for passages in choices):
-            draft.add([passage])
-    if not draft and found.passages:
-        draft.add_beginning(found.passages[0])
+        choices = _around(found, span.passage, best, draft) if whole and span.passage.key not in seen else iter(())
+        seen.add(span.passage.key)
+        if not any(draft.add([whole_span(one) for one in passages]) for passages in choices):
+            draft.add([span])
+    if not draft and found.spans:
+        draft.add_beginning(found.spans[0])
     return draft.context()
 
 
@@ -94,10 +103,10 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
     """Yield the passages of each section worth taking whole for a passage, the largest first."""
     sections: list[list[Passage]] = []
     section: Section | None = found.material.section_of(passage)
-    while section is not None and draft.have_room(_taken(section, passage, found.kind), draft.budget):
+    while section is not None and draft.have_room(map(whole_span, _taken(section, passage, found.kind)), draft.budget):
         passages = list(_taken(section, passage, found.kind))
         worth = sum(one.id in best for one in passages) >= HIT * len(passages)
-        if worth or draft.have_room(passages, int(SMALL * draft.budget)):
+        if worth or draft.have_room(map(whole_span, passages), int(SMALL * draft.budget)):
             sections.append(passages)
         section = section.parent  # if one has no room, neither has the one around it
     return reversed(sections)
@@ -121,89 +130,122 @@ def fits_kind(passage: Passage, kind: str) -> bool:
 
 @dataclass
 class Draft:
-    """Passages chosen one after the other, as long as their context fits into a budget.
+    """Spans chosen one after the other, as long as their context fits into a budget.
 
-    material: where the passages are from; budget: the largest size of the context in tokens;
-    before: the text that it begins with; tokens: its size so far."""
+    material: where they are from; budget: the largest size of the context in tokens; before: the
+    text that it begins with; tokens: its size so far."""
 
     material: Material
     budget: int
     count: Count = count_tokens
     before: str = ""
-    _chosen: dict[str, Passage] = field(default_factory=dict, init=False)
+    _chosen: dict[str, list[Span]] = field(default_factory=dict, init=False)  # by the passage; none touch
     tokens: int = field(default=0, init=False)
+    _texts: set[str] = field(default_factory=set, init=False)  # without white space
     _order: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._order = {document.docid: at for at, document in enumerate(self.material.documents)}
         self.tokens = self.count(self.before) if self.before else 0
 
-    def __contains__(self, ident: str) -> bool:
-        return ident in self._chosen
+    def __contains__(self, span: Span) -> bool:
+        return any(one.start <= span.start and span.end <= one.end for one in self._chosen.get(span.passage.id, ()))
 
     def __len__(self) -> int:
         return len(self._chosen)
 
-    def have_room(self, passages: Iterable[Passage], room: int) -> bool:
-        """Return True if the passages' own texts have at most `room` tokens.
+    @property
+    def left(self) -> int:
+        """The tokens for which there is room."""
+        return self.budget - self.tokens
+
+    def have_room(self, spans: Iterable[Span], room: int) -> bool:
+        """Return True if the spans' own texts have at most `room` tokens.
 
         No more of them are counted than necessary."""
-        for passage in passages:
-            room -= _tokens(passage.text, self.count)
+        for span in spans:
+            room -= _tokens(span.text, self.count)
             if room < 0:
                 return False
         return True
 
-    def add(self, passages: Sequence[Passage]) -> bool:
-        """Take all passages or none, and return True if they fit.
+    def add(self, spans: Sequence[Span]) -> bool:
+        """Take all spans or none, and return True if they fit.
 
-        A passage whose text has been taken already is not taken again."""
-        texts = {one.text: one.id for one in (*passages[::-1], *self._chosen.values())}
-        new = {one.id: one for one in passages if one.id not in self._chosen and texts[one.text] == one.id}
-        if not self.have_room(new.values(), self.budget - self.tokens):
+        A span whose text has been taken already is not taken again."""
+        texts = {_squeezed(one.text): one.id for one in spans[::-1]}
+        new = [
+            one
+            for one in spans
+            if one not in self and texts[key := _squeezed(one.text)] == one.id and key not in self._texts
+        ]
+        if not self.have_room(filter(self._is_apart, new), self.left):
             return False  # without their headers even
-        chosen = self._chosen | new
-        tokens = self.count(self._text(chosen.values())) if new else self.tokens
+        chosen = self._with(new)
+        tokens = self.count(self._text(chosen)) if new else self.tokens
         if tokens > self.budget:
             return False
         self._chosen, self.tokens = chosen, tokens
+        self._texts |= texts.keys()
         return True
 
-    def add_beginning(self, passage: Passage) -> bool:
-        """Take as much of a passage's beginning as fits, up to the end of a line or sentence.
+    def _is_apart(self, span: Span) -> bool:
+        """Return True if no part of a span has been taken."""
+        return all(one.end <= span.start or span.end <= one.start for one in self._chosen.get(span.passage.id, ()))
+
+    def _with(self, new: Iterable[Span]) -> dict[str, list[Span]]:
+        """Return what is chosen with further spans. Those that touch become one."""
+        chosen = dict(self._chosen)
+        for span in new:
+            apart: list[Span] = []
+            for one in chosen.get(span.passage.id, ()):
+                if one.end < span.start or span.end < one.start:
+                    apart.append(one)
+                else:
+                    span = span.joined(one)
+            chosen[span.passage.id] = sorted([*apart, span], key=lambda one: one.start)
+        return chosen
+
+    def add_beginning(self, span: Span) -> bool:
+        """Take as much of a span's beginning as fits, up to the end of a line or sentence.
 
         Return False if nothing of it fits."""
-        ends = sorted({*sentence_ends(passage.text), *(at.start() for at in re.finditer("\n", passage.text))})
+        text = span.passage.text[span.start : span.end]
+        ends = sorted({*sentence_ends(text), *(at.start() for at in re.finditer("\n", text))})
         low, high = 0, len(ends)
         while low < high:  # the first `low` ends fit
             middle = (low + high) // 2
-            if self.count(self._text([_beginning(passage, ends[middle])])) <= self.budget:
+            if self.count(self._text(self._with([_beginning(span, ends[middle])]))) <= self.budget:
                 low = middle + 1
             else:
                 high = middle
-        cut = _beginning(passage, ends[low - 1]) if low else None
+        cut = _beginning(span, ends[low - 1]) if low else None
         return cut is not None and bool(cut.text) and self.add([cut])
 
     def context(self) -> Context:
         """Return the context of what has been taken."""
-        text = self._text(self._chosen.values())
-        return Context(text, tuple(self._sources(self._chosen.values())), self.tokens)
+        return Context(self._text(self._chosen), tuple(self._sources(self._chosen)), self.tokens)
 
-    def _text(self, passages: Iterable[Passage]) -> str:
-        shown = (self._source_text(source) for source in self._sources(passages))
+    def _text(self, chosen: Mapping[str, Sequence[Span]]) -> str:
+        shown = (_source_text(source) for source in self._sources(chosen))
         return "\n\n".join(filter(None, [self.before, *shown]))
 
-    def _source_text(self, source: CitedSource) -> str:
-        return enclose("source", f"{_header(source, self.material)}\n\n{source.text}", source.number)
-
-    def _sources(self, passages: Iterable[Passage]) -> Iterator[CitedSource]:
-        runs: list[list[Passage]] = []
-        for passage in sorted(passages, key=lambda one: (self._order[one.docid], one.sequence, one.id)):
-            if runs and _follows(runs[-1][-1], passage, self.material):
-                runs[-1].append(passage)
+    def _sources(self, chosen: Mapping[str, Sequence[Span]]) -> Iterator[CitedSource]:
+        runs: list[list[Span]] = []
+        for spans in sorted(chosen.values(), key=self._place):
+            if runs and _follows(runs[-1][-1].passage, spans[0].passage, self.material):
+                runs[-1] += spans
             else:
-                runs.append([passage])
+                runs.append([*spans])
         return (_source(number, run) for number, run in enumerate(runs, 1))
+
+    def _place(self, spans: Sequence[Span]) -> tuple[int, int, str]:
+        passage = spans[0].passage
+        return self._order[passage.docid], passage.sequence, passage.id
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 @lru_cache(KNOWN)
@@ -212,9 +254,8 @@ def _tokens(text: str, count: Count) -> int:
     return count(text)
 
 
-def _beginning(passage: Passage, end: int) -> Passage:
-    text = passage.text[:end].rstrip()
-    return replace(passage, text=text, line_end=min(passage.line_end, passage.line_start + text.count("\n")))
+def _beginning(span: Span, end: int) -> Span:
+    return replace(span, end=span.start + end, frame=NO_FRAME)
 
 
 def _follows(one: Passage, other: Passage, material: Material) -> bool:
@@ -225,12 +266,28 @@ def _follows(one: Passage, other: Passage, material: Material) -> bool:
     return not between or not any(p.sequence in between for p in material.section_of(one).passages)
 
 
-def _source(number: int, run: Sequence[Passage]) -> CitedSource:
-    first = run[0]
+def _source(number: int, run: Sequence[Span]) -> CitedSource:
+    first = run[0].passage
     return CitedSource(
-        number, first.titles, first.docid, first.source, first.anchor, first.path, first.line_start,
-        max(one.line_end for one in run), first.kinds, first.depth, merge(run), tuple(one.id for one in run),
+        number, first.titles, first.docid, first.source, first.anchor, first.path, run[0].line_start,
+        max(one.line_end for one in run), first.kinds, first.depth, _joined(run),
+        tuple(dict.fromkeys(one.passage.id for one in run)),
     )  # fmt: skip
+
+
+def _joined(run: Sequence[Span]) -> str:
+    """Return the text of spans that stand in one section, with a mark where something is left out."""
+    texts, together = list[str](), [_as_passage(run[0])]
+    for before, span in pairwise(run):
+        if before.end < len(before.passage.text) or span.start > 0:
+            texts.append(merge(together))
+            together = []
+        together.append(_as_passage(span))
+    return f"\n\n{LEFT_OUT}\n\n".join([*texts, merge(together)])
+
+
+def _as_passage(span: Span) -> Passage:
+    return replace(span.passage, text=span.text, line_start=span.line_start, line_end=span.line_end)
 
 
 def merge(passages: Sequence[Passage]) -> str:
@@ -284,17 +341,12 @@ def _table_header(before: str, passage: Passage) -> int:
     return len(header) if header.startswith(("|", "+-")) and header in before else 0
 
 
-def _header(source: CitedSource, material: Material) -> str:
-    """Return two lines that say where a source stands.
-
-    The first holds its number, titles and types; the second its depth, its lines and the
-    titles of its neighbours."""
-    titles = " > ".join(map(_line, source.titles))
+def _source_text(source: CitedSource) -> str:
+    """Return a source's text under a line with its number, titles, types and place."""
     kinds = f" ({', '.join(map(_line, source.kinds))})" if source.kinds else ""
-    before, after = material.around(material.sections[source.docid, source.path])
-    around = [f"{word}: {_line(one.title)}" for word, one in (("before", before), ("after", after)) if one]
-    said = f"[{source.number}] {titles}{kinds}".rstrip()
-    return f"{said}\n{'; '.join([f'depth {source.depth}', _line(source.place), *around])}"
+    titles = " > ".join(map(_line, source.titles)) + kinds
+    header = f"[{source.number}] {', '.join(filter(None, [titles.strip(), _line(source.place)]))}"
+    return enclose("source", f"{header}\n\n{source.text}", source.number)
 
 
 def _line(text: str) -> str:
@@ -331,9 +383,9 @@ def _fill(draft: Draft, sections: Sequence[Section]) -> bool:
     """Take the sections' texts, level by level, and return True if all had room."""
     for level in sorted({len(one.titles) for one in sections}):
         under = [section for section in sections if len(section.titles) == level]
-        passages = [one for section in under for one in section.passages if fits_kind(one, "")]
-        if not draft.add(passages):
-            return all(draft.add([passage]) for passage in passages)  # as many as there is room for
+        spans = [whole_span(one) for section in under for one in section.passages if fits_kind(one, "")]
+        if not draft.add(spans):
+            return all(draft.add([span]) for span in spans)  # as many as there is room for
     return True
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from itertools import chain
+from typing import Protocol
 
-from ..errors import RetrieveError
+from ..errors import ModelError, RetrieveError
 from ..index.collection import aquery_many
-from ..index.encoding import Encoder, compare_identity
+from ..index.encoding import Compared, Encoder, compare_identity
 from ..index.refresh import FILES
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
@@ -18,7 +19,24 @@ from .passages import Material, Passage, build_material
 from .ranking.lexical import LexicalIndex
 from .ranking.synonyms import Synonymous
 
-Compared = Literal["words", "meaning", "both"]
+Hits = list[list[Passage]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found for each text, the best first: by words and by meaning, as far as they were compared."""
+
+    compared: Compared
+    words: Hits
+    meaning: Hits
+
+    def by_text(self) -> Hits:
+        """Return for each text all that was found, each passage once."""
+        return (
+            [list({one.id: one for one in hits}.values()) for hits in map(chain, self.words, self.meaning)]
+            if (self.words and self.meaning)
+            else self.words or self.meaning
+        )
 
 
 @dataclass
@@ -76,9 +94,9 @@ class Library:
                 self._lexical = LexicalIndex(material, self.language, self.synonyms)
             return self._lexical
 
-    def compares(self, words: bool = False) -> Compared:
-        """Return what a search compares; words: it is one by words alone, see `search`."""
-        if words or self.encoder.embedder is None:
+    def compares(self) -> Compared:
+        """Return what a search compares."""
+        if self.encoder.embedder is None:
             return "words"
         return "both" if self.encoder.has_words else "meaning"
 
@@ -93,17 +111,37 @@ class Library:
             return frozenset({("", str(self.store.count(self.collection)))})
         return frozenset((point.id, str(point.payload)) for point in self.store.scroll(files))
 
-    async def search(
-        self, texts: Sequence[str], limit: int = 20, kind: str = "", only: bool = False, words: bool = False
-    ) -> list[list[Passage]]:
-        """Return for each text the passages that fit it best, the best first, summaries included.
+    async def find(
+        self,
+        texts: Sequence[str],
+        limit: int = 20,
+        where: Where | None = None,
+        kind: str = "",
+        miss: Callable[[str], None] | None = None,
+    ) -> Found:
+        """Return the passages that fit texts best, summaries included.
 
-        kind: put passages of this type first; only: return no others; words: compare words
-        alone, without the embedding model. The search is in what `material` returned last, since
-        that is where a refresh is noticed. Raise StoreError or ModelError."""
+        kind: put passages of this type first; miss: told why words alone were compared if the
+        embedding model failed; None: that is an error. The search is in what `material` returned
+        last, since that is where a refresh is noticed. Raise StoreError or ModelError."""
+        compared, words, meaning = self.compares(), Hits(), Hits()
+        if compared != "meaning":
+            words = await self._search(texts, limit, where, kind, "words")
+        if compared != "words":
+            try:
+                meaning = await self._search(texts, limit, where, kind, "meaning")
+            except ModelError as error:
+                if compared == "meaning" or miss is None:
+                    raise
+                miss(str(error))
+                compared = "words"
+        return Found(compared, words, meaning)
+
+    async def _search(
+        self, texts: Sequence[str], limit: int, where: Where | None, kind: str, compared: Compared
+    ) -> Hits:
         material = self._material or await self.material()
-        where = Where({"type": kind}) if kind and only else None
-        found = await aquery_many(self.store, self.collection, self.encoder, texts, limit, where, kind, words)
+        found = await aquery_many(self.store, self.collection, self.encoder, texts, limit, where, kind, compared)
         return [[passage for point in points if (passage := _found(point, material))] for points in found]
 
 

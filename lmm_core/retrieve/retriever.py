@@ -9,15 +9,19 @@ from typing import TypeVar
 
 from ..errors import ModelError, RetrieveError
 from ..index.collection import ParsedQuery, parse_query
-from .library import Compared, Lender, Library
+from ..store.vector_store import Where
+from .library import Found, Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
-from .ranking.fusion import Ranked, fuse, rank_sections
+from .ranking.fusion import WEIGHTS, Meant, Ranked, fuse, fuse_spans, rank_sections, under_summary
 from .ranking.lexical import LexicalIndex
+from .ranking.surroundings import rank_spans
 from .ranking.words import names_subject
 from .rerank import NoReranker, Reranker
+from .spans import Span, passages_of, whole_span
 
-HITS = 20  # of each query
+HITS = 40  # of each query
+AS_GRADED = (1.0, 2.0)  # the weights of the spans' ranking and of the passages' where a reranker graded these
 RERANKED = 20  # passages at most
 # What a search had to do without, in words for readers.
 BY_QUESTION = "searching by the question alone"
@@ -29,7 +33,7 @@ Help = TypeVar("Help")
 
 @dataclass(frozen=True)
 class Retrieval:
-    """The result of retrieval for a question; passages and sections come with the best first.
+    """The result of retrieval for a question; spans, passages and sections come with the best first.
 
     text: the question without keywords for a type; kind: the type that was asked for, or "";
     lexical: the ranking by words;
@@ -39,6 +43,7 @@ class Retrieval:
     text: str
     kind: str
     queries: tuple[str, ...]
+    spans: tuple[Span, ...]
     passages: tuple[Passage, ...]
     sections: tuple[Ranked, ...]
     material: Material
@@ -80,31 +85,21 @@ class Retriever:
         queries = queries or await KeywordQueries().expand(asked.text, language, earlier)
         queries = [*queries, *filter(None, [lexical.corrected(asked.text)])]
         searched = [*queries, *filter(None, [lexical.synonyms.replaced(asked.text)])]
-        found = await self._search(library, searched, kind, missed)
-        best = rank_found(found, queries, lexical, kind, library.compares(BY_WORDS in missed))
-        if kind and asked.text == kind and not best:  # any will do, also those that do not have the word
-            best = [one for one in material.passages.values() if kind in one.kinds][:HITS]
+        where = Where({"type": kind}) if kind else None
+        found = await library.find(searched, HITS, where, kind, lambda why: self._miss(BY_WORDS, why, missed))
+        spans = rank_found(found, queries, lexical, kind)
+        if kind and asked.text == kind and not spans:  # any will do, also those that do not have the word
+            spans = [whole_span(one) for one in material.passages.values() if kind in one.kinds][:HITS]
+        best = passages_of(spans)
         order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
-        best = [*(order or best[:RERANKED]), *best[RERANKED:]]
+        if order and order != best[:RERANKED]:
+            best = [*order, *best[RERANKED:]]
+            spans = fuse_spans([spans], fuse([best], material), AS_GRADED)
         sections = rank_sections(best, material)
         return Retrieval(
-            question, asked.text, kind, tuple(queries), tuple(best), tuple(sections), material, lexical, language,
-            tuple(missed),
+            question, asked.text, kind, tuple(queries), tuple(spans), tuple(best), tuple(sections), material, lexical,
+            language, tuple(missed),
         )  # fmt: skip
-
-    async def _search(
-        self, library: Library, queries: Sequence[str], kind: str, missed: list[str]
-    ) -> list[list[Passage]]:
-        """Search by meaning and words.
-
-        If the embedding model fails, search by words alone, provided that the collection has them."""
-        try:
-            return await library.search(queries, HITS, kind, only=bool(kind))
-        except ModelError as error:
-            if not library.encoder.has_words:
-                raise
-            self._miss(BY_WORDS, str(error), missed)
-        return await library.search(queries, HITS, kind, only=bool(kind), words=True)
 
     async def _helped(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
         """Return what a model does for the search, or None if it fails or is too slow."""
@@ -130,17 +125,13 @@ def parse_asked(question: str, kinds: Sequence[str], language: str) -> ParsedQue
 
 
 def rank_found(
-    found: Sequence[Sequence[Passage]], queries: Sequence[str], lexical: LexicalIndex, kind: str, compared: Compared
-) -> list[Passage]:
-    """Return what several queries found as one list, the best first.
-
-    compared: if words are all that was compared, the ranking by the words of each query replaces
-    the order in which it was found; if words and meaning were, it comes beside it."""
-    candidates = fuse(found, lexical.material)
-    if compared == "meaning":
-        return candidates
-    by_words = [lexical.rank(query, candidates, kind) for query in queries]
-    return fuse(by_words, lexical.material) if compared == "words" else fuse(found, lexical.material, by_words)
+    found: Found, queries: Sequence[str], lexical: LexicalIndex, kind: str, meant: Meant = under_summary
+) -> list[Span]:
+    """Return the spans of what several queries found as one list, the best first. meant: see `fuse`."""
+    candidates = fuse([*found.words, *found.meaning], lexical.material, meant)
+    asked = {str(meant): meant for meant in map(lexical.meant, queries)}  # queries that mean the same count once
+    by_words = [rank_spans(lexical, meant, candidates, kind) for meant in asked.values()]
+    return fuse_spans(by_words, fuse(found.meaning, lexical.material, meant), WEIGHTS[found.compared])
 
 
 class UnknownKind(RetrieveError):

@@ -108,7 +108,7 @@ class Planner:
         """Return the steps in which something is found for some topics, and the topics found.
 
         All steps are returned if nothing is found."""
-        found = await self.library.search(topics, HITS)
+        found = (await self.library.find(topics, HITS)).by_text()
         for topic, hits in zip(topics, found, strict=True):
             if not hits:
                 self.warn(f"nothing was found about {topic!r}")

@@ -180,7 +180,7 @@ async def _search(library: Library, questions: Sequence[str]) -> list[list[Passa
     found: dict[int, list[Passage]] = {}
     for kind in {one.type for one in asked}:
         numbers = [number for number, one in enumerate(asked) if one.type == kind]
-        hits = await library.search([asked[number].text for number in numbers], DEPTH, kind)
+        hits = (await library.find([asked[number].text for number in numbers], DEPTH, kind=kind)).by_text()
         found.update(zip(numbers, hits, strict=True))
     return [found[number] for number in range(len(asked))]
 

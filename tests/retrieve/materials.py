@@ -10,6 +10,7 @@ from lmm_core.retrieve.passages import build_material
 from lmm_core.retrieve.ranking.fusion import Ranked
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.retriever import Retrieval
+from lmm_core.retrieve.spans import whole_span
 from lmm_core.scan.options import SplitOpts
 from lmm_core.store.vector_store import ScoredPoint
 
@@ -60,8 +61,9 @@ def found(made, passages, kind=""):
     """Return the result of a retrieval that found these passages."""
     sections = {one.key: Ranked(made.sections[one.key], 1.0, (one,)) for one in passages}
     return Retrieval(
-        "?", "?", kind, ("?",), tuple(passages), tuple(sections.values()), made, LexicalIndex(made, "english")
-    )
+        "?", "?", kind, ("?",), tuple(map(whole_span, passages)), tuple(passages), tuple(sections.values()), made,
+        LexicalIndex(made, "english"),
+    )  # fmt: skip
 
 
 @st.composite

@@ -5,6 +5,7 @@ from lmm_core.retrieve.quoting.choose import quote_notes
 from lmm_core.retrieve.quoting.readable import readable_paragraphs
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.retriever import Retrieval
+from lmm_core.retrieve.spans import whole_span
 from tests.retrieve.materials import material, words
 
 NOTES = """# The t test {#sec-t}
@@ -56,7 +57,8 @@ def quoted(question, kind=""):
     passages = [one for one in INDEX.rank(question, list(MADE.passages.values()), kind) if one.score > 0]
     if kind:
         passages = [one for one in passages if kind in one.kinds]
-    found = Retrieval(question, question, kind, (question,), tuple(passages), (), MADE, INDEX, "english")
+    spans = tuple(map(whole_span, passages))
+    found = Retrieval(question, question, kind, (question,), spans, tuple(passages), (), MADE, INDEX, "english")
     return quote_notes(found, build_context(found, 5000, words)).text
 
 

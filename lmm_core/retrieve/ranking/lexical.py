@@ -17,10 +17,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import add, mul
 from typing import Any
 
 from ..items import DEFINITION, kind_of
 from ..passages import Key, Material, Passage, Section
+from ..spans import Span, cut_spans
 from .synonyms import OTHER_NAME, Synonymous, Synonyms
 from .words import FUZZY, PREFIX, Stemmer, Vocabulary, asked_words
 
@@ -36,6 +38,7 @@ _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(
 _TERM = re.compile(r"^(\S[^\n]{0,80})\n+(?=:[ \t]{1,3}\S)", re.M)  # of a definition list
 
 Fields = dict[str, Counter[str]]
+Meant = Mapping[str, float]  # the stems that are meant by a word, with their weights
 
 
 def weights_data() -> dict[str, Any]:
@@ -74,8 +77,11 @@ class LexicalIndex:
         self.material, self.language = material, language
         self._stemmer = Stemmer(language)
         self._lengths, self._texts = Counter[str](), Counter[str]()  # of the fields: words, and texts
+        self._counts_in: dict[str, Counter[str]] = {}  # of each document: the stems, with its texts that have each
+        self._texts_in = Counter[str]()
         self._about_of = lru_cache(KEPT)(lambda key: self._about(material.sections[key]))
         self._fields_of = lru_cache(KEPT)(lambda ident: self._fields(material.passages[ident]))
+        self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(material.passages[ident]))
         every = ({stem for counts in fields.values() for stem in counts} for fields in self._every())
         self.vocabulary = Vocabulary(self._stemmer, every)
         texts = [passage.text for section in material.walk() for passage in section.passages]
@@ -84,10 +90,13 @@ class LexicalIndex:
     def _every(self) -> Iterator[Fields]:
         """Yield the fields of all texts, and count them. They are not kept, since they may be many."""
         for section in self.material.walk():
+            counts_in = self._counts_in.setdefault(section.docid, Counter())
             for fields in (self._about(section), *map(self._fields, section.passages)):
                 for name, counts in fields.items():
                     self._lengths[name] += counts.total()
                     self._texts[name] += 1
+                counts_in.update({stem for counts in fields.values() for stem in counts})
+                self._texts_in[section.docid] += 1
                 yield fields
 
     def _about(self, section: Section) -> Fields:
@@ -96,6 +105,10 @@ class LexicalIndex:
 
     def _fields(self, passage: Passage) -> Fields:
         return self._counted({"terms": " ".join(emphasised(passage.text)), "text": passage.text})
+
+    def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str]]]:
+        """Return the spans of a passage, each with its stems."""
+        return [(span, Counter(self._stemmer.stems(span.text))) for span in cut_spans(passage)]
 
     def _counted(self, texts: Mapping[str, str]) -> Fields:
         return {name: Counter(self._stemmer.stems(text)) for name, text in texts.items()}
@@ -112,23 +125,27 @@ class LexicalIndex:
         known = [word for one in asked for word in self.vocabulary.known_words(one)[:MOST_MEANT]]
         return " ".join(known) if known != asked else ""
 
-    def match(self, question: str, passages: Iterable[Passage], kind: str = "") -> dict[str, Match]:
+    def match(self, question: str, passages: Sequence[Passage], kind: str = "") -> dict[str, Match]:
         """Return how well passages fit a question, by their ids.
 
         kind: the type of material that is asked for."""
-        asked = self.meant(question)
-        rarity = [self._rarity(meant) for meant in asked]
-        about: dict[Key, list[float]] = {}
+        meant = self.meant(question)
+        rarity = [self.rarity(one) for one in meant]
         found: dict[str, Match] = {}
+        for passage, scores in zip(passages, self.scores(passages, Asked(meant)), strict=True):
+            share = share_found(scores, rarity)
+            found[passage.id] = Match(aside(passage, kind) * sum(map(mul, scores, rarity)) * share, share)
+        return found
+
+    def scores(self, passages: Iterable[Passage], asked: Asked) -> Iterator[list[float]]:
+        """Yield the scores of each passage for the words of a question, apart from how rare these are.
+
+        What is said about its section counts for a passage."""
+        about: dict[Key, list[float]] = {}
         for passage in passages:
             if passage.key not in about:
-                about[passage.key] = self._scores(self._about_of(passage.key), asked, rarity)
-            own = self._scores(self._fields_of(passage.id), asked, rarity)
-            both = [one + other for one, other in zip(own, about[passage.key], strict=True)]
-            share = sum(rare for score, rare in zip(both, rarity, strict=True) if score) / (sum(rarity) or 1)
-            weight = 1.0 if kind or kind_of(passage) in ("", DEFINITION) else ASIDE
-            found[passage.id] = Match(weight * sum(both) * share, share)
-        return found
+                about[passage.key] = self._scores(self._about_of(passage.key), asked)
+            yield list(map(add, self._scores(self._fields_of(passage.id), asked), about[passage.key]))
 
     def rank(self, question: str, passages: Sequence[Passage], kind: str = "") -> list[Passage]:
         """Return passages with their scores, the best first; see `match`."""
@@ -136,21 +153,54 @@ class LexicalIndex:
         order = sorted(passages, key=lambda one: (-found[one.id].score, one.id))
         return [replace(one, score=found[one.id].score) for one in order]
 
-    def _rarity(self, meant: Mapping[str, float]) -> float:
-        """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown."""
-        size = self.vocabulary.size
+    def rarity(self, meant: Meant, docid: str | None = None) -> float:
+        """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown.
+
+        docid: a document, of whose texts alone it is said."""
+        size = self.vocabulary.size if docid is None else self._texts_in[docid]
+        counts = self.vocabulary.counts if docid is None else self._counts_in[docid]
         likely = max(meant.values(), default=0.0)
-        count = max((self.vocabulary.counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
+        count = max((counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
-    def _scores(self, fields: Fields, asked: Sequence[Mapping[str, float]], rarity: Sequence[float]) -> list[float]:
-        """Return the score of a text for each word of a question."""
-        scores = [0.0] * len(asked)
+    def _scores(self, fields: Fields, asked: Asked) -> list[float]:
+        scores = [0.0] * asked.size
         for name, counts in fields.items():
-            usual = max(self._lengths[name] / max(self._texts[name], 1), 1.0)
-            length = K * (1 - B + B * counts.total() / usual)
-            for at, meant in enumerate(asked):
-                for stem, weight in meant.items():
-                    if times := counts.get(stem):
-                        scores[at] += FIELDS[name] * weight * rarity[at] * (D + times * (K + 1) / (times + length))
+            asked.add_scores(scores, counts, max(self._lengths[name] / max(self._texts[name], 1), 1.0), FIELDS[name])
         return scores
+
+
+class Asked:
+    """The words of a question, by the stems that are meant by each, with their weights.
+
+    size: the number of words."""
+
+    def __init__(self, meant: Sequence[Meant]) -> None:
+        self.size = len(meant)
+        self._stems: dict[str, list[tuple[int, float]]] = {}
+        for at, one in enumerate(meant):
+            for stem, weight in one.items():
+                self._stems.setdefault(stem, []).append((at, weight))
+
+    def add_scores(self, scores: list[float], counts: Counter[str], usual: float, share: float = 1.0) -> None:
+        """Add the BM25+ scores of a text for each word, apart from how rare these are.
+
+        counts: of the text's stems; usual: the usual number of words of such a text; share: the weight of the
+        scores."""
+        if found := self._stems.keys() & counts.keys():
+            length = K * (1 - B + B * counts.total() / usual)
+            for stem in sorted(found):  # in the same order each time, since sums of numbers depend on it
+                times = counts[stem]
+                score = share * (D + times * (K + 1) / (times + length))
+                for at, weight in self._stems[stem]:
+                    scores[at] += weight * score
+
+
+def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:
+    """Return the share of a question that has a score, 0 to 1, counted by how rare its words are."""
+    return sum(rare for score, rare in zip(scores, rarity, strict=True) if score) / (sum(rarity) or 1)
+
+
+def aside(passage: Passage, kind: str) -> float:
+    """Return the weight of a passage by what it is. kind: the type of material that is asked for."""
+    return 1.0 if kind or kind_of(passage) in ("", DEFINITION) else ASIDE

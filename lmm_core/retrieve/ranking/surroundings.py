@@ -1,0 +1,96 @@
+"""The ranking of spans in their surroundings: by their words, and by those of what stands around them.
+
+A span alone says too little: what it is about often stands before it, or in the title. So it has
+its own score, that of its passage with the titles (`lexical`), some of that of the better
+neighbour, and some of that of the better neighbouring passage. How rare a word is counts in the
+whole material and in the document: a word that is in all of a document's texts finds the document,
+and no place in it. The weights were chosen by `benchmarks/ask.py`, in steps, on several corpora in
+one index; the figures hardly depend on them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import add, mul
+from statistics import mean
+
+from ..passages import Passage
+from ..spans import Span, whole_span
+from .lexical import Asked, LexicalIndex, Meant, aside, share_found
+
+PASSAGE = 2.0  # weight of the score of a span's passage; its own has 1
+BESIDE_SPAN, BESIDE_PASSAGE = 0.3, 0.5  # weights of the better neighbours' scores
+LEAST = 0.3  # what is left of a score where nothing of the question is found, beside the share that is
+CUT = 20  # passages that are cut into spans, those with the best scores
+NEXT = 2  # chunks of a document are neighbours if their numbers differ by so much at most; a summary may be between
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A passage with its score and the factor of its spans' scores; `own` are its spans with their own scores."""
+
+    passage: Passage
+    score: float
+    factor: float
+    own: Sequence[tuple[Span, float]]
+
+
+def rank_spans(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[Passage], kind: str = "") -> list[Span]:
+    """Return the spans of passages with their scores, the best first.
+
+    meant: by each word of the question, see `LexicalIndex.meant`; kind: the type of material that is asked for."""
+    in_order = sorted(passages, key=lambda one: (one.docid, one.sequence, one.id))
+    scored = _scored(index, meant, in_order, kind)
+    ranked: list[Span] = []
+    for before, one, after in zip([None, *scored], scored, [*scored[1:], None], strict=False):
+        ranked += _in_surroundings(_neighbour(one, before), one, _neighbour(one, after))
+    return sorted(ranked, key=lambda span: (-span.score, span.passage.id, span.start))
+
+
+def _scored(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[Passage], kind: str) -> list[_Scored]:
+    asked = Asked(meant)
+    general = [index.rarity(one) for one in meant]
+    in_document = {docid: [index.rarity(one, docid) for one in meant] for docid in {one.docid for one in passages}}
+    rarities = [[half / 2 for half in map(add, general, in_document[one.docid])] for one in passages]
+    scores = list(index.scores(passages, asked))
+    sums = [sum(map(mul, *both)) for both in zip(scores, rarities, strict=True)]
+    factors = [
+        aside(one, kind) * (LEAST + share_found(own, general)) for one, own in zip(passages, scores, strict=True)
+    ]
+    order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
+    spans = {at: index.spans_of(passages[at].id) for at in order[:CUT]}
+    usual = max(1.0, mean([stems.total() for many in spans.values() for _, stems in many] or [1]))
+    made = []
+    for at, passage in enumerate(passages):
+        many = spans.get(at) or [(whole_span(passage), Counter())]
+        own = [(span, _weighed(asked, stems, usual, rarities[at])) for span, stems in many]
+        made.append(_Scored(passage, sums[at], factors[at], own))
+    return made
+
+
+def _weighed(asked: Asked, stems: Counter[str], usual: float, rarity: Sequence[float]) -> float:
+    scores = [0.0] * asked.size
+    asked.add_scores(scores, stems, usual)
+    return sum(score * rare for score, rare in zip(scores, rarity, strict=True))
+
+
+def _neighbour(one: _Scored, other: _Scored | None) -> _Scored | None:
+    """Return the other passage if it stands beside the one."""
+    if other is None or other.passage.docid != one.passage.docid:
+        return None
+    return other if abs(other.passage.sequence - one.passage.sequence) <= NEXT else None
+
+
+def _in_surroundings(before: _Scored | None, one: _Scored, after: _Scored | None) -> list[Span]:
+    """Return the spans of a passage with their scores."""
+    beside = max((other.score for other in (before, after) if other), default=0.0)
+    around = PASSAGE * one.score + BESIDE_PASSAGE * beside
+    own = [score for _, score in one.own]
+    first, last = before.own[-1][1] if before else 0.0, after.own[0][1] if after else 0.0
+    neighbours = map(max, [first, *own[:-1]], [*own[1:], last])
+    return [
+        span.scored(one.factor * (score + around + BESIDE_SPAN * neighbour))
+        for (span, score), neighbour in zip(one.own, neighbours, strict=True)
+    ]

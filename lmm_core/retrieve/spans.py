@@ -1,0 +1,107 @@
+"""Spans: the small parts of passages that are ranked and shown.
+
+A passage of some 200 tokens often holds one or two sentences that answer a question. So it is cut
+once more when it has been found: at sentences, items, table rows and blocks of code, as documents
+are cut for the index. Nothing of this is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..index.pieces import add_frame, cut_text
+from ..index.units import NO_FRAME, ChunkLimits, Frame
+from ..markdown.blocks import trim_blank_lines
+from .passages import Passage
+
+SIZE, MOST = 250, 380  # bytes of a span: about 64 tokens, and at most about 100
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a passage: `passage.text[start:end]`.
+
+    frame: lines of the passage that are repeated around it, such as the head of its table; score: that of the
+    search that found it, or 0."""
+
+    passage: Passage
+    start: int
+    end: int
+    frame: Frame = NO_FRAME
+    score: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """The passage's id and where the span begins in it."""
+        return f"{self.passage.id}:{self.start}"
+
+    @property
+    def text(self) -> str:
+        """The text without the blank lines around it."""
+        return trim_blank_lines(add_frame(self.passage.text[self.start : self.end], self.frame)).rstrip()
+
+    @property
+    def line_start(self) -> int:
+        """The first line, from 1."""
+        return min(self.passage.line_start + self._lines(self.start), self.passage.line_end)
+
+    @property
+    def line_end(self) -> int:
+        """The last line, included."""
+        end = self.start + len(self.passage.text[self.start : self.end].rstrip())
+        return max(self.line_start, min(self.passage.line_start + self._lines(end), self.passage.line_end))
+
+    def _lines(self, at: int) -> int:
+        """Return how many lines of the file lie before a place in the passage.
+
+        The lines that a passage repeats from before (the head of a table) are not its own."""
+        repeated = self.passage.text.count("\n") - (self.passage.line_end - self.passage.line_start)
+        return max(0, self.passage.text.count("\n", 0, at) - max(0, repeated))
+
+    def scored(self, score: float) -> Span:
+        """Return the span with a score. (It is made often, and `replace` takes four times as long.)"""
+        return Span(self.passage, self.start, self.end, self.frame, score)
+
+    def joined(self, other: Span) -> Span:
+        """Return this span and one that touches or overlaps it in the same passage as one."""
+        first, last = (self, other) if self.start <= other.start else (other, self)
+        end = max(self.end, other.end)
+        after = last.frame.after if end == last.end else first.frame.after
+        return replace(first, end=end, frame=Frame(first.frame.before, after), score=max(self.score, other.score))
+
+
+def whole_span(passage: Passage) -> Span:
+    """Return a passage as one span."""
+    return Span(passage, 0, len(passage.text), score=passage.score)
+
+
+def cut_spans(passage: Passage) -> tuple[Span, ...]:
+    """Return the spans of a passage in their order; together they are its text."""
+    text = passage.text
+    count = len if text.isascii() else _bytes
+    if count(text) <= MOST:
+        return (whole_span(passage),)
+    pieces = cut_text(text, [0], ChunkLimits(SIZE, MOST, count))
+    return tuple(Span(passage, piece.start, piece.end, piece.frame) for piece in pieces)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def passages_of(spans: Iterable[Span]) -> list[Passage]:
+    """Return the passages of spans that come with the best first, each once, with its best span's score."""
+    best: dict[str, Passage] = {}
+    for span in spans:
+        if span.passage.id not in best:
+            best[span.passage.id] = replace(span.passage, score=span.score)
+    return list(best.values())
+
+
+def best_spans(spans: Sequence[Span]) -> dict[str, Span]:
+    """Return for each passage, by its id, the first of its spans."""
+    found: dict[str, Span] = {}
+    for span in spans:
+        found.setdefault(span.passage.id, span)
+    return found
