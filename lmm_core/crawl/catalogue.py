@@ -21,7 +21,7 @@ from typing import Any
 
 from ..errors import CrawlError, FolderError, StoreError
 from ..files.marked import check_inside, is_ours, make_marked
-from ..index.encoding import DENSE, SPARSE
+from ..index.encoding import DENSE, SPARSE, differing, is_earlier, is_later
 from ..markdown.files import save_markdown
 from ..models.embedders.embedder import Sparse
 from ..store.edge_store import INDEX
@@ -62,12 +62,20 @@ def as_utf8(text: str) -> str:
 
 
 def other_models(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """Return a message that an index was made with other models than are configured now."""
+    """Return a message that an index was made with other models than are configured now, or by another version."""
+    if is_later(known):
+        return f"the index {name!r} was made by a later version of LM markdown: update this one"
+    differ = differing(known, wanted)
+    if is_earlier(known) and not differ:
+        return (
+            f"the index {name!r} was made by an earlier version of LM markdown: run `lmm md-index` on its folder, "
+            "which makes it anew"
+        )
     keys = {"encoding": "encoding", "embedding": "embedding model", "sparse": "word model"}
     other = [
         f"{said} {known.get(key) or 'none'}, now {wanted.get(key) or 'none'}"
         for key, said in keys.items()
-        if known.get(key) != wanted.get(key)
+        if key in differ
     ]
     return (
         f"the index {name!r} was made otherwise ({'; '.join(other)}): configure what it was made with ([embeddings] "

@@ -23,7 +23,7 @@ from typing import Any
 from ..errors import CrawlError, FolderError
 from ..files.walk import Skipped
 from ..index.collection import ainitialize_collection
-from ..index.encoding import CHUNKER, DENSE, SPARSE, Encoder
+from ..index.encoding import DENSE, SPARSE, VERSION, Encoder, differing, is_earlier, is_later
 from ..index.refresh import (
     FILES,
     FileRecord,
@@ -44,7 +44,7 @@ from .walk import CrawledFile, crawl, read_all
 IN_WORK = 2_000_000  # characters that are being cut at the same time
 JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
 # What snippets depend on besides the text. Each file's fingerprint begins with it.
-SETTINGS = hashlib.blake2b(json.dumps([CHUNKER, 1]).encode(), digest_size=4).hexdigest()
+SETTINGS = hashlib.blake2b(json.dumps([VERSION, 1]).encode(), digest_size=4).hexdigest()
 
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
 
@@ -55,7 +55,8 @@ class Indexed:
 
     files: in the index now; read: whose text was read; unchanged: not changed; removed: gone;
     written, dropped: snippets; snippets: in the index now; skipped: files left out although no
-    rule ignores them; large: files that should be split, each with the advice."""
+    rule ignores them; large: files that should be split, each with the advice; rebuilt: whether
+    the index was of an earlier version and has been made anew."""
 
     name: str
     description: str
@@ -68,6 +69,7 @@ class Indexed:
     snippets: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     large: list[Skipped] = field(default_factory=list)
+    rebuilt: bool = False
 
 
 async def index_folder(
@@ -181,9 +183,12 @@ class _Run:
         remembered = await asyncio.to_thread(self.store.metadata, self.collection + FILES) is not None
         encoder = encoder_for(known or {})
         wanted = encoder.identity()
-        if known is not None and any(known.get(key) != value for key, value in wanted.items()):
+        if known is not None and (is_later(known) or differing(known, wanted)):
             raise CrawlError(other_models(self.name, known, wanted))
         self.stored = StoredSnippets(self.database, self.name, self.opened, encoder)
+        if is_earlier(known):
+            await self._drop(encoder)
+            known = None
         if known is None or not remembered:
             # before the collection is made, which would hide that everything is still to be done
             self.stored.begin(Tally())
@@ -195,6 +200,15 @@ class _Run:
         self.left = dict(self.records)
         if known is not None and not (remembered and self.stored.is_whole()):
             self.unsure = await self.stored.recover()
+
+    async def _drop(self, encoder: Encoder) -> None:
+        """Remove what an earlier version stored, once it is sure that its place can be taken.
+
+        The index is marked first: if this run ends early, the next one makes it."""
+        await encoder.spec()
+        self.stored.begin(Tally())
+        self.done.rebuilt = True
+        await asyncio.to_thread(self.store.drop, self.collection)
 
     # Changed files
 

@@ -20,7 +20,7 @@ from operator import mul
 from typing import Any, TypeAlias
 
 from ..errors import CrawlError, StoreError
-from ..index.encoding import DENSE, SPARSE, Encoder
+from ..index.encoding import DENSE, SPARSE, Encoder, is_earlier, is_later
 from ..models.embedders.embedder import Sparse
 from ..store.folder_lock import Lending
 from ..store.ranking import Hit, fuse_ranks, sort_hits
@@ -140,8 +140,9 @@ class Indexes:
 
     def _encoder(self, entries: Sequence[CatalogueEntry]) -> Encoder:
         """Return the encoder that most of the indexes were made with."""
-        known = {_models(entry): entry.identity for entry in entries}
-        models = Counter(map(_models, entries)).most_common(1)[0][0]
+        current = [entry for entry in entries if _is_current(entry)] or entries
+        known = {_models(entry): entry.identity for entry in current}
+        models = Counter(map(_models, current)).most_common(1)[0][0]
         if models not in self._encoders:
             self._encoders[models] = self.encoder_for(known[models])
         return self._encoders[models]
@@ -155,12 +156,13 @@ class Indexes:
             kinds = {DENSE: "embedding", SPARSE: "sparse"}
             has = [kind for kind, key in kinds.items() if entry.identity.get(key)]
             fits = [kind for kind in has if entry.identity[kinds[kind]] == wanted.get(kinds[kind])]
-            if fits != has and (index != ALL or not fits):
+            is_current = _is_current(entry)
+            if not is_current or (fits != has and (index != ALL or not fits)):
                 problem = other_models(entry.name, entry.identity, wanted)
                 if index != ALL:
                     raise CrawlError(problem)
                 self.warn(f"left out: {problem}")
-            if fits:
+            if is_current and fits:
                 fitting[entry.name] = fits
         return fitting
 
@@ -205,6 +207,10 @@ class Indexes:
         self._lending.stop()
         async with self._opening:
             self._lending.close()
+
+
+def _is_current(entry: CatalogueEntry) -> bool:
+    return not (is_earlier(entry.identity) or is_later(entry.identity))
 
 
 def _models(entry: CatalogueEntry) -> str:

@@ -24,7 +24,7 @@ from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_t
 from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
-from .encoding import CHUNKER, ChunkTexts, EncodingModel, texts_to_encode
+from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
 from .merge import div_type
 from .split import ChunkBlock, ParentDocument
 
@@ -66,7 +66,7 @@ class Chunk:
     @property
     def hash(self) -> str:
         """The hash of what the vectors are made from: 16 hexadecimal digits."""
-        return _hash([*self.texts.dense, "\0", self.texts.sparse, self.texts.language, str(CHUNKER)])[:16]
+        return _hash([*self.texts.dense, "\0", self.texts.sparse, self.texts.language, str(VERSION)])[:16]
 
 
 @dataclass
@@ -144,8 +144,13 @@ def _chunk(
     counts[mark] += 1
     ident = uuid.uuid5(uuid.NAMESPACE_URL, f"{payload['docid']}\0{mark}\0{counts[mark]}")
     texts = texts_to_encode(encoding, content, annotations, str(payload.get("language") or ""))
-    chunk = Chunk(content, annotations, texts, str(ident), {"page_content": content, **payload})
-    return replace(chunk, payload={**chunk.payload, "hash": chunk.hash})
+    return with_texts(Chunk(content, annotations, texts, str(ident), {"page_content": content, **payload}), texts)
+
+
+def with_texts(chunk: Chunk, texts: ChunkTexts) -> Chunk:
+    """Return a chunk of which other texts are encoded."""
+    made = replace(chunk, texts=texts)
+    return replace(made, payload={**made.payload, "hash": made.hash})
 
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:

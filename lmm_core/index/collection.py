@@ -17,7 +17,7 @@ from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
 from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
-from .chunks import Chunk
+from .chunks import SUMMARY, Chunk
 from .encoding import Compared, Encoder, compare_identity
 from .refresh import INDEXES, Changes, write_changes
 
@@ -135,7 +135,7 @@ async def aquery_grouped(
     ModelError.
     """
     chunks = await aquery(store, name, encoder, text, chunks_for(limit), where)
-    return await afind_documents(store, companion, chunks, limit)
+    return await afind_documents(store, name, companion, chunks, limit)
 
 
 def chunks_for(documents: int) -> int:
@@ -144,15 +144,46 @@ def chunks_for(documents: int) -> int:
 
 
 async def afind_documents(
-    store: VectorStore, companion: str, chunks: Sequence[ScoredPoint], limit: int
+    store: VectorStore, name: str, companion: str, chunks: Sequence[ScoredPoint], limit: int
 ) -> list[ScoredPoint]:
-    """Return the documents of a companion collection that chunks are from, as `aquery_grouped` does."""
-    best: dict[str, float] = {}
+    """Return the documents that chunks of a collection are from, as `aquery_grouped` does.
+
+    Where no documents are stored, each is put together of the chunks of a section."""
+    best: dict[tuple[str, ...], ScoredPoint] = {}
     for chunk in chunks:
-        if group := chunk.payload.get(GROUP):
-            best.setdefault(str(group), chunk.score)
-    found = await run_in_thread(store.retrieve, companion, list(best)[:limit])
-    return [replace(document, score=best[document.id]) for document in found]
+        best.setdefault(_document_of(chunk), chunk)
+    some = list(best.items())[:limit]
+    wanted = [chunk.payload[GROUP] for _, chunk in some if chunk.payload.get(GROUP)]
+    stored = {point.id: point for point in await run_in_thread(store.retrieve, companion, wanted)} if wanted else {}
+    found: list[ScoredPoint] = []
+    for _, chunk in some:
+        group = chunk.payload.get(GROUP)
+        document = stored.get(group) if group else await run_in_thread(_put_together, store, name, chunk)
+        if document is not None:
+            found.append(replace(document, score=chunk.score))
+    return found
+
+
+def _document_of(chunk: ScoredPoint) -> tuple[str, ...]:
+    """Return what tells the document of a chunk: its id, or document, section and type if none is stored."""
+    if group := chunk.payload.get(GROUP):
+        return (str(group),)
+    kind = chunk.payload.get("type")
+    return str(chunk.payload.get("docid")), str(chunk.payload.get("parent")), str(None if kind == SUMMARY else kind)
+
+
+def _put_together(store: VectorStore, name: str, chunk: ScoredPoint) -> ScoredPoint | None:
+    """Return the chunks of a section that have the same type, in their order, as one document.
+
+    A summary is no part of it; None means that there is nothing else."""
+    around = store.scroll(name, Where({"docid": str(chunk.payload.get("docid"))}, {"type": SUMMARY}))
+    found = [one.payload for one in around if _document_of(one) == _document_of(chunk)]
+    if not found:
+        return None
+    parts = sorted(found, key=lambda payload: int(payload.get("sequence", 0)))
+    text = "\n\n".join(str(one.get("page_content", "")) for one in parts)
+    last = max(one.get("line_end", 0) for one in parts)
+    return replace(chunk, payload={**parts[0], "page_content": text, "line_end": last})
 
 
 def points_to_blocks(points: Sequence[ScoredPoint]) -> list[Block]:

@@ -16,8 +16,8 @@ from ..errors import ModelError, StoreError
 from ..models.embedders.embedder import Embedder, SparseEncoder
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
-CHUNKER = 2  # increased when the same text gives other chunks, so that collections are made anew
-WORDS = 2  # increased when the same text gives other words in sparse vectors
+# Increased when the same text gives other chunks or other vectors: collections of an earlier version are made anew.
+VERSION = 3
 DENSE, SPARSE = "dense", "sparse"
 Compared = Literal["words", "meaning", "both"]  # what a search compares
 
@@ -168,9 +168,10 @@ class Encoder:
         with_dense = self.model in _WITH_DENSE | _WITH_MULTI
         encoding = {"encoding": str(self.encoding)} if self.encoding else {}
         return encoding | {
+            "version": VERSION,
             "vectors": str(self.model),
             "embedding": self.embedder.name if with_dense and self.embedder else "",
-            "sparse": f"{self.sparse.name}/{WORDS}" if self.model in _WITH_SPARSE and self.sparse else "",
+            "sparse": self.sparse.name if self.model in _WITH_SPARSE and self.sparse else "",
         }
 
     async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
@@ -224,15 +225,49 @@ class Encoder:
             raise ModelError(f"{embedder.name}: no answer in {self.patience:g} s") from None
 
 
+def is_earlier(known: Mapping[str, Any] | None) -> bool:
+    """Return True if what a collection remembers was written by an earlier version; None is no collection."""
+    return known is not None and _version(known) < VERSION
+
+
+def is_later(known: Mapping[str, Any]) -> bool:
+    """Return True if what a collection remembers was written by a later version."""
+    return _version(known) > VERSION
+
+
+def _version(known: Mapping[str, Any]) -> int:
+    found = known.get("version")
+    return found if isinstance(found, int) else 0
+
+
+def differing(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """Return the choices (encoding, models) in which a collection differs from what is wanted.
+
+    What an earlier version called its sparse vectors is none."""
+    ignored = {"version", "sparse"} if is_earlier(known) else {"version"}
+    return [key for key, value in wanted.items() if key not in ignored and known.get(key) != value]
+
+
 def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise StoreError if a collection was made by other models or with another encoding."""
-    other = [
-        f"{key} {known.get(key) or 'none'}, now {value or 'none'}"
-        for key, value in wanted.items()
-        if known.get(key) != value
-    ]
-    if other:
+    """Raise StoreError if a collection was made by other models, with another encoding or by another version."""
+    compare_choices(name, known, wanted)
+    if is_earlier(known):
         raise StoreError(
-            f"The collection {name!r} was made otherwise ({'; '.join(other)}). Use what it was made with, name another "
+            f"The collection {name!r} was made by an earlier version of LM markdown. Run `lmm index FILES`, which "
+            "makes it anew."
+        )
+
+
+def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise StoreError if a collection was made by other models, with another encoding or by a later version."""
+    if is_later(known):
+        raise StoreError(
+            f"The collection {name!r} was made by a later version of LM markdown. Update this one, name another "
+            "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
+        )
+    if other := differing(known, wanted):
+        said = "; ".join(f"{key} {known.get(key) or 'none'}, now {wanted[key] or 'none'}" for key in other)
+        raise StoreError(
+            f"The collection {name!r} was made otherwise ({said}). Use what it was made with, name another "
             "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
         )

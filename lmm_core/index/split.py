@@ -175,25 +175,6 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
     return chunks
 
 
-def fit_window(blocks: Sequence[Block], opts: SplitOpts, count: Count, tokens: int) -> list[Block]:
-    """Return the blocks, chunks of more than `tokens` tokens (by `count`) cut into smaller ones.
-
-    An embedding model ignores what exceeds its window.
-    """
-    small = replace(opts, unit="tokens", size=tokens, max_size=tokens, overlap=0)
-    fitted: list[Block] = []
-    for block in blocks:
-        if not isinstance(block, ChunkBlock) or count(block.content) <= tokens:
-            fitted.append(block)
-            continue
-        metadata: list[Block] = []
-        while fitted and type(fitted[-1]) is MetadataBlock:
-            metadata.insert(0, fitted.pop())
-        text = Excerpt(block.source, block.line, block.kind) if block.kind else TextBlock(block.source, block.line)
-        fitted += split_chunks([*metadata, text], small, count)
-    return fitted
-
-
 def whole_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
     """Return the blocks with each text as one chunk, whatever its size."""
     chunks: list[Block] = []

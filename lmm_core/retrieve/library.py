@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ..errors import ModelError, RetrieveError
 from ..index.collection import aquery_many
-from ..index.encoding import Compared, Encoder
+from ..index.encoding import Compared, Encoder, compare_identity
 from ..index.refresh import FILES
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
@@ -105,8 +105,10 @@ class Library:
 
     def _look(self) -> frozenset[tuple[str, str]]:
         """Return what the collection was made of; a refresh is noticed by a difference in this."""
-        if self.store.metadata(self.collection) is None:
+        known = self.store.metadata(self.collection)
+        if known is None:
             raise RetrieveError(f"There is no collection {self.collection!r}. Run `lmm index FILES` to make it.")
+        compare_identity(self.collection, known, self.encoder.identity())
         files = self.collection + FILES
         if self.store.metadata(files) is None:
             return frozenset({("", str(self.store.count(self.collection)))})

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError, MarkdownError
 from ..index.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
 from ..index.collection import GROUP
-from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model
-from ..index.split import ChunkBlock, ParentDocument, fit_window, scan_split, transform
+from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
+from ..index.split import ChunkBlock, Count, ParentDocument, Split, transform
+from ..index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, TextBlock, header_content
 from ..markdown.files import MarkdownFile, load_markdown, project_root
@@ -32,8 +33,6 @@ from .passes import Work, docid_of, project_of
 if TYPE_CHECKING:
     from ..models.embedders.embedder import Embedder
     from ..settings.config import ConfigSettings
-
-ANNOTATION_TOKENS = 36  # that a chunk leaves of the window for titles and questions
 
 
 def project_from(config: ConfigSettings | Project | None) -> Project:
@@ -97,12 +96,14 @@ def _sparse(project: Project) -> Any:
 class Encoded:
     """A document ready to be stored: its chunks, and the larger texts that they are parts of.
 
-    language: its code, "" if it is not known; named_by: what says so, see `language_of`."""
+    too_long: how many of the chunks the embedding model cuts, since they exceed its window; language:
+    its code, "" if it is not known; named_by: what says so, see `language_of`."""
 
     docid: str
     source: str
     chunks: list[Chunk]
     documents: list[Chunk]
+    too_long: int = 0
     language: str = ""
     named_by: str = ""
 
@@ -133,24 +134,44 @@ def blocklist_encode(
     """Return a document as it will be stored. No model is asked.
 
     docid: used if the header has none; source: the document's file; embedder: the one that will
-    embed the chunks. If it can count tokens, it counts them for sizes in tokens, and no chunk
-    has more than it can read. Raise ConfigError for a wrong `split` in the header."""
+    embed the chunks. If it can count tokens, it counts them for sizes in tokens, and chunks of
+    the default sizes are made to fit its window. Raise ConfigError for a wrong `split` in the header."""
     project, logger = project_from(config), logger or ConsoleLogger()
     header = header_content(blocks)
     opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
     annotations = AnnotationModel(project.index.annotations, project.index.annotations)
-    count: Callable[[str], int] | None = getattr(getattr(embedder, "embedder", embedder), "count", None)
-    split = transform(blocks, opts, count=count, logger=logger)
-    texts = split.blocks
-    if count is not None and embedder is not None:
-        texts = fit_window(texts, opts, count, max(embedder.window - ANNOTATION_TOKENS, 32))
+    window = window_of(embedder, encoding)
+    split = split_blocks(blocks, opts, window, annotations, logger)
     language, named_by = language_of(blocks, project)
-    chunks = blocks_to_chunks(texts, encoding, annotations, docid, source, project.rules, logger, language)
+    chunks = blocks_to_chunks(split.blocks, encoding, annotations, docid, source, project.rules, logger, language)
+    if window is not None and has_default_sizes(opts):
+        chunks = fit_annotations(chunks, window)
+    too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
     docid = str(
         next((chunk.payload["docid"] for chunk in chunks), header.get("docid") or header.get("~docid") or docid)
     )
     documents = document_chunks(split.documents, docid, source, EncodingModel(project.index.companion_encoding))
-    return Encoded(docid, source, _linked(chunks, split.documents, documents), documents, language, named_by)
+    chunks = _linked(chunks, split.documents, documents)
+    return Encoded(docid, source, chunks, documents, too_long, language, named_by)
+
+
+def split_blocks(
+    blocks: Sequence[Block], opts: SplitOpts, window: Window | None, annotations: AnnotationModel, logger: LoggerBase
+) -> Split:
+    """Return the chunks and documents of a document, chunks of the default sizes made to fit a window."""
+    if window is None or not has_default_sizes(opts):
+        return transform(blocks, opts, count=window.count if window else None, logger=logger)
+    sizes = default_sizes(opts, window)
+    split = transform(blocks, sizes, count=window.count, logger=logger)
+    return replace(split, blocks=fit_blocks(split.blocks, sizes, window, annotations))
+
+
+def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | None:
+    """Return what an embedding model reads of each text, or None if it does not say, or none is used."""
+    count: Count | None = getattr(getattr(embedder, "embedder", embedder), "count", None)
+    if embedder is None or count is None or not has_dense(encoding_to_qdrantembedding_model(encoding)):
+        return None
+    return Window(embedder.window, count, encoding)
 
 
 def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:
@@ -202,8 +223,10 @@ def _first_problem(error: ValueError) -> str:
 # Files
 
 
-def encode_file(path: Path, project: Project, logger: LoggerBase) -> list[Chunk]:
-    """Return the chunks of a file as they would be indexed. Raise OSError, MarkdownError and ConfigError."""
+def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encoder | None = None) -> list[Chunk]:
+    """Return the chunks of a file as they would be indexed with an encoder, or else by their words alone.
+
+    Raise OSError, MarkdownError and ConfigError."""
     file = load_markdown(path)
     blocks = parse_markdown_text(file.text)
     found = project_of(blocks, project, in_file(logger, path))
@@ -211,16 +234,28 @@ def encode_file(path: Path, project: Project, logger: LoggerBase) -> list[Chunk]
         return []
     name = project.index.encoding
     encoding = EncodingModel.BM25 if name == DEFAULT else EncodingModel(name)
-    source = source_of(path, project)
-    return blocklist_encode(blocks, found, encoding, docid_of(path), source, logger=in_file(logger, path)).chunks
+    embedder = None
+    if encoder is not None:
+        encoding, embedder = encoder.encoding or encoding, encoder.embedder
+    source, located = source_of(path, project), in_file(logger, path)
+    return blocklist_encode(blocks, found, encoding, docid_of(path), source, embedder, located).chunks
 
 
-def encode_files(paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase) -> list[Chunk]:
-    """Return the chunks of files as they would be indexed. Files that cannot be read are reported."""
+def encode_files(
+    paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase, models: Models | None = None
+) -> list[Chunk]:
+    """Return the chunks of files as they would be put into a new index. Files that cannot be read are reported.
+
+    models: give the embedding model that chunks are made to fit; without them, chunks are as for
+    words alone. Raise ModelError and StoreError."""
     found: list[Chunk] = []
+    encoders: dict[Path, Encoder] = {}
     for path in paths:
         try:
-            found += encode_file(path, project_for(path), logger)
+            project = project_for(path)
+            if models is not None and project.root not in encoders:
+                encoders[project.root] = make_encoder(project, models, {}, project.index.encoding)
+            found += encode_file(path, project, logger, encoders.get(project.root))
         except OSError as error:
             in_file(logger, path).error(error.strerror or str(error))
         except MarkdownError as error:
@@ -237,8 +272,8 @@ def source_of(path: Path, project: Project) -> str:
     return Path(os.path.relpath(path.resolve(), project.root)).as_posix()
 
 
-def split_work(project_for: Callable[[Path], Project]) -> Work:
-    """Return the work that cuts a file as for the index, with a remark before each chunk."""
+def split_work(project_for: Callable[[Path], Project], models: Models) -> Work:
+    """Return the work that cuts a file as for a new index, with a remark before each chunk."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         project = project_for(file.path)
@@ -246,7 +281,10 @@ def split_work(project_for: Callable[[Path], Project]) -> Work:
             opts = split_options(project.index.split, header_content(blocks).get("split"))
         except ConfigError as error:
             raise MarkdownError(f"{file.path}:1: {error}") from None
-        return _with_remarks(scan_split(blocks, opts, logger=logger))
+        encoder = make_encoder(project, models, {}, project.index.encoding)
+        window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
+        annotations = AnnotationModel(project.index.annotations, project.index.annotations)
+        return _with_remarks(split_blocks(blocks, opts, window, annotations, logger).blocks)
 
     return work
 

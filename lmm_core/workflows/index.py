@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 from ..errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
 from ..files.marked import own_place
 from ..index.chunks import Chunk
-from ..index.collection import afind_documents, ainitialize_collection, chunks_for, find_types
-from ..index.encoding import CHUNKER, Encoder
+from ..index.collection import afind_documents, chunks_for, find_types
+from ..index.encoding import VERSION, Encoder, compare_identity
+from ..index.rebuild import are_earlier, find_unfinished, make_collections
 from ..index.refresh import (
     BEGUN,
     FILES,
@@ -29,7 +30,6 @@ from ..index.refresh import (
     FileRecord,
     begin_files,
     check_collections,
-    create_records,
     find_changes,
     read_records,
     remove_files,
@@ -49,7 +49,6 @@ from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
-from ..settings.quarto_project import quarto_language
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .encode import Encoded, blocklist_encode, encoder_for, project_from, source_of
 from .models import Models
@@ -115,7 +114,7 @@ class Upload:
     expect, progress: are told how many chunks there are, and how many more are written;
     rules_of: returns the knit rules of a file, if they are not those of the project; languages:
     how many of the files that were read are in which, and what names it. The encoders and records
-    are set when the run starts."""
+    are set when the run starts, and whether an earlier version of the program made the collections."""
 
     project: Project
     store: VectorStore
@@ -130,6 +129,7 @@ class Upload:
     companion: Encoder | None = None
     records: dict[str, FileRecord] = field(default_factory=dict)
     languages: Counter[tuple[str, str]] = field(default_factory=Counter)
+    is_earlier: bool = False
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -137,6 +137,7 @@ class Upload:
         await self._prepare()
         if self.annotate and not self.dry_run:
             files = [await self._annotate(file) for file in files]
+        files += [file for path in self._unfinished(paths) if (file := self._load(path)) is not None]
         changed = []
         counts = Counts()
         for file in files:
@@ -147,6 +148,7 @@ class Upload:
         encoded = [(file, one) for file in changed if (one := self._encode(file)) is not None]
         self.languages = Counter((one.language, one.named_by) for _, one in encoded)
         await self._begin([one for _, one in encoded])
+        self._report_long([one for _, one in encoded])
         self.expect(sum(len(one.chunks) for _, one in encoded))
         for file, one in encoded:
             counts += await self._write(one, self._fingerprint(file))
@@ -157,25 +159,30 @@ class Upload:
 
         Raise StoreError, ModelError and ConfigError."""
         await self._prepare()
+        for collection, encoder in self._encoders().items():
+            if (known := await asyncio.to_thread(self.store.metadata, collection)) is not None:
+                compare_identity(collection, known, encoder.identity())
         assert self.encoder is not None and self.encoder.encoding is not None
         embedder = self.encoder.embedder
         one = blocklist_encode(blocks, self.project, self.encoder.encoding, docid, source, embedder, self.logger)
         await self._begin([one])
+        self._report_long([one])
         return await self._write(one, "")
 
     async def _prepare(self) -> None:
-        """Find the encoders and the records, and make the collections that are missing."""
+        """Find the encoders and the records."""
         index = self.project.index
         self.encoder = await encoder_for(self.store, self.project, self.models, index.collection, index.encoding)
         self.companion = await encoder_for(
             self.store, self.project, self.models, index.companion, index.companion_encoding
         )
+        self.is_earlier = await asyncio.to_thread(are_earlier, self.store, self._encoders())
         await asyncio.to_thread(self._read_records)
-        if not self.dry_run:
-            await ainitialize_collection(self.store, index.collection, self.encoder)
-            await ainitialize_collection(self.store, index.companion, self.companion)
-            if await asyncio.to_thread(self.store.metadata, index.collection + FILES) is None:
-                await asyncio.to_thread(create_records, self.store, index.collection)
+
+    def _encoders(self) -> dict[str, Encoder]:
+        """Return the encoders by collection."""
+        assert self.encoder is not None and self.companion is not None
+        return {self.project.index.collection: self.encoder, self.project.index.companion: self.companion}
 
     def _read_records(self) -> None:
         """Read the records of indexed files.
@@ -184,11 +191,22 @@ class Upload:
         making the collection would hide it."""
         store, index = self.store, self.project.index
         self.records = read_records(store, index.collection)
-        if store.metadata(index.collection) is not None and store.metadata(index.companion) is not None:
+        is_whole = store.metadata(index.collection) is not None and store.metadata(index.companion) is not None
+        if is_whole and not self.is_earlier:
             return
-        if not self.dry_run:
+        if not (self.dry_run or self.is_earlier):
             begin_files(store, index.collection, self.records.values())
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
+
+    def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
+        """Return the files to index that were not named, see `Unfinished`.
+
+        That an earlier version made the index is said."""
+        named = {source_of(path, self.project) for path in paths}
+        found = find_unfinished(self.records, named, self.project.root)
+        if self.is_earlier:
+            self.logger.warning(found.describe(len(named), self.dry_run))
+        return found.paths
 
     def _load(self, path: Path) -> MarkdownFile | None:
         try:
@@ -214,7 +232,7 @@ class Upload:
         split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
         language = project.index.language or quarto_language(project.root)
         identity = self.encoder.identity() if self.encoder else ""
-        settings = [split, project.index.annotations, rules, CHUNKER, language, identity]
+        settings = [split, project.index.annotations, rules, VERSION, language, identity]
         data = json.dumps(settings, default=str, sort_keys=True).encode() + b"\0" + file.data
         return hashlib.blake2b(data, digest_size=16).hexdigest()
 
@@ -257,6 +275,16 @@ class Upload:
             located.error(str(error), 1)
             return None
 
+    def _report_long(self, made: Sequence[Encoded]) -> None:
+        """Say how many chunks the embedding model will cut, which happens with sizes that are configured."""
+        too_long, count = sum(one.too_long for one in made), sum(len(one.chunks) for one in made)
+        if too_long and self.encoder is not None and self.encoder.embedder is not None:
+            embedder = self.encoder.embedder
+            self.logger.warning(
+                f"{too_long} of {counted(count, 'chunk')} have more than the {embedder.window} tokens that "
+                f"{embedder.name} reads, and are cut there: choose a smaller max_size in [split], or the default sizes"
+            )
+
     async def _begin(self, made: Sequence[Encoded]) -> None:
         """Record all files whose points will change as begun, before the first point changes.
 
@@ -269,6 +297,7 @@ class Upload:
             before = self.records.get(one.source)
             begun[one.source] = FileRecord(one.source, one.docid, "", before.count if before else 0)
         if not self.dry_run:
+            await make_collections(self.store, self.project.index.collection, self._encoders(), self.is_earlier)
             await asyncio.to_thread(begin_files, self.store, self.project.index.collection, begun.values())
 
     def _check_docids(self, made: Sequence[Encoded]) -> None:
@@ -302,7 +331,7 @@ class Upload:
         return changes.counts
 
     def _changes(self, collection: str, one: Encoded, chunks: Sequence[Chunk]) -> Changes:
-        if self.store.metadata(collection) is None:
+        if self.store.metadata(collection) is None or (self.dry_run and self.is_earlier):
             return Changes(list(chunks), [], [], 0)
         return find_changes(self.store, collection, one.docid, one.source, chunks)
 
@@ -418,7 +447,7 @@ async def find_in_index(
         tell(str(named))
     if group:
         chunks = await search_points(library, text, chunks_for(limit), where)
-        return await afind_documents(store, index.companion, chunks, limit)
+        return await afind_documents(store, index.collection, index.companion, chunks, limit)
     return await search_points(library, text, limit, where)
 
 

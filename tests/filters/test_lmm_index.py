@@ -6,7 +6,7 @@ import pytest
 
 from tests.commands import pandocs, run, text, write
 from tests.filter_texts import ok
-from tests.indexing import LONG, document, found, stored
+from tests.indexing import LONG, document, found, make_earlier, stored
 
 NATIVE = f"---\ntitle: T\ndocid: mine\n---\n\n# A\n\nThe residual is explained, {LONG}\n\n---\ntype: exercise\n---\n\n## Practice\n\nCompute it, {LONG}\n"
 DIVS = NATIVE.replace("---\ntype: exercise\n---", "::: lmm\n```yaml\ntype: exercise\n```\n:::")
@@ -113,3 +113,13 @@ def test_wrong_split_options_do_not_keep_the_document_back(any_pandoc):
     done = ok("pandoc -F lmm-index notes.md -t html", any_pandoc)
     assert b"not indexed: unknown key `split.siez`" in done.stderr
     assert b"explained" in done.stdout
+
+
+def test_an_index_of_an_earlier_version_stays_and_is_named(any_pandoc):
+    write("notes.md", document("alpha"))
+    ok("pandoc -F lmm-index notes.md -o notes.html", any_pandoc)
+    make_earlier()
+    before = stored()
+    done = run("pandoc -F lmm-index notes.md -o notes.html", any_pandoc)
+    assert b"was made by an earlier version of LM markdown. Run `lmm index FILES`, which makes it anew." in done.stderr
+    assert stored() == before

@@ -13,7 +13,6 @@ from lmm_core.index.split import (
     DEFAULT_STRATEGY,
     NULL_SPLITTER,
     ChunkBlock,
-    fit_window,
     scan_split,
     split_documents,
     transform,
@@ -561,16 +560,3 @@ def test_a_megabyte_takes_little_time(text):
     started = process_time()
     scan_split(blocks)
     assert process_time() - started < 5  # about 0.5 s on a machine that does nothing else
-
-
-def test_no_chunk_has_more_tokens_than_a_model_sees():
-    text = "---\ntype: exercise\n---\n\n" + "Short sentences, many of them. " * 60 + "\n\n# A\n\nA few words.\n"
-    blocks = scan_split(parse_markdown_text("# T\n\n" + text), SplitOpts(size=1500, max_size=2000))
-    fitted = fit_window(blocks, SplitOpts(), lambda text: len(text.split()), 50)
-    chunks = [block for block in fitted if isinstance(block, ChunkBlock)]
-    assert max(len(chunk.content.split()) for chunk in chunks) <= 50
-    assert " ".join(" ".join(chunk.content for chunk in chunks).split()) == " ".join(
-        " ".join(block.content for block in blocks if isinstance(block, ChunkBlock)).split()
-    )
-    kinds = [block.content for block in fitted if isinstance(block, MetadataBlock)]
-    assert len(kinds) == len(chunks) - 1  # the type goes along to each piece

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.index.encoding import EncodingModel, QdrantEmbeddingModel
+from lmm_core.index.encoding import VERSION, EncodingModel, QdrantEmbeddingModel
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.models.embedders.embedder import Sparse
@@ -100,6 +100,7 @@ def test_the_default_encoding_is_hybrid_with_a_model_and_follows_the_collection(
     store = open_store(LocalStorage(".lmm/index"))
     assert store.metadata("chunks") == {
         "encoding": "hybrid", "vectors": "hybrid", "embedding": f"fastembed/{MINILM}", "sparse": "bm25/english",
+        "version": VERSION,
     }  # fmt: skip
     store.close()
     monkeypatch.delenv("LMM_MODEL_EMBEDDING")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import MarkdownError
+from ...errors import MarkdownError, ModelError, StoreError
 from ...files.outputs import HTML, MARKDOWN, write_output
 from ...files.walk import INDEXED
 from ...logging import counted, one_line, put, say
@@ -180,12 +180,14 @@ def split(path: Path, output: Path | None) -> None:
     if output is not None:
         check_written(output, [path], MARKDOWN)
     try:
-        _, blocks = run(work_on(path, split_work(project_at), logger))
+        _, blocks = run(work_on(path, split_work(project_at, Models(warn=warn)), logger))
         text = serialize_blocks(blocks)
         if output is None:
             put(text)
         else:
             write_output(output, text.encode("utf-8"))
+    except (ModelError, StoreError) as error:
+        logger.error(str(error))
     except (OSError, MarkdownError) as error:
         report_failure(error, path, logger)
     exit_with_status(logger)
@@ -204,7 +206,11 @@ def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
     files = find_documents(paths, logger, INDEXED)
     if html is not None:
         check_written(html, files, HTML)
-    found = encode_files(files, project_at, logger)
+    try:
+        found = encode_files(files, project_at, logger, Models(warn=warn))
+    except (ModelError, StoreError) as error:
+        logger.error(str(error))
+        exit_with_status(logger)
     if html is not None:
         write_output(html, chunk_page(found).encode("utf-8"))
     elif as_json:

@@ -58,6 +58,8 @@ def md_index(
     done = _run_and_close(work, models, logger)
     if done is None:
         sys.exit(1)
+    if done.rebuilt:
+        logger.warning(f"the index {done.name!r} was made by an earlier version of LM markdown, and was made anew")
     for one in done.skipped:
         logger.report(Report("warning", f"skipped: {one.reason}", str(root / one.doc_path)))
     for one in done.large:

@@ -38,11 +38,14 @@ class SparseEncoder(Protocol):
 class Embedder(Protocol):
     """Anything that makes dense vectors of texts.
 
-    name: `source/model`; window: the number of tokens of a text that count (the rest is cut off,
-    or is an error)."""
+    name: `source/model`."""
 
     name: str
-    window: int
+
+    @property
+    def window(self) -> int:
+        """The number of tokens of a text that count; the rest is cut off, or is an error."""
+        ...
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector for each text, all of the same length. Raise ModelError if it fails."""

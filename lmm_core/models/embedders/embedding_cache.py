@@ -106,11 +106,16 @@ class CachedEmbedder:
         at_once: int = AT_ONCE,
     ) -> None:
         self.embedder, self.cache, self.warn = embedder, cache, warn
-        self.name, self.window = embedder.name, embedder.window
+        self.name = embedder.name
         self.hits = self.embedded = 0
         # Tells vectors apart that must not be mixed although the name is the same: by server or files
         self._space = str(getattr(embedder, "space", embedder.name))
         self._at_once = at_once
+
+    @property
+    def window(self) -> int:
+        """See `Embedder`."""
+        return self.embedder.window
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """See `Embedder`."""

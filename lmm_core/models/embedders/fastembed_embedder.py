@@ -40,16 +40,14 @@ UNKNOWN_WINDOW = 512  # tokens, if a model does not say
 class FastEmbedder:
     """An embedding model on this machine. Raise ModelError if it is missing.
 
-    window: in tokens, including those that the model adds to a text; dimensions: numbers in a
-    vector; space: tells vectors apart that must not be compared, even if a model changed under
-    its name. Vectors have length 1. Texts go to the model one at a time: vectors of int8 models
-    depend on the rest of the batch, and batches are no faster."""
+    dimensions: numbers in a vector; space: tells vectors apart that must not be compared, even if a
+    model changed under its name. Vectors have length 1. Texts go to the model one at a time:
+    vectors of int8 models depend on the rest of the batch, and batches are no faster."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
         folder = local_folder(name, root or Path.cwd())
         self._files = local_files(self.name, folder) if folder else cached_files(name.model)
-        self.window = _window(self._files.folder)
         self.space = f"{self.name}@{fingerprint(self._files)}"
         self._lock = threading.Lock()
         self._model: TextEmbedding | None = None
@@ -63,16 +61,25 @@ class FastEmbedder:
             self._embed(["dimensions"])
         return self._dimensions
 
-    def count(self, text: str) -> int:
-        """Return the number of tokens of a text, to compare with `window`."""
+    @property
+    def window(self) -> int:
+        """The number of tokens of a text that the model reads, without those that it adds to each text."""
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
-            if self._tokenizer is None:
-                from tokenizers import Tokenizer
+            return _window(self._files.folder) - self._load_tokenizer().num_special_tokens_to_add(False)
 
-                self._tokenizer = Tokenizer.from_file(str(self._files.folder / "tokenizer.json"))
-                self._tokenizer.no_truncation()
-                self._tokenizer.no_padding()
-            return len(self._tokenizer.encode(replace_surrogates(text)).ids)
+    def count(self, text: str) -> int:
+        """Return the number of tokens of a text, without those that the model adds; to compare with `window`."""
+        with self._lock, fastembed_errors(f"{self.name} cannot be used"):
+            return len(self._load_tokenizer().encode(replace_surrogates(text), add_special_tokens=False).ids)
+
+    def _load_tokenizer(self) -> Tokenizer:
+        if self._tokenizer is None:
+            from tokenizers import Tokenizer
+
+            self._tokenizer = Tokenizer.from_file(str(self._files.folder / "tokenizer.json"))
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+        return self._tokenizer
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """See `Embedder`."""
@@ -153,7 +160,7 @@ def _load(files: ModelFiles) -> TextEmbedding:
 
 
 def _window(folder: Path) -> int:
-    """Return the number of tokens that a model takes, read as fastembed reads it."""
+    """Return the number of tokens that a model takes, those that it adds included, read as fastembed reads it."""
     said = read_json(folder / "tokenizer_config.json")
     found = [said.get("model_max_length"), said.get("max_length")]
     sizes = [size for size in found if type(size) is int and 0 < size < 2**31]

@@ -1,0 +1,153 @@
+"""Chunks of the default sizes fit the window of an embedding model; those that were configured are only counted."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from lmm_core.index.chunks import AnnotationModel, blocks_to_chunks
+from lmm_core.index.encoding import EncodingModel
+from lmm_core.index.split import ChunkBlock, scan_split
+from lmm_core.index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
+from lmm_core.logging import ListLogger
+from lmm_core.markdown.blocks import MetadataBlock
+from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.scan.options import SplitOpts
+from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.workflows.encode import blocklist_encode
+from tests.commands import write
+from tests.indexing import MINILM, lmm, stored
+
+MODEL = AnnotationModel()
+EXERCISE = "---\ntype: exercise\n---\n\n" + "Short sentences, many of them. " * 60 + "\n\n# A\n\nA few words.\n"
+QUESTIONS = (
+    "---\ntitle: T\n---\n\n---\nquestions: [{}]\n---\n\n# Means\n\n"
+    + "The mean of some numbers is their sum by their count. " * 12
+)
+TABLE = "# T\n\n| town | rain |\n| --- | --- |\n" + "".join(f"| town {n} | {n} mm |\n" for n in range(60))
+
+
+class Words:
+    """An embedder whose tokens are words."""
+
+    name = "test/words"
+
+    def __init__(self, window):
+        self.window = window
+
+    def count(self, text):
+        return len(text.split())
+
+    async def embed(self, texts):
+        return [[1.0, 0.0] for _ in texts]
+
+    async def close(self):
+        pass
+
+
+def window(tokens, encoding=EncodingModel.MERGED):
+    return Window(tokens, Words(tokens).count, encoding)
+
+
+def chunks_of(blocks):
+    return [block for block in blocks if isinstance(block, ChunkBlock)]
+
+
+def encode(text, tokens, encoding=EncodingModel.HYBRID, split=None):
+    project = Project(".", index=IndexOptions(split=split or SplitOpts()))
+    return blocklist_encode(parse_markdown_text(text), project, encoding, "d", "d.md", Words(tokens), ListLogger())
+
+
+def sizes(made):
+    return [max(len(text.split()) for text in chunk.texts.dense) for chunk in made.chunks]
+
+
+def test_a_chunk_that_exceeds_the_window_is_cut_and_nothing_of_it_is_lost():
+    blocks = scan_split(parse_markdown_text("# T\n\n" + EXERCISE), SplitOpts(size=1500, max_size=2000))
+    fitted = fit_blocks(blocks, SplitOpts(), window(50), MODEL)
+    assert max(len(chunk.content.split()) for chunk in chunks_of(fitted)) <= 49  # the title is encoded, too
+    assert " ".join(" ".join(chunk.content for chunk in chunks_of(fitted)).split()) == " ".join(
+        " ".join(chunk.content for chunk in chunks_of(blocks)).split()
+    )
+    kinds = [block.content for block in fitted if isinstance(block, MetadataBlock)]
+    assert len(kinds) == len(chunks_of(fitted)) - 1  # the type goes along to each piece
+
+
+def test_pieces_keep_the_lines_of_the_file():
+    blocks = scan_split(parse_markdown_text(TABLE), SplitOpts(size=400, max_size=500))
+    fitted = chunks_of(fit_blocks(blocks, SplitOpts(), window(60), MODEL))
+    lines = TABLE.split("\n")
+    assert len(fitted) > len(chunks_of(blocks))
+    for chunk in fitted:
+        own = [line for line in chunk.content.split("\n") if line.startswith("| town ") and "rain" not in line]
+        assert own and chunk.content.startswith("| town | rain |")  # each piece of a table has its head
+        assert lines[chunk.line_end - 1] == own[-1]
+        assert own[0] in lines[chunk.line - 1 : chunk.line_end]
+
+
+@pytest.mark.parametrize("encoding", [one for one in EncodingModel if one not in ("none", "sparse", "bm25")])
+@pytest.mark.parametrize("tokens", [40, 64, 254])
+@pytest.mark.parametrize("questions", ["Why?", ", ".join(f"What is the mean of number {n}?" for n in range(50))])
+def test_no_chunk_of_the_default_sizes_is_cut(encoding, tokens, questions):
+    for text in (EXERCISE, TABLE, QUESTIONS.format(questions)):
+        made = encode(text, tokens, encoding)
+        assert (made.too_long, max(sizes(made)) <= tokens) == (0, True)
+
+
+def test_annotations_that_leave_no_room_are_encoded_as_far_as_they_fit():
+    lines = [f"What is the mean of number {n}?" for n in range(50)]
+    text = QUESTIONS.format(", ".join(lines))
+    chunk = encode(text, 64).chunks[0]
+    before = chunk.texts.dense[0].split("\n\n")[0].split("\n")
+    assert before == ["T - Means", *lines[: len(before) - 1]] and 1 < len(before) < 50
+    assert all(line in chunk.texts.sparse for line in lines)  # for words, all count
+    assert chunk.payload["hash"] == chunk.hash
+
+
+def test_chunks_that_fit_are_encoded_with_all():
+    blocks = scan_split(parse_markdown_text(QUESTIONS.format("Why?")))
+    made = blocks_to_chunks(blocks, EncodingModel.MERGED)
+    assert fit_annotations(made, window(254)) == made
+
+
+def test_the_default_leaves_room_for_annotations_and_other_settings_stay():
+    sized = default_sizes(SplitOpts(short=7, documents=-1), window(254))
+    assert (sized.unit, sized.max_size <= 254 - 36, sized.short, sized.documents) == ("tokens", True, 7, -1)
+    assert default_sizes(SplitOpts(), window(100)).size == 64
+    assert default_sizes(SplitOpts(), window(8192)).size == default_sizes(SplitOpts(), window(512)).size
+
+
+@pytest.mark.parametrize("changed", [{"size": 900}, {"max_size": 3000}, {"overlap": 50}, {"unit": "tokens"}])
+def test_configured_sizes_stay_and_what_the_model_cuts_is_counted(changed):
+    split = replace(SplitOpts(), **changed)
+    assert has_default_sizes(SplitOpts(short=0, documents=-1)) and not has_default_sizes(split)
+    made = encode("# T\n\n" + "word " * 2000, 100, split=split)
+    alone = encode("# T\n\n" + "word " * 2000, 100, EncodingModel.BM25, split=split)
+    assert [chunk.content for chunk in made.chunks] == [chunk.content for chunk in alone.chunks]
+    assert made.too_long == sum(size > 100 for size in sizes(made)) > 0
+    assert alone.too_long == 0
+
+
+def test_without_an_embedding_model_chunks_have_characters():
+    made = encode("# T\n\n" + "word " * 2000, 100, EncodingModel.BM25)
+    assert 800 < len(made.chunks[0].content) < 1200
+
+
+@pytest.mark.skipif(not MINILM.is_dir(), reason="no model beside the repository")
+def test_the_number_of_cut_chunks_is_said_once_and_only_for_configured_sizes(monkeypatch):
+    monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{MINILM}")
+    for name in ("a", "b"):
+        write(f"{name}.md", f"# About {name}\n\n" + "A chunk holds some sentences of its section. " * 200)
+    listed = json.loads(lmm("chunks a.md b.md --json")[0])
+    _, told = lmm("index a.md b.md")
+    assert "warning" not in told
+    assert {one["id"]: one["page_content"] for one in listed} == {
+        ident: payload["page_content"] for ident, payload in stored().items()
+    }
+    write("config.toml", "[split]\nsize = 2500\nmax_size = 4000\n")
+    _, told = lmm("index a.md b.md")
+    (line,) = (line for line in told.splitlines() if "warning" in line)
+    said = re.fullmatch(r"warning: (\d+) of (\d+) chunks have more than the 254 tokens that fastembed/.*", line)
+    assert said and int(said[1]) == int(said[2]) == len(stored())
+    assert line.endswith("are cut there: choose a smaller max_size in [split], or the default sizes")

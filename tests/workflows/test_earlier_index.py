@@ -1,0 +1,218 @@
+"""Indexes of an earlier version: `lmm index` makes them anew, and everything else says so."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lmm_core.errors import StoreError
+from lmm_core.index.encoding import VERSION, differing, is_earlier
+from lmm_core.index.rebuild import find_unfinished
+from lmm_core.index.refresh import BEGUN, FileRecord
+from lmm_core.logging import ListLogger
+from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.settings.project import load_project
+from lmm_core.workflows.index import blocklist_upload, client_from_config, global_client_from_config
+from tests.commands import write
+from tests.embedding_server import EmbeddingServer
+from tests.indexing import (
+    EXERCISE,
+    LONG,
+    FailingStore,
+    counts,
+    document,
+    found,
+    lmm,
+    make_earlier,
+    send,
+    stored,
+)
+
+EARLIER = (
+    "The collection 'chunks' was made by an earlier version of LM markdown. Run `lmm index FILES`, which makes it anew."
+)
+ANEW = "warning: the index was made by an earlier version of LM markdown, and is made anew from "
+
+
+@pytest.fixture
+def earlier():
+    """An index of two files by an earlier version, and its points by the present one."""
+    write("a.md", document("alpha", "beta"))
+    write("b.md", document("gamma"))
+    counts("a.md b.md")
+    points = stored(), stored("documents")
+    make_earlier()
+    return points
+
+
+@pytest.mark.parametrize("named", ["a.md b.md", "a.md"])
+def test_it_is_made_anew_of_all_its_files_whichever_are_named(earlier, named):
+    _, told = lmm(f"index {named}")
+    assert told.startswith(f"{ANEW}2 files\n") and told.count("earlier") == 1
+    assert "2 documents, 3 chunks written, 0 removed, 0 unchanged" in told
+    assert (stored(), stored("documents")) == earlier
+    assert "earlier" not in lmm(f"index {named}")[1]
+
+
+def test_what_the_project_no_longer_has_is_named(earlier):
+    Path("b.md").unlink()
+    _, told = lmm("index a.md")
+    assert told.startswith(f"{ANEW}1 file, without 1 document that the project no longer has (b.md)\n")
+    assert {one["source"] for one in stored().values()} == {"a.md"}
+    write("b.md", document("gamma"))  # the record of it is still there, so that it comes back with its file
+    assert counts("a.md")[0] == 1 and stored() == earlier[0]
+
+
+def test_only_documents_of_the_project_are_read_whatever_a_record_names(tmp_path):
+    for name in ("own.md", "own.key", "../secret.md", "../own.md"):
+        write(name, "Text.\n")
+    Path("link.md").symlink_to("../secret.md")
+    names = (
+        "own.md",
+        "named.md",
+        "own.key",
+        "../secret.md",
+        "link.md",
+        "stdin:sent",
+        str(tmp_path.parent / "own.md"),
+        "done.md",
+    )
+    records = {name: FileRecord(name, name, BEGUN if name != "done.md" else "fit", 1) for name in names}
+    found = find_unfinished(records, {"named.md"}, Path.cwd())
+    assert [path.name for path in found.paths] == ["own.md"]
+    assert sorted(found.missing) == sorted(set(names) - {"own.md", "named.md", "done.md"})
+    said = found.describe(1, False)
+    assert "from 2 files, without 5 documents" in said and said.endswith(", …)")
+
+
+def test_a_dry_run_changes_nothing(earlier):
+    before = stored(), stored("chunks.files")
+    _, told = lmm("index --dry-run a.md")
+    assert "would be made anew from 2 files\n" in told and "3 chunks would be written, 0 removed" in told
+    assert (stored(), stored("chunks.files")) == before
+    assert EARLIER in lmm("search alpha", status=1)[1]
+
+
+@pytest.mark.parametrize("command", ["search alpha", "search --group alpha", "ask alpha", "cards"])
+def test_whatever_reads_it_says_so_in_a_sentence(earlier, command):
+    _, told = lmm(command, status=1)
+    assert EARLIER in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_document_that_is_sent_alone_says_so(earlier):
+    before, logger = stored(), ListLogger()
+    assert blocklist_upload(parse_markdown_text(document("delta")), docid="sent", logger=logger) is None
+    global_client_from_config().close()
+    assert [report.message for report in logger.reports] == [EARLIER]
+    assert stored() == before
+
+
+@pytest.mark.parametrize(
+    ("method", "after"),
+    [("drop", 0), ("drop", 1), ("create", 0), ("create", 1), ("upsert", 0), ("upsert", 1), ("upsert", 3)],
+)
+def test_a_run_that_fails_is_ended_by_the_next_one_whichever_files_it_is_given(earlier, method, after):
+    before = stored("chunks"), stored("documents")
+    store = client_from_config()
+    with pytest.raises(StoreError, match="disk is full"):
+        send(FailingStore(store, after, (method,)), "a.md", "b.md", project=load_project(None))
+    store.close()
+    if method == "drop" and not after:
+        assert (stored(), stored("documents")) == before
+    lmm("index a.md")
+    assert (stored(), stored("documents")) == earlier
+    assert counts("a.md b.md") == (0, 0, 0, 3, 0)
+
+
+def test_an_embedding_model_that_does_not_answer_leaves_the_old_index(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    write("config.toml", '[embeddings]\ndense_model = "openai/lengths"\n')
+    write("a.md", document("alpha"))
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        counts("a.md")
+    make_earlier()
+    before = stored(), stored("chunks.files")
+    shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)  # in which vectors are kept
+    _, told = lmm("index a.md", status=1)
+    assert "openai/lengths" in told
+    assert (stored(), stored("chunks.files")) == before
+
+
+def test_another_encoding_or_model_is_still_an_error(earlier):
+    before = stored()
+    write("config.toml", '[embeddings]\nencoding = "sparse"\n')
+    _, told = lmm("index a.md", status=1)
+    assert "'chunks' was made otherwise (encoding bm25, now sparse" in told
+    assert stored() == before
+
+
+def test_another_name_of_the_sparse_vectors_is_an_earlier_version():
+    known = {"encoding": "bm25", "vectors": "bm25", "embedding": "", "sparse": "bm25/english"}
+    wanted = {**known, "version": VERSION, "sparse": "bm25"}
+    assert is_earlier(known) and differing(known, wanted) == []
+    assert differing({**known, "version": VERSION}, wanted) == ["sparse"]
+    assert not is_earlier(wanted) and not is_earlier(None)
+
+
+def test_a_later_version_is_an_error_that_says_what_to_do():
+    write("a.md", document("alpha"))
+    counts("a.md")
+    make_earlier(version=VERSION + 1)
+    for command in ("index a.md", "search alpha"):
+        _, told = lmm(command, status=1)
+        assert "was made by a later version of LM markdown. Update this one" in told
+
+
+# Folders that nobody prepared
+
+
+def make_folder_earlier():
+    for path in Path(".md_index").rglob("collection.json"):
+        record = json.loads(path.read_text())
+        record["metadata"].pop("version", None)
+        path.write_text(json.dumps(record))
+    catalogue = json.loads(Path(".md_index/catalogue.json").read_text())
+    for entry in catalogue["indexes"].values():
+        del entry["identity"]["version"]
+        entry["identity"]["sparse"] = "bm25/of another time"
+    Path(".md_index/catalogue.json").write_text(json.dumps(catalogue))
+
+
+def test_a_folders_index_is_made_anew():
+    write("docs/a.md", document("alpha"))
+    write("docs/b.md", document("beta"))
+    lmm("md-index --root docs")
+    before = lmm("md-search --query alpha")[0]
+    make_folder_earlier()
+    _, told = lmm("md-search --query alpha --index docs", status=1)
+    assert "the index 'docs' was made by an earlier version of LM markdown: run `lmm md-index` on its folder" in told
+    _, told = lmm("md-search --query alpha", status=1)
+    assert "left out: the index 'docs' was made by an earlier version" in told
+    _, told = lmm("md-index --root docs")
+    assert told.startswith(
+        "warning: the index 'docs' was made by an earlier version of LM markdown, and was made anew\n"
+    )
+    assert "2 files (2 read, 0 unchanged)" in told
+    assert lmm("md-search --query alpha")[0] == before
+    assert "earlier" not in lmm("md-index --root docs")[1]
+
+
+# Sections
+
+
+@pytest.mark.parametrize("split", ["0", "-1"])
+def test_sections_are_found_whether_they_are_stored_or_not(split):
+    header = f"title: T\nsplit: {{documents: {split}, size: 100, max_size: 120, short: 0}}"
+    text = document("alpha", "beta", header=header) + "More of beta: " + LONG + "\n\n" + EXERCISE
+    write("notes.md", text)
+    counts("notes.md")
+    first, *rest = found("--group beta -k 3")
+    assert first["page_content"].startswith("Here the beta is explained") and first["page_content"].endswith(LONG)
+    assert (first["line_start"], first["titles"]) == (12, ["T", "About beta"])
+    assert all("Here the beta" not in one["page_content"] for one in rest)  # each section once
+    exercise = found("--group 'rings of the oak' -k 1")[0]
+    assert exercise["page_content"].count("How many rings") == 1
