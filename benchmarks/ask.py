@@ -1,70 +1,59 @@
 """How much of what answers a question comes into the context for the model, and how long that takes.
 
 python benchmarks/ask.py [--encodings bm25 hybrid] [--rerank NAME …] [--budget 1000] [--runs 21]
+python benchmarks/ask.py --encodings bm25 --no-time    # the share alone: in half a minute
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
 import re
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median, pstdev
-from typing import Any
 
-from retrieval import (
-    CORPORA,
-    DEFAULT,
+import chunk_peers
+from evaluation import (
     EVAL,
+    MEANS,
     MODEL,
-    WITHOUT_MODEL,
     Corpus,
     Question,
-    as_markdown,
-    common,
-    length,
-    split_options,
-    union,
+    corpus_of,
+    index_project,
+    keep_cache,
+    read_corpora,
+    read_questions,
+    shares,
+    without_model,
+    write_texts,
 )
-from retrieval import questions as read_questions
+from rerankers import LOOPBACK, NONE, NotMeasured, Timed, reranker_of, with_loopback
 from tables import machine, print_table, say
-from texts import ROOT
+from texts import MB
 
-from lmm_core.errors import ConfigError, ModelError
-from lmm_core.logging import ListLogger
-from lmm_core.models.chat import run
-from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
-from lmm_core.models.embedders.fastembed_models import models_folder
-from lmm_core.models.names import ModelName
-from lmm_core.models.sources import ModelSource
+from lmm_core.errors import ConfigError
+from lmm_core.markdown import find_markdown
+from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import BUDGET, Context, build_context
-from lmm_core.retrieve.library import Library
-from lmm_core.retrieve.passages import Passage
 from lmm_core.retrieve.queries import Expander, KeywordQueries
-from lmm_core.retrieve.rerank import NoReranker, Reranker
 from lmm_core.retrieve.retriever import Retrieval, Retriever
-from lmm_core.settings.project import AskOptions, IndexOptions, Project, load_project
+from lmm_core.settings.project import Project, load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorStore
-from lmm_core.workflows.ask import make_conversation, open_library
-from lmm_core.workflows.index import Upload
-from lmm_core.workflows.models import Models
+from lmm_core.workflows.ask import open_library
 
 ENCODINGS = ("bm25", "hybrid")
-NONE, LOOPBACK = "none", "loopback"  # a reranker, and the source of another
 CHUNKS = 20_000
 WANTED = 0.100  # seconds
 PARAGRAPHS, WORDS = 4, 30
 SECTIONS, IN_CHAPTER = 50, 115  # sections of a chapter, and the chunks that they make
+COLUMNS = (*MEANS, "±", "tokens", "of text", "sources")
 
 
 class QuestionAlone:
@@ -77,9 +66,12 @@ class QuestionAlone:
 QUERIES: dict[str, Expander] = {"question": QuestionAlone(), "and keywords": KeywordQueries()}
 
 
+# Recall
+
+
 @dataclass
 class Bench:
-    """Corpora as files in a folder, and a store for them."""
+    """Texts as files in a folder, and a store for them."""
 
     folder: Path
     store: VectorStore
@@ -89,7 +81,8 @@ class Bench:
 
     async def rows(self, encoding: str) -> list[list[str]]:
         """A row for each strategy with an encoding."""
-        library, models = await indexed(self.folder, self.store, encoding)
+        project, models = await index_project(self.folder, self.store, encoding)
+        library = await open_library(project, models, self.store)
         made = []
         for name, expander in QUERIES.items():
             retriever = Retriever(library, expander)
@@ -100,7 +93,8 @@ class Bench:
 
     async def reranked_rows(self, encoding: str, name: str, project: Project) -> list[list[str]]:
         """Rows with a reranker, by the queries that are made without a model. Raises NotMeasured."""
-        library, models = await indexed(self.folder, self.store, encoding)
+        indexed, models = await index_project(self.folder, self.store, encoding)
+        library = await open_library(indexed, models, self.store)
         try:
             reranker = Timed(reranker_of(project, name, models, library))
             retriever = Retriever(library, KeywordQueries(), reranker)
@@ -110,102 +104,50 @@ class Bench:
         taken = f"{1000 * median(reranker.seconds):.0f}"
         return [[encoding, name, "yes" if whole else "no", *self.cells(found, whole), taken] for whole in (False, True)]
 
+    def peer_rows(self) -> list[list[str]]:
+        """A row for each splitter of another package with a plain BM25; the contexts have no headers."""
+        texts = {
+            corpus_of(path.relative_to(self.folder).as_posix()): path.read_bytes().decode("utf-8")
+            for path in find_markdown([self.folder])
+        }
+        rows = []
+        for name, split in chunk_peers.splitters().items():
+            say(f"peers: {name}")
+            shown = chunk_peers.fill(split, texts, [one.text for one in self.asked], self.budget)
+            sizes = [f"{mean(sum(count_tokens(text) for _, text in one) for one in shown):.0f}"]
+            rows.append([name, *self.shares(shown), *sizes, *sizes, f"{mean(map(len, shown)):.1f}"])
+        return rows
+
     def cells(self, found: Sequence[Retrieval], whole: bool) -> list[str]:
         contexts = [build_context(one, self.budget, whole=whole) for one in found]
         assert all(one.tokens <= self.budget for one in contexts)
-        recalls = [self.recall(*both) for both in zip(self.asked, contexts, found, strict=True)]
-        by_corpus = [
-            mean(recall for recall, question in zip(recalls, self.asked, strict=True) if question.corpus == corpus)
-            for corpus in CORPORA
-        ]
+        texts = [shown_texts(one) for one in contexts]
         return [
-            f"{100 * mean(recalls):.1f}",
-            f"{100 * pstdev(recalls):.0f}",
-            *(f"{100 * one:.1f}" for one in by_corpus),
+            *self.shares(texts),
             f"{mean(one.tokens for one in contexts):.0f}",
-            f"{mean(len(one.sources) for one in contexts):.1f}",
+            f"{mean(sum(count_tokens(text) for _, text in one) for one in texts):.0f}",
+            f"{mean(map(len, texts)):.1f}",
         ]
 
-    def recall(self, question: Question, context: Context, found: Retrieval) -> float:
+    def shares(self, shown: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
+        """Cells of what the texts shown for each question have of its answer, as in `MEANS`, and the deviation."""
+        recalls = [self.recall(*both) for both in zip(self.asked, shown, strict=True)]
+        return [*shares(recalls, self.asked), f"{100 * pstdev(recalls):.0f}"]
+
+    def recall(self, question: Question, shown: Sequence[tuple[str, str]]) -> float:
         """The share of the characters that answer a question."""
-        spans = []
-        for ident in (ident for source in context.sources for ident in source.ids):
-            passage = found.material.passages[ident]
-            if (name := Path(passage.source).stem) == question.corpus:
-                spans.append(self.corpora[name].span(passage.text, passage.line_start))
-        references = union(question.references)
-        return common(references, union(spans)) / length(references)
+        corpus = self.corpora[question.corpus]
+        texts = [text for name, text in shown if name == question.corpus]
+        return question.share([span for text in texts for span in corpus.spans(text)])
 
 
-async def indexed(folder: Path, store: VectorStore, encoding: str) -> tuple[Library, Models]:
-    """A folder's index, and the models that are open for it."""
-    index = IndexOptions(
-        encoding, collection=encoding, companion=f"{encoding}-documents", split=split_options(DEFAULT)
-    )  # fmt: skip
-    project = Project(folder, index=index)
-    project.models["embedding"] = f"fastembed/{MODEL}"
-    models = Models(warn=say)
-    await Upload(project, store, models, logger=ListLogger()).run(sorted(folder.glob("*.md")))
-    return await open_library(project, models, store), models
-
-
-# Rerankers
-
-
-class NotMeasured(Exception):
-    """What keeps a reranker from being measured: `Retriever` would go on without it."""
-
-
-@dataclass
-class Timed:
-    """A reranker, and how long it took for each question."""
-
-    reranker: Reranker
-    seconds: list[float] = field(default_factory=list)
-
-    async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """See `Reranker`. Raises NotMeasured."""
-        begun = time.perf_counter()
-        try:
-            found = await self.reranker.rerank(question, passages)
-        except ModelError as error:
-            raise NotMeasured(str(error)) from None
-        self.seconds.append(time.perf_counter() - begun)
-        return found
-
-
-def reranker_of(project: Project, name: str, models: Models, library: Library) -> Reranker:
-    """What `rerank = name` in the project's `[ask]` gives. Raises NotMeasured."""
-    try:
-        made = make_conversation(replace(project, ask=AskOptions(rerank=name)), models, library).retriever.reranker
-    except ModelError as error:
-        raise NotMeasured(str(error)) from None
-    if isinstance(made, NoReranker) and name != NONE:
-        raise NotMeasured("no model is configured that could be asked")
-    return made
-
-
-@contextmanager
-def with_loopback(project: Project) -> Iterator[Project]:
-    """The project with one more source: a server of the shape of Jina's and Cohere's, in a thread, whose scores are
-    the cosines of MiniLM's vectors of the question and of each passage."""
-    sys.path.insert(0, str(ROOT))
-    from tests.model_server import ModelServer
-
-    embedder = FastEmbedder(ModelName("fastembed", str(MODEL)))
-
-    def answer(body: dict[str, Any]) -> bytes:
-        asked, *documents = run(embedder.embed([body["query"], *body["documents"]]))
-        scores = [sum(map(float.__mul__, asked, vector)) for vector in documents]
-        results = [{"index": at, "relevance_score": score} for at, score in enumerate(scores)]
-        return json.dumps({"results": sorted(results, key=lambda one: -one["relevance_score"])}).encode()
-
-    with ModelServer(reply=answer) as server:
-        yield replace(project, sources={**project.sources, LOOPBACK: ModelSource(LOOPBACK, server.url)})
+def shown_texts(context: Context) -> list[tuple[str, str]]:
+    """Return the text of each source, without its header, beside its corpus."""
+    return [(corpus_of(source.source), source.text) for source in context.sources]
 
 
 def rerank_table(bench: Bench, encodings: Sequence[str], names: Sequence[str], project: Project) -> None:
-    """Table (b). What cannot be measured is said, and left out."""
+    """Table (c). What cannot be measured is said, and left out."""
     rows = []
     for encoding in encodings:
         for name in names:
@@ -214,8 +156,8 @@ def rerank_table(bench: Bench, encodings: Sequence[str], names: Sequence[str], p
                 rows += asyncio.run(bench.reranked_rows(encoding, name, project))
             except NotMeasured as error:
                 say(f"{name} is left out: {error}")
-    columns = ["encoding", "reranker", "whole sections", "recall", "±", *CORPORA, "tokens", "sources", "ms"]
-    title = f"(b) Recall within {bench.budget:,} tokens by reranker, and its milliseconds a question, median"
+    columns = ["encoding", "reranker", "whole sections", *COLUMNS, "ms"]
+    title = f"(c) Recall within {bench.budget:,} tokens by reranker, and its milliseconds a question, median"
     print_table(title, columns, rows)
 
 
@@ -247,9 +189,14 @@ def write_book(folder: Path, corpora: dict[str, Corpus]) -> None:
         Path(folder, f"{number:03}.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8", newline="")
 
 
-async def timed(folder: Path, store: VectorStore, encoding: str, asked: Sequence[Question], runs: int) -> list[str]:
-    """Medians of what comes between a question and the request to the model."""
-    library, models = await indexed(folder, store, encoding)
+async def timed(name: str, folder: Path, encoding: str, asked: Sequence[Question], runs: int) -> list[str]:
+    """An index's size, the time to make it, and medians of what comes between question and request to the model."""
+    place = folder / ".lmm" / "index"
+    store = open_store(LocalStorage(place))
+    begun = time.perf_counter()
+    project, models = await index_project(folder, store, encoding)
+    indexing = time.perf_counter() - begun
+    library = await open_library(project, models, store)
     retriever, retrieving, building = Retriever(library), [], []
     await retriever.retrieve(asked[0].text)  # reads the material
     for question in asked[1 : runs + 1]:
@@ -260,10 +207,30 @@ async def timed(folder: Path, store: VectorStore, encoding: str, asked: Sequence
         retrieving.append(retrieved - begun)
         building.append(time.perf_counter() - retrieved)
     both = [one + other for one, other in zip(retrieving, building, strict=True)]
-    await models.close()
     chunks = f"{len((await library.material()).passages):,}"
-    return [encoding, chunks, *(f"{1000 * median(one):.0f}" for one in (retrieving, building, both)),
+    await models.close()
+    store.close()
+    size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
+    return [name, encoding, chunks, f"{indexing:.1f}", f"{size / MB:.1f}",
+            *(f"{1000 * median(one):.0f}" for one in (retrieving, building, both)),
             f"{1000 * max(both):.0f}", f"<= {1000 * WANTED:.0f}"]  # fmt: skip
+
+
+def time_table(folder: Path, bench: Bench, encodings: Sequence[str], runs: int) -> None:
+    """Table (d); 20,000 chunks without a model: embedding so many takes half an hour."""
+    folder.mkdir()
+    keep_cache(folder / "cache")  # an empty one: what is embedded counts
+    rows = []
+    for encoding in encodings:
+        say(f"time: {encoding}")
+        write_texts(folder / encoding, bench.corpora)
+        rows.append(asyncio.run(timed("these texts", folder / encoding, encoding, bench.asked, runs)))
+    say(f"time: {CHUNKS:,} chunks")
+    write_book(folder / "book", bench.corpora)
+    rows.append(asyncio.run(timed("a large book", folder / "book", "bm25", bench.asked, runs)))
+    columns = ["texts", "encoding", "chunks", "to index, s", "on disk, MB", "retrieve, ms", "context", "both",
+               "slowest", "wanted"]  # fmt: skip
+    print_table("(d) The index, and milliseconds from a question to its context, warm, medians", columns, rows)
 
 
 def main() -> None:
@@ -275,7 +242,7 @@ def main() -> None:
     )
     parser.add_argument("--budget", type=int, default=BUDGET, metavar="TOKENS")
     parser.add_argument("--runs", type=int, default=21, metavar="N", help="questions that are timed")
-    parser.add_argument("--no-time", action="store_true", help="recall alone")
+    parser.add_argument("--no-time", action="store_true", help="table (a) alone, and rerankers that are named")
     chosen = parser.parse_args()
     if not (EVAL / "questions.jsonl").is_file():
         say(f"{EVAL} is not there: nothing is measured")
@@ -284,54 +251,31 @@ def main() -> None:
         project = load_project(None)  # for `--rerank`: its sources, and its model
     except ConfigError as error:
         parser.error(str(error))
-    encodings = list(chosen.encodings)
-    if not MODEL.is_dir():
-        say(f"{MODEL} is not there: encodings without a model alone")
-        encodings = [name for name in encodings if name in WITHOUT_MODEL]
-    corpora = {name: as_markdown((EVAL / f"{name}.md").read_text(encoding="utf-8")) for name in CORPORA}
-    asked = read_questions()
     print(machine())
-    print(f"{len(asked)} questions; tokens are estimated where tiktoken's encoding is not on disk")
+    keep_cache()
     with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
-        folder = Path(name, "texts")
-        folder.mkdir()
-        take_cache(Path(name, "cache"))
-        for corpus, text in corpora.items():
-            Path(folder, f"{corpus}.md").write_text(text.text, encoding="utf-8", newline="")
-        store = open_store(":memory:")
-        bench = Bench(folder, store, corpora, asked, chosen.budget)
-        rows = []
-        for encoding in encodings:
-            say(f"recall: {encoding}")
-            rows += asyncio.run(bench.rows(encoding))
-        columns = ["encoding", "queries", "whole sections", "recall", "±", *CORPORA, "tokens", "sources"]
-        title = f"(a) Recall within {chosen.budget:,} tokens, in percent of characters; no reranker"
-        print_table(title, columns, rows)
-        measure_rerankers(bench, encodings, chosen.rerank, project)
+        store = open_store(LocalStorage(Path(name, "index")))
+        bench = Bench(Path(name, "texts"), store, read_corpora(), read_questions(), chosen.budget)
+        write_texts(bench.folder, bench.corpora)
+        print_tables(bench, without_model(chosen.encodings), chosen, project)
         store.close()
         if not chosen.no_time:
-            time_table(Path(name, "book"), corpora, asked, chosen.runs)
+            time_table(Path(name, "time"), bench, without_model(chosen.encodings), chosen.runs)
 
 
-def take_cache(folder: Path) -> None:
-    """Vectors and replies of this run alone; models that were got are the user's."""
-    got = models_folder()
-    os.environ["XDG_CACHE_HOME"] = str(folder)
-    if got.is_dir():
-        models_folder().parent.mkdir(parents=True)
-        models_folder().symlink_to(got, target_is_directory=True)
-
-
-def time_table(folder: Path, corpora: dict[str, Corpus], asked: Sequence[Question], runs: int) -> None:
-    """Table (c); without a model: embedding so many chunks takes half an hour, and a question then
-    takes longer by what `benchmarks/indexing.py` says."""
-    say("time: indexing")
-    write_book(folder, corpora)
-    store = open_store(LocalStorage(folder / "index"))
-    rows = [asyncio.run(timed(folder, store, "bm25", asked, runs))]
-    store.close()
-    columns = ["encoding", "chunks", "retrieve", "context", "both", "slowest", "wanted"]
-    print_table("(c) Milliseconds from a question to its context, warm, medians", columns, rows)
+def print_tables(bench: Bench, encodings: Sequence[str], chosen: argparse.Namespace, project: Project) -> None:
+    """Tables (a) to (c)."""
+    print(f"{len(bench.asked)} questions; tokens are estimated where tiktoken's encoding is not on disk")
+    rows = []
+    for encoding in encodings:
+        say(f"recall: {encoding}")
+        rows += asyncio.run(bench.rows(encoding))
+    title = f"Recall within {bench.budget:,} tokens, in percent of characters"
+    print_table(f"(a) {title}; no reranker", ["encoding", "queries", "whole sections", *COLUMNS], rows)
+    if not chosen.no_time:
+        print_table(f"(b) {title}: other splitters and a plain BM25", ["splitter", *COLUMNS], bench.peer_rows())
+    if chosen.rerank or not chosen.no_time:
+        measure_rerankers(bench, encodings, chosen.rerank, project)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material
 from .ranking.lexical import LexicalIndex
+from .ranking.synonyms import Synonymous
 
 Compared = Literal["words", "meaning", "both"]
 
@@ -25,13 +26,14 @@ Compared = Literal["words", "meaning", "both"]
 class Library:
     """A collection with the encoder for it.
 
-    order: sources in the order in which they are read. The collection is read once, and again
-    after a refresh."""
+    order: sources in the order in which they are read; synonyms: names that mean the same, beside
+    those that the texts give. The collection is read once, and again after a refresh."""
 
     store: VectorStore
     collection: str
     encoder: Encoder
     order: Sequence[str] = ()
+    synonyms: Synonymous = field(default_factory=dict)
     _material: Material | None = field(default=None, init=False)
     _lexical: LexicalIndex | None = field(default=None, init=False)
     _state: frozenset[tuple[str, str]] = field(default=frozenset(), init=False)
@@ -74,7 +76,7 @@ class Library:
         with self._reading:
             material = self._material or self._read_alone()
             if self._lexical is None or self._lexical.material is not material:
-                self._lexical = LexicalIndex(material, self.language)
+                self._lexical = LexicalIndex(material, self.language, self.synonyms)
             return self._lexical
 
     def compares(self, words: bool = False) -> Compared:

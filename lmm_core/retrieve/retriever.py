@@ -79,7 +79,8 @@ class Retriever:
         queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)
         queries = queries or await KeywordQueries().expand(asked.text, language, earlier)
         queries = [*queries, *filter(None, [lexical.corrected(asked.text)])]
-        found = await self._search(library, queries, kind, missed)
+        searched = [*queries, *filter(None, [lexical.synonyms.replaced(asked.text)])]
+        found = await self._search(library, searched, kind, missed)
         best = rank_found(found, queries, lexical, kind, library.compares(BY_WORDS in missed))
         if kind and asked.text == kind and not best:  # any will do, also those that do not have the word
             best = [one for one in material.passages.values() if kind in one.kinds][:HITS]

@@ -21,7 +21,7 @@ async def search_points(library: Library, text: str, limit: int, where: Where | 
     RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
     asked = parse_asked(text, [*material.kinds, SUMMARY], library.language)
-    queries = [asked.text, *filter(None, [lexical.corrected(asked.text)])]
+    queries = [asked.text, *filter(None, [lexical.corrected(asked.text), lexical.synonyms.replaced(asked.text)])]
     most = max(limit, HITS)
     found = await aquery_many(library.store, library.collection, library.encoder, queries, most, where, asked.type)
     points = {point.id: point for many in found for point in many if point.id in material.passages}

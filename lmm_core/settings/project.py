@@ -98,7 +98,8 @@ class Project:
     `native`; rules: for leaving parts out of the notes; opts: the annotations to make; models: the
     name of the model for each role (`default`, `source` or `source/model`); requests: the limits
     of requests for each role; sources: only the configured ones; system: the system message for
-    chats and edits, "" for ours; index, ask, serve: their sections of the configuration."""
+    chats and edits, "" for ours; synonyms: the names that mean the same as a name, beside those that
+    the notes give; index, ask, serve: their sections of the configuration."""
 
     root: Path
     spelling: str = "div"
@@ -109,6 +110,7 @@ class Project:
     sources: dict[str, ModelSource] = field(default_factory=dict)
     system: str = ""
     index: IndexOptions = field(default_factory=IndexOptions)
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ask: AskOptions = field(default_factory=AskOptions)
     serve: ServeOptions = field(default_factory=ServeOptions)
 
@@ -140,6 +142,10 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         requests | {"embedding": RequestLimits()},
         {name: source.as_source(name) for name, source in settings.sources.items()},
         index=_index_options(settings),
+        synonyms={
+            name: (others,) if isinstance(others, str) else tuple(others)
+            for name, others in settings.retrieve.synonyms.items()
+        },
         ask=AskOptions(**settings.ask.model_dump()),
         serve=_serve_options(settings),
     )

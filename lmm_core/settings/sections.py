@@ -170,6 +170,23 @@ class SplitSettings(_Section):
         return self
 
 
+class RetrieveSettings(_Section):
+    """What a search knows beside the notes: `[retrieve]`."""
+
+    synonyms: dict[str, str | list[str]] = Field(
+        default={}, description='names that mean the same: { SD = "standard deviation", MLM = ["mixed model", "HLM"] }'
+    )
+
+    @field_validator("synonyms")
+    @classmethod
+    def _are_names(cls, synonyms: dict[str, str | list[str]]) -> dict[str, str | list[str]]:
+        for name, others in synonyms.items():
+            for one in (name, *([others] if isinstance(others, str) else others)):
+                if not re.search(r"\w", one):
+                    raise ValueError(f"should be words, not {one!r:.60}")
+        return synonyms
+
+
 class AskSettings(_Section):
     """The ways of answering questions: `[ask]`."""
 
@@ -297,6 +314,7 @@ class EducationSections(MarkdownSections):
     storage: StorageSettings = Field(default=StorageSettings(), description="where the index is")
     database: DatabaseSettings = Field(default=DatabaseSettings(), description="the collections of the index")
     split: SplitSettings = Field(default=SplitSettings(), description="how texts are cut into chunks")
+    retrieve: RetrieveSettings = Field(default=RetrieveSettings(), description="what a search knows beside the notes")
     ask: AskSettings = Field(default=AskSettings(), description="how questions are answered")
     serve: ServeSettings = Field(default=ServeSettings(), description="who may ask the server, and how much")
 

@@ -49,7 +49,7 @@ async def open_library(
     except LmmError:
         opened.close()
         raise
-    return Library(opened, index.collection, encoder, reading_order(project))
+    return Library(opened, index.collection, encoder, reading_order(project), project.synonyms)
 
 
 def reading_order(project: Project) -> list[str]:

@@ -154,7 +154,8 @@ class Bench:
                 upload = Upload(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
                 await upload.run(paths)
                 assert upload.encoder is not None
-                outcomes = await ask_all(Library(store, index.collection, upload.encoder), labelled)
+                library = Library(store, index.collection, upload.encoder, synonyms=project.synonyms)
+                outcomes = await ask_all(library, labelled)
             finally:
                 store.close()
         encoder = upload.encoder

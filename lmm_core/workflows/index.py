@@ -403,15 +403,19 @@ async def find_in_index(
     no_type: bool = False,
     under: str = "",
     group: bool = False,
+    tell: Callable[[str], None] = lambda message: None,
 ) -> list[ScoredPoint]:
     """Return the chunks that match a text, best first; with `group`, whole sections.
 
     kind: only chunks of this type; no_type: only chunks without a type; under: only chunks in
-    this section (a path like `1.2`) or file. Raise StoreError, ModelError and RetrieveError."""
+    this section (a path like `1.2`) or file; tell: is told the other names that are searched for.
+    Raise StoreError, ModelError and RetrieveError."""
     index = project.index
     encoder = await encoder_for(store, project, models, index.collection, index.encoding)
     where = await asyncio.to_thread(_where, store, index.collection, kind, no_type, under)
-    library = Library(store, index.collection, encoder)
+    library = Library(store, index.collection, encoder, synonyms=project.synonyms)
+    for named in (await library.lexical()).synonyms.used(text):
+        tell(str(named))
     if group:
         chunks = await search_points(library, text, chunks_for(limit), where)
         return await afind_documents(store, index.companion, chunks, limit)

@@ -119,9 +119,12 @@ def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: 
     project = searched_project()
     models = Models(warn=warn)
 
+    def tell(names: str) -> None:
+        say(f"searching also for other names: {one_line(names)}", err=True)
+
     async def work() -> tuple[list[ScoredPoint], dict[str, int]]:
         async with open_index(project, models) as store:
-            points = await find_in_index(store, project, models, query, limit, kind, no_type, under, group)
+            points = await find_in_index(store, project, models, query, limit, kind, no_type, under, group, tell)
             return points, {} if points else types_in_index(store, project)
 
     found = run_or_report(work(), logger, RetrieveError)

@@ -52,7 +52,7 @@ def write_box(
     texts = {page: _text(output / page) for page in dict.fromkeys(sources.values())}
     ids = {page: element_ids(text) for page, text in texts.items()}
     documents, rows = section_rows(material, sources, ids, {page: page_words(text) for page, text in texts.items()})
-    files = data_files(documents, rows, material.kinds, str(settings.get("lang") or "en"))
+    files = data_files(documents, rows, material.kinds, str(settings.get("lang") or "en"), project.synonyms)
     check_inside(output, output / ASK_FOLDER)
     for page in ids:
         check_inside(output, output / page)

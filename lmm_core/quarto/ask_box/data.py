@@ -5,22 +5,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from ...models.embedders.bm25 import USUAL_LANGUAGE
-from ...models.languages.stemming import language_code, stop_words
+from ...models.languages.stemming import Stemmer, language_code, stop_words
+from ...models.languages.words import fold
 from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from ...retrieve.passages import Material, Passage, Section
 from ...retrieve.ranking.asking import ASKING
 from ...retrieve.ranking.lexical import emphasised, weights_data
+from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
 from ...study.outline import plain_title, reading_minutes
 from .plain_text import plain_text
 
 PART = 300_000  # bytes of a part at most; a longer section has a part of its own
+_CODE = re.compile(r"^ {4}.*$", re.M)  # in a row
 FORMAT = 2  # of the data; ask.js reads no other
 
 
@@ -70,9 +74,13 @@ def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
 
 
 def data_files(
-    documents: list[list[str]], rows: Sequence[list[Any]], kinds: Counter[str], language: str
-) -> dict[str, str]:  # fmt: skip
-    """Return the texts of the data's files by name."""
+    documents: list[list[str]],
+    rows: Sequence[list[Any]],
+    kinds: Counter[str],
+    language: str,
+    synonyms: Synonymous | None = None,
+) -> dict[str, str]:
+    """Return the texts of the data's files by name. synonyms: those of the configuration."""
     parts = list(_parts([_json(row) for row in rows]))
     files = {f"part-{number}.js": f"lmmAsk.part({number},[{part}])\n" for number, part in enumerate(parts, 1)}
     named = language_code(language) or USUAL_LANGUAGE
@@ -88,8 +96,22 @@ def data_files(
         "askingSigns": ASKING,
         "named": named,
         "weights": weights_data(),
+        "synonyms": _synonyms(rows, language, synonyms or {}),
     }
     return files | {"data.js": f"lmmAsk.take({_json(about)})\n"}
+
+
+def _synonyms(rows: Sequence[list[Any]], language: str, configured: Synonymous) -> list[list[Any]]:
+    """Return the names with other names that the rows give, and the configured ones of which the rows have
+    one: whether it is known by its capitals alone, the name, the other names.
+
+    Nothing but the rows is read, since they are what is published."""
+    passages = [one if isinstance(one, str) else one[0] for row in rows for one in row[7]]
+    texts = [_CODE.sub("", text) for text in passages]
+    said = fold(" ".join([*passages, *(row[2] for row in rows)]))
+    there = {one: names for one, names in configured.items() if any(fold(name) in said for name in (one, *names))}
+    found = Synonyms(texts, Stemmer(language), language, there)
+    return [[int(found.needs_capitals(name)), name, *others] for name, others in found.pairs()]
 
 
 def _json(value: Any) -> str:

@@ -15,7 +15,6 @@ from ..context import CitedSource
 from ..items import kind_of, without_fences
 from ..passages import Passage
 from ..ranking.lexical import emphasised
-from ..ranking.words import asked_words
 from ..retriever import Retrieval
 from .readable import readable_paragraphs, with_references
 
@@ -49,7 +48,7 @@ class Quoter:
     def __init__(self, found: Retrieval) -> None:
         self._index = found.lexical
         self._language = found.language
-        self._asked = [set(self._index.vocabulary.meant(word)) for word in asked_words(found.text, found.language)]
+        self._asked = [set(meant) for meant in self._index.meant(found.text)]
         words = set(map(fold, find_words(found.text)))
         self._blocks = [cut for names, cut in ((CODE, _code_in), (TABLE, _tables_in)) if names & words]
         sections = (one for one in found.material.walk() if one.anchor and one.titles)

@@ -22,6 +22,7 @@ from typing import Any
 from ...models.languages.stemming import Stemmers
 from ..items import DEFINITION, kind_of
 from ..passages import Key, Material, Passage, Section
+from .synonyms import OTHER_NAME, Synonymous, Synonyms
 from .words import FUZZY, PREFIX, Vocabulary, asked_words
 
 FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
@@ -40,7 +41,16 @@ Fields = dict[str, Counter[str]]
 
 def weights_data() -> dict[str, Any]:
     """Return the weights as the ask box reads them."""
-    return {"fields": FIELDS, "k": K, "b": B, "d": D, "aside": ASIDE, "prefix": PREFIX, "fuzzy": FUZZY}
+    return {
+        "fields": FIELDS,
+        "k": K,
+        "b": B,
+        "d": D,
+        "aside": ASIDE,
+        "prefix": PREFIX,
+        "fuzzy": FUZZY,
+        "otherName": OTHER_NAME,
+    }
 
 
 def emphasised(markdown: str) -> list[str]:
@@ -59,9 +69,10 @@ class Match:
 class LexicalIndex:
     """The statistics of a material's words, by which its passages are ranked.
 
-    language: of questions, and of texts that do not say theirs, as in `Library.language`."""
+    language: of questions, and of texts that do not say theirs, as in `Library.language`; synonyms:
+    further names that mean the same."""
 
-    def __init__(self, material: Material, language: str) -> None:
+    def __init__(self, material: Material, language: str, synonyms: Synonymous | None = None) -> None:
         self.material, self.language = material, language
         self.stemmers = Stemmers(language)
         self._lengths, self._texts = Counter[str](), Counter[str]()  # of the fields: words, and texts
@@ -69,6 +80,8 @@ class LexicalIndex:
         self._fields_of = lru_cache(KEPT)(lambda ident: self._fields(material.passages[ident]))
         every = ({stem for counts in fields.values() for stem in counts} for fields in self._every())
         self.vocabulary = Vocabulary(self.stemmers, every)
+        texts = [passage.text for section in material.walk() for passage in section.passages]
+        self.synonyms = Synonyms(texts, self.stemmers.of(""), language, synonyms or {})
 
     def _every(self) -> Iterator[Fields]:
         """Yield the fields of all texts, and count them. They are not kept, since they may be many."""
@@ -90,6 +103,10 @@ class LexicalIndex:
         stems = self.stemmers.of(language).stems
         return {name: Counter(stems(text)) for name, text in texts.items()}
 
+    def meant(self, question: str) -> list[dict[str, float]]:
+        """Return for each word that a question asks for the stems that are meant by it, with their weights."""
+        return self.synonyms.meant(question, self.vocabulary)
+
     def corrected(self, question: str) -> str:
         """Return the words of a question with the nearest that there are for those that no text has.
 
@@ -102,8 +119,7 @@ class LexicalIndex:
         """Return how well passages fit a question, by their ids.
 
         kind: the type of material that is asked for."""
-        words = self.vocabulary.without_seams(asked_words(question, self.language))
-        asked = [self.vocabulary.meant(word) for word in words]
+        asked = self.meant(question)
         rarity = [self._rarity(meant) for meant in asked]
         about: dict[Key, list[float]] = {}
         found: dict[str, Match] = {}

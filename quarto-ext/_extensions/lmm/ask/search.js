@@ -137,25 +137,59 @@
     return without(asking[""], without(left, all)).filter((word) => !stop.has(word)).slice(0, MOST_TERMS);
   }
 
+  // The names in a question that have other names, as ranking/synonyms.py finds them: [its words, the others' words].
+  function otherNames(text) {
+    const all = words(text);
+    const same = (word, own) => word === own || word === `${own}s`;
+    const stands = (own) => all.some((_, at) => own.every((word, next) => same(all[at + next] || "", word)));
+    const written = (name) => new RegExp(`(?<![\\p{L}\\p{N}])${name.replace(/[^\p{L}\p{N}]/gu, "\\$&")}s?(?![\\p{L}\\p{N}])`, "u").test(text);
+    const found = (ask.about.synonyms || []).filter(([capitals, name]) => stands(words(name)) && (!capitals || written(name)));
+    return found.map(([, name, ...others]) => [words(name), others.map((one) => words(one).filter((word) => !stop.has(word)))]);
+  }
+
+  // For each term the words that may be meant by it, itself first, and the weights of those of other
+  // names. Where no text has the name, there are more: the words of the longer name.
+  function meant(text, terms) {
+    const all = terms.map((term) => [term]);
+    const weights = new Map();
+    for (const [own, others] of otherNames(text)) {
+      const known = all.filter(([term]) => own.some((word) => term === word || term === `${word}s`));
+      const most = Math.max(...others.map((words) => words.length));
+      if (!known.some(([term]) => index.search(term).length)) while (known.length < most) all.push((known[known.length] = []));
+      for (const words of others) {
+        for (let at = 0; words.length && at < Math.max(known.length, words.length); at++) {
+          const word = words[Math.min(at, words.length - 1)];
+          known[Math.min(at, known.length - 1)].push(word);
+          weights.set(word, ask.about.weights.otherName * Math.min(1, known.length / words.length));
+        }
+      }
+    }
+    return { asks: all.filter((one) => one.length), weights };
+  }
+
   // The sections that fit best, the best first. kind: of the passages; "" any, "notes" those
   // without a type.
   function search(query, kind) {
     const asked = keyword(query.slice(0, 20000));
     const wanted = asked.kind || kind;
     const terms = subject(asked.rest);
-    if (!terms.length || !index) return { terms, hits: [] };
+    const { asks, weights: others } = index ? meant(asked.rest, terms) : { asks: [] };
+    if (!asks.length) return { terms, hits: [] };
     const { fields, k, b, d, prefix, fuzzy } = ask.about.weights;
     const last = terms.at(-1);
-    const goesOn = (term) => term.length > 3 || (term === last && term.length > 1) || ([...term].length === 1 && PAIR.test(term));
+    const own = new Set(terms);
+    const begins = (term) => [...term].length === 1 && PAIR.test(term); // a sign alone may begin a pair
+    const goesOn = (term) => own.has(term) && (term.length > 3 || (term === last && term.length > 1) || begins(term));
     const known = new Map(terms.map((term) => [term, index.search(term, { prefix: goesOn(term) }).length > 0]));
-    const found = index.search(terms.join(" "), {
+    const found = index.search([...new Set(asks.flat())].join(" "), {
       prefix: goesOn,
-      fuzzy: (term) => (!known.get(term) && terms.length <= 8 && term.length > 4 ? 0.2 : false),
+      fuzzy: (term) => (known.get(term) === false && terms.length <= 8 && term.length > 4 ? 0.2 : false),
       weights: { prefix, fuzzy },
+      boostTerm: (term) => (own.has(term) ? 1 : others.get(term)),
       boost: fields,
       bm25: { k, b, d },
     });
-    return { terms, hits: group(found, terms, wanted) };
+    return { terms, hits: group(found, asks, wanted) };
   }
 
   const fits = (passage, kind) => !kind || (kind === "notes" ? !passage.kind : passage.kind === kind);
@@ -169,9 +203,9 @@
   }
 
   function group(found, asked, kind) {
-    const rare = rarity(found, asked);
-    const weight = (terms) => [...terms].reduce((sum, term) => sum + rare.get(term), 0);
-    const all = weight(asked);
+    const rare = rarity(found, [...new Set(asked.flat())]);
+    const weight = (terms) => asked.reduce((sum, words) => sum + (words.some((word) => terms.has(word)) ? rare.get(words[0]) : 0), 0);
+    const all = weight(new Set(asked.flat()));
     const about = new Map(found.filter(({ id }) => !texts[id].passage).map((one) => [texts[one.id].section, one]));
     const hits = new Map();
     const add = (section, passage, score, queryTerms, terms) => {

@@ -1,0 +1,165 @@
+"""The other names of what a question asks for: those that the notes give, and those of the configuration.
+
+A question with one name is taken to mean the others, too, with less weight. The words of a name
+count one by one, as they would if it had been typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...models.languages.stemming import Stemmer
+from ...models.languages.words import find_words, fold
+from .naming import Pair, find_pairs
+from .words import Vocabulary, asked_words, frequent_words, names_subject
+
+OTHER_NAME = 0.5  # weight of a word of another name
+MOST_OTHERS = 3  # other names of one thing, the most frequent ones
+_MOST_WORDS = 8  # of a name
+_SHORT, _ENDING = 5, 2  # letters: only longer names have other endings than `s`, of so many letters at most
+
+Synonymous = Mapping[str, Sequence[str]]  # the names that mean the same as a name
+_Key = tuple[str, ...]  # the stems of a name
+
+
+@dataclass(frozen=True)
+class Named:
+    """A name that a question uses: its words there, folded, and the other names, the most frequent first."""
+
+    name: str
+    words: tuple[str, ...]
+    others: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} = {', '.join(self.others)}"
+
+
+class Synonyms:
+    """The names that mean the same in some texts.
+
+    A name that is also another word, such as "IT", is known by its capitals alone."""
+
+    def __init__(self, texts: Sequence[str], stemmer: Stemmer, language: str, configured: Synonymous) -> None:
+        self._stemmer, self._language = stemmer, language
+        self._spelled: dict[_Key, str] = {}
+        counts = Counter(pair for text in texts for one in find_pairs(text) if (pair := self._keys(one)))
+        given = [self._keys((name, other)) for name, others in configured.items() for other in others]
+        others: dict[_Key, list[_Key]] = defaultdict(list)
+        for one, other in [*filter(None, given), *(pair for pair, _ in counts.most_common())]:
+            for own, meant in ((one, other), (other, one)):
+                if meant not in others[own] and len(others[own]) < MOST_OTHERS:
+                    others[own].append(meant)
+        self._others = dict(others)
+        self._lengths = sorted({len(key) for key in self._others}, reverse=True)
+        self._exact = self._other_words(texts)
+
+    def _keys(self, pair: Pair) -> tuple[_Key, _Key] | None:
+        one, other = (self._key(find_words(name)) for name in pair)
+        if one == other or not (0 < len(one) <= _MOST_WORDS and 0 < len(other) <= _MOST_WORDS):
+            return None
+        for key, name in zip((one, other), pair, strict=True):
+            self._spelled.setdefault(key, name)
+        return one, other
+
+    def _key(self, words: Iterable[str]) -> _Key:
+        return tuple(self._stemmer.stem(word) or fold(word) for word in words)
+
+    def _other_words(self, texts: Sequence[str]) -> frozenset[_Key]:
+        """Return the names that differ from another word of the texts by their capitals alone."""
+        names = {name.lower(): key for key, name in self._spelled.items() if len(key) == 1 and not name.islower()}
+        words = set(frequent_words(self._language)) & names.keys()
+        if names:
+            words.update(*(names.keys() & text.split() for text in texts))
+        return frozenset(names[word] for word in words if not self._spelled[names[word]][1:].islower())
+
+    def pairs(self) -> list[tuple[str, list[str]]]:
+        """Return all names with their other names, as the texts spell them."""
+        return [(self._spelled[key], self._names(key)) for key in self._others]
+
+    def needs_capitals(self, name: str) -> bool:
+        """Return True if a name is known by its capitals alone."""
+        return self._key(find_words(name)) in self._exact
+
+    def _names(self, key: _Key) -> list[str]:
+        return [self._spelled[one] for one in self._others[key]]
+
+    def used(self, question: str) -> list[Named]:
+        """Return the names in a question that have others, in their order."""
+        words = find_words(question) if self._others else []
+        key, found, at = self._key(words), list[Named](), 0
+        while at < len(words):
+            here = (
+                size for size in self._lengths if self._is_used(key[at : at + size], words[at : at + size], question)
+            )
+            size = next(here, 0)
+            if size:
+                own = key[at : at + size]
+                found.append(
+                    Named(self._spelled[own], tuple(map(fold, words[at : at + size])), tuple(self._names(own)))
+                )
+            at += size or 1
+        return found
+
+    def _is_used(self, key: _Key, words: Sequence[str], question: str) -> bool:
+        if key not in self._others:
+            return False
+        name = self._spelled[key]
+        if key in self._exact:
+            capitals = not question.isupper() or " " not in question.strip()
+            return capitals and re.search(rf"(?<!\w){re.escape(name)}s?(?!\w)", question) is not None
+        return len(key) > 1 or _is_form(fold(words[0]), fold(name))
+
+    def replaced(self, question: str) -> str:
+        """Return a question with the first other name in place of each name that has one, or "" if none has."""
+        used = self.used(question)
+        for named in used:
+            words = r"\W+".join(map(re.escape, named.words))
+            found = re.search(rf"(?<!\w){words}(?!\w)", question, re.I)
+            start, end = found.span() if found else (len(question), len(question))
+            question = f"{question[:start]} {named.others[0]} {question[end:]}"
+        return " ".join(question.split()) if used else ""
+
+    def meant(self, question: str, vocabulary: Vocabulary) -> list[dict[str, float]]:
+        """Return for each word that a question asks for the stems that are meant by it, with their weights.
+
+        There are more of them where the notes have only a longer name."""
+        used = self.used(question)
+        words = asked_words(question, self._language) if not used or names_subject(question, self._language) else []
+        meant = {fold(word): vocabulary.meant(word) for word in vocabulary.without_seams(words)}
+        further: list[dict[str, float]] = []
+        for named in used:
+            further += self._add(meant, named, vocabulary)
+        return [*meant.values(), *further]
+
+    def _add(self, meant: dict[str, dict[str, float]], named: Named, vocabulary: Vocabulary) -> list[dict[str, float]]:
+        """Add other names to what is meant by the words of a name, and return what is meant by further words.
+
+        There are further words only if no text has the name: they are asked for in its place."""
+        names = [[one for word in find_words(other) if (one := self._stemmer.stem(word))] for other in named.others]
+        names = [name for name in names if name and set(name) <= vocabulary.counts.keys()]
+        own = [word for word in named.words if word in meant]
+        known = [meant[word] for word in own]
+        further: list[dict[str, float]] = []
+        if names and not any((self._stemmer.stem(word) or word) in vocabulary.counts for word in own):
+            for stems in known:  # of a typing error, which it is not
+                stems.clear()
+            further = [{} for _ in range(max(map(len, names)) - len(known))]
+        for name in names:
+            _mean(name, [*known, *further])
+        return further
+
+
+def _mean(name: Sequence[str], words: Sequence[dict[str, float]]) -> None:
+    """Let words of a question mean the words of another name, each at its place, more than one if that is longer."""
+    weight = OTHER_NAME * min(1.0, len(words) / len(name))
+    for at in range(max(len(words), len(name))):
+        words[min(at, len(words) - 1)].setdefault(name[min(at, len(name) - 1)], weight)
+
+
+def _is_form(word: str, name: str) -> bool:
+    """Return True if a word is a name or a form of it. A stem alone would make `united` a form of `unit`."""
+    ending = word.removeprefix(name) if word.startswith(name) else word
+    return ending in ("", "s") or (len(name) > _SHORT and len(ending) <= _ENDING)
