@@ -22,7 +22,7 @@ from tests.model_server import ModelServer
 
 def test_a_book_is_indexed_and_found_with_nothing_else_said(sample_book):
     _, told = lmm("index sample-book")
-    assert re.search(r"\n\d+ documents, \d+ chunks written, 0 removed, 0 unchanged, \d+\.\d s\n$", told)
+    assert re.search(r"\n\d+ documents, \d+ chunks written, 0 removed, 0 unchanged, \d+\.\d s\nlanguages: English .*\n$", told)
     assert "Only words are compared (BM25)" in told
     printed, _ = lmm("search 'when is a mean misleading?' -k 1")
     assert re.match(r"\d+\.\d+  Describing distributions > .*\n +sample-book/02-describing\.md:\d+-\d+\n", printed)
