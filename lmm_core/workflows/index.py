@@ -49,6 +49,7 @@ from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
 from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
+from ..settings.quarto_project import quarto_language
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .encode import Encoded, blocklist_encode, encoder_for, project_from, source_of
 from .models import Models

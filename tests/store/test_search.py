@@ -99,7 +99,7 @@ def test_the_default_encoding_is_hybrid_with_a_model_and_follows_the_collection(
     assert found("'scatter of numbers' -k 1")[0]["titles"] == ["Statistics", "Spread"]
     store = open_store(LocalStorage(".lmm/index"))
     assert store.metadata("chunks") == {
-        "encoding": "hybrid", "vectors": "hybrid", "embedding": f"fastembed/{MINILM}", "sparse": "bm25/english",
+        "encoding": "hybrid", "vectors": "hybrid", "embedding": f"fastembed/{MINILM}", "sparse": "bm25",
         "version": VERSION,
     }  # fmt: skip
     store.close()
@@ -204,7 +204,7 @@ def test_an_encoder_knows_the_collections_encoding_and_language():
     made = encoder_from(client, "mine", ConfigSettings(embeddings={"language": "de"}))
     initialize_collection(client, "mine", made)
     again = encoder_from(client, "mine", QdrantEmbeddingModel.BM25)
-    assert (again.encoding, again.sparse.name) == (EncodingModel.BM25, "bm25/german")
+    assert (again.encoding, again.sparse.language) == (EncodingModel.BM25, "en")
     assert encoder_from(client, "mine", again) is again
     client.close()
 

@@ -22,7 +22,9 @@ from tests.model_server import ModelServer
 
 def test_a_book_is_indexed_and_found_with_nothing_else_said(sample_book):
     _, told = lmm("index sample-book")
-    assert re.search(r"\n\d+ documents, \d+ chunks written, 0 removed, 0 unchanged, \d+\.\d s\n$", told)
+    assert re.search(
+        r"\n\d+ documents, \d+ chunks written, 0 removed, 0 unchanged, \d+\.\d s\nlanguages: English .*\n$", told
+    )
     assert "Only words are compared (BM25)" in told
     printed, _ = lmm("search 'when is a mean misleading?' -k 1")
     assert re.match(r"\d+\.\d+  Describing distributions > .*\n +sample-book/02-describing\.md:\d+-\d+\n", printed)
@@ -498,14 +500,16 @@ def test_a_collection_of_another_encoding_is_an_error_and_nothing_changes():
     assert counts("--rebuild notes.md")[0] == 1
 
 
-def test_a_collection_of_another_language_is_an_error():
-    write("notes.md", document("alpha", header="lang: en"))
-    counts("notes.md")
-    write("more.md", document("beta", header="lang: de"))
-    assert counts("more.md")[0] == 1  # the collection's language holds
-    write("config.toml", '[embeddings]\nlanguage = "de"\n')
-    _, told = lmm("index notes.md", status=1)
-    assert "sparse bm25/english, now bm25/german" in told
+def test_each_document_has_a_language_of_its_own():
+    write("notes.md", document("The houses of the city", header="lang: en"))
+    write("more.md", document("Die Mittelwerte der Verteilungen", header="lang: de"))
+    _, told = lmm("index notes.md more.md")
+    assert "languages: English (1 file, lang), German (1 file, lang)" in told
+    for query in ("house", "Mittelwert"):
+        assert lmm(f"search {query}")[0].strip()
+    write("config.toml", '[embeddings]\nlanguage = "fr"\n')
+    write("third.md", document("gamma"))
+    assert "languages: French (1 file, project)" in lmm("index third.md")[1]
 
 
 def test_a_text_without_annotations_is_told_of_where_nothing_else_is_encoded():

@@ -72,8 +72,8 @@ class Match:
 class LexicalIndex:
     """The statistics of a material's words, by which its passages are ranked.
 
-    language: of questions, and of texts that do not say theirs, as in `Library.language`; synonyms: further
-    names that mean the same."""
+    language: of questions, and of texts that do not say theirs, as in `Library.language`; synonyms:
+    further names that mean the same."""
 
     def __init__(self, material: Material, language: str, synonyms: Synonymous | None = None) -> None:
         self.material, self.language = material, language

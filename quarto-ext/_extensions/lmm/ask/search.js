@@ -178,7 +178,7 @@
     const { fields, k, b, d, prefix, fuzzy } = ask.about.weights;
     const last = terms.at(-1);
     const own = new Set(terms);
-    const begins = (term) => [...term].length === 1 && PAIR.test(term); // a pair of signs
+    const begins = (term) => [...term].length === 1 && PAIR.test(term); // a sign alone may begin a pair
     const goesOn = (term) => own.has(term) && (term.length > 3 || (term === last && term.length > 1) || begins(term));
     const known = new Map(terms.map((term) => [term, index.search(term, { prefix: goesOn(term) }).length > 0]));
     const found = index.search([...new Set(asks.flat())].join(" "), {
