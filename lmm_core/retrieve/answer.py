@@ -23,8 +23,8 @@ from .context import CitedSource, Context, build_context, outline_context
 from .library_tools import Result
 from .quoting.choose import quote_notes
 from .ranking.fusion import Ranked
+from .ranking.spans import whole_span
 from .retriever import Retrieval, Retriever
-from .spans import whole_span
 from .tools import Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
