@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import socket
 import subprocess
@@ -27,11 +26,14 @@ def answering(body):
         return json.dumps({"queries": ["mean median outlier", "robust summary"]})
     question = body["messages"][-1]["content"].rpartition("</notes>")[2]
     if "*exercise*" in question:
-        return "Take the nap study, and let one student sleep for 15 hours [1]."
-    if "cup" in question:
-        return "NO_ANSWER"
-    source = re.search(r"\[(\d+)\] [^\n]*When the mean misleads, ", body["messages"][-1]["content"])
-    return f"When a few wild values carry it away [{source[1] if source else 2}]."
+        return f"Take the nap study, and let one student sleep for 15 hours [{number(body, 'had slept 15 hours')}]."
+    return "NO_ANSWER" if "cup" in question else f"When a few wild values carry it away [{number(body, 'robust')}]."
+
+
+def number(body, words):
+    """Return the number of the first source with some words."""
+    sources = body["messages"][-1]["content"].split("<source n=")[1:]
+    return next((at for at, source in enumerate(sources, 1) if words in source), 2)
 
 
 def ask(command, server=None, stdin="", status=0, **env):
