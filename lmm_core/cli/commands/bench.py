@@ -123,7 +123,8 @@ def _print_report(report: BenchReport, project: Project) -> None:
     for name, outcomes in rows:
         say(f"{name:<{width}}  {_figures(outcomes, len(shown))}".rstrip())
     _print_sections(first, project)
-    _print_words(report.missing, project)
+    if any(one.is_missed for one in first.outcomes):
+        _print_words(report.missing, project)
 
 
 def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
@@ -181,6 +182,7 @@ def _print_section(section: Section, missed: Sequence[QuestionResult], project: 
 def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
     """Print the words of missed questions that the notes never use, the most frequent first."""
     if not missing:
+        say("\nThe notes use all words of these questions, but not in these sections.")
         return
     say("\nWords of these questions that the notes never use (add them there, or to [retrieve] synonyms):")
     shown = missing[:WORDS_SHOWN]
