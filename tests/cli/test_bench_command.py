@@ -98,12 +98,15 @@ def test_annotated_questions_are_asked_and_do_not_find_themselves(notes, embedde
 
 
 def test_a_question_is_helped_by_the_others_of_its_section_alone():
-    """The walrus is in two questions of Pears and in no text. The zebra is in one, and so does not find itself."""
-    asked = ["Who tames the walrus?", "Where does the walrus sleep?", "Where does the zebra graze?"]
-    write("notes.md", f"# Apples\n\nThe apple {LONG}\n\n---\nquestions: {asked}\n---\n\n# Pears\n\nThe pear {LONG}\n")
+    """No text has a walrus, but two questions of Pears have. The only one of Quinces cannot find itself."""
+    asked = ["Who tames the walrus of the garden?", "Is a walrus in the garden?", "Is a zebra in the garden?"]
+    pears = f"---\nquestions: {asked[:2]}\n---\n\n# Pears\n\nThe pear is in the garden {LONG}\n\n"
+    quinces = f"---\nquestions: {asked[2]}\n---\n\n# Quinces\n\nThe quince is in the garden {LONG}\n"
+    write("notes.md", f"# Apples\n\nThe garden, a garden, our garden {LONG}\n\n{pears}{quinces}")
     (result,) = measured()["encodings"]
-    assert ranks(result) == {"Who tames the walrus?": 1, "Where does the walrus sleep?": 1, asked[2]: None}
-    assert result["strategies"]["names"]["hit@10"] == 0
+    by_questions = {question: rank == 1 for question, rank in ranks(result).items()}
+    assert by_questions == {asked[0]: True, asked[1]: True, asked[2]: False}
+    assert result["strategies"]["names"]["hit@1"] == 0
 
 
 def all_asked(result):
