@@ -21,8 +21,8 @@ from .context import merge, repeated
 from .items import EXERCISE
 from .library import Library
 from .passages import Material, Passage, Section
+from .ranking.spans import Span, best_spans
 from .retriever import Retriever, kinds_there
-from .spans import Span, best_spans
 
 Result = dict[str, Any]
 Function = Callable[..., Awaitable[Result]]

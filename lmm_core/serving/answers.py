@@ -21,8 +21,8 @@ from ..retrieve.answer import Answer, Conversation
 from ..retrieve.context import CitedSource, Context
 from ..retrieve.library import Library
 from ..retrieve.passages import Passage
+from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
-from ..retrieve.spans import best_spans
 from ..retrieve.tools import Tools
 from ..settings.project import Project
 from ..study.measures import section_address
