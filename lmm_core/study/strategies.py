@@ -20,9 +20,9 @@ from ..retrieve.queries import MOST_CHARACTERS
 from ..retrieve.quoting.choose import quote_notes
 from ..retrieve.ranking.fusion import fuse
 from ..retrieve.ranking.lexical import LexicalIndex
+from ..retrieve.ranking.spans import whole_span
 from ..retrieve.ranking.synonyms import Synonyms
 from ..retrieve.retriever import HITS, Retrieval, Retriever
-from ..retrieve.spans import whole_span
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, Where
 from .measures import ANNOTATED, Labelled, QuestionResult, judge
