@@ -94,6 +94,7 @@ def find_section(material: Material, name: str) -> Section:
     name: `#anchor`, `file#anchor`, a title, the end of a path of titles (`Spread > The
     variance`), or a file. Raise RetrieveError, which names similar sections."""
     found = _with_anchor(material, name) or _with_titles(material, name) or _in_file(material.documents, name)
+    found = _outermost(found)  # a document may have its title from its only heading
     if len(found) == 1:
         return found[0]
     if found:
@@ -121,6 +122,11 @@ def _with_titles(material: Material, name: str) -> list[Section]:
 
 def _in_file(sections: Sequence[Section], file: str) -> list[Section]:
     return [one for one in sections if one.source == file or one.source.endswith(f"/{file}")]
+
+
+def _outermost(sections: Sequence[Section]) -> list[Section]:
+    keys = {one.key for one in sections}
+    return [one for one in sections if one.parent is None or one.parent.key not in keys]
 
 
 def _near(material: Material, name: str) -> list[Section]:

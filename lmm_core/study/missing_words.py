@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..models.languages.words import fold
 from ..retrieve.passages import Section
 from ..retrieve.ranking.lexical import LexicalIndex
-from ..retrieve.ranking.words import asked_words, frequent_words
+from ..retrieve.ranking.words import asked_words, frequent_words, word_weights
 from .measures import Labelled
 
 
@@ -47,13 +47,14 @@ def missing_words(missed: Sequence[Labelled], course: LexicalIndex) -> list[Miss
 def _unknown(question: str, course: LexicalIndex) -> Iterator[tuple[str, str]]:
     """Yield the stems and words of a question that no text has, but not those of names that have others.
 
-    Frequent words of any language of the course say nothing, since a short question hardly tells its own."""
+    Frequent words of any language of the course are left out, since a short question hardly tells its own, and
+    words with which a question speaks of the text."""
     known = {word for named in course.synonyms.used(question) for word in named.words}
     known.update(*map(frequent_words, course.material.languages))
-    words = asked_words(question, course.language)
-    for word in course.vocabulary.without_seams(words):
+    words = course.vocabulary.without_seams(asked_words(question, course.language))
+    for word, weight in zip(words, word_weights(words), strict=True):
         stems = course.stemmers.meant(word)
-        if course.vocabulary.counts.keys().isdisjoint(stems) and fold(word) not in known:
+        if weight == 1 and course.vocabulary.counts.keys().isdisjoint(stems) and fold(word) not in known:
             yield min(stems), word
 
 

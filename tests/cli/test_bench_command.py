@@ -238,7 +238,7 @@ def test_if_the_notes_have_all_words_that_is_said():
     write("notes.md", SAID)
     write("s.csv", "question,section\nhow far from the mean?,Gardens\n")
     assert (
-        "The notes use all words of these questions, but not in these sections."
+        "The notes use all words of these questions."
         in lmm("bench notes.md --questions s.csv")[0]
     )
 

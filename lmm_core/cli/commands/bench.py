@@ -182,7 +182,7 @@ def _print_section(section: Section, missed: Sequence[QuestionResult], project: 
 def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
     """Print the words of missed questions that the notes never use, the most frequent first."""
     if not missing:
-        say("\nThe notes use all words of these questions, but not in these sections.")
+        say("\nThe notes use all words of these questions.")
         return
     say("\nWords of these questions that the notes never use (add them there, or to [retrieve] synonyms):")
     shown = missing[:WORDS_SHOWN]
