@@ -237,10 +237,7 @@ def test_words_that_the_notes_never_use_are_told_with_the_section_that_should(no
 def test_if_the_notes_have_all_words_that_is_said():
     write("notes.md", SAID)
     write("s.csv", "question,section\nhow far from the mean?,Gardens\n")
-    assert (
-        "The notes use all words of these questions."
-        in lmm("bench notes.md --questions s.csv")[0]
-    )
+    assert "The notes use all words of these questions." in lmm("bench notes.md --questions s.csv")[0]
 
 
 def test_ten_sections_are_shown():
