@@ -40,7 +40,7 @@ from lmm_core.errors import ConfigError
 from lmm_core.markdown import find_markdown
 from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import BUDGET, Context, build_context
-from lmm_core.retrieve.queries import Expander, KeywordQueries
+from lmm_core.retrieve.queries import PlainQueries
 from lmm_core.retrieve.retriever import Retrieval, Retriever
 from lmm_core.settings.project import Project, load_project
 from lmm_core.store.opening import open_store
@@ -54,16 +54,6 @@ WANTED = 0.100  # seconds
 PARAGRAPHS, WORDS = 4, 30
 SECTIONS, IN_CHAPTER = 50, 115  # sections of a chapter, and the chunks that they make
 COLUMNS = (*MEANS, "±", "tokens", "of text", "sources")
-
-
-class QuestionAlone:
-    """The question is the only query."""
-
-    async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-        return [question]
-
-
-QUERIES: dict[str, Expander] = {"question": QuestionAlone(), "and keywords": KeywordQueries()}
 
 
 # Recall
@@ -80,16 +70,13 @@ class Bench:
     budget: int
 
     async def rows(self, encoding: str) -> list[list[str]]:
-        """A row for each strategy with an encoding."""
+        """A row with whole sections and one without, for an encoding."""
         project, models = await index_project(self.folder, self.store, encoding)
         library = await open_library(project, models, self.store)
-        made = []
-        for name, expander in QUERIES.items():
-            retriever = Retriever(library, expander)
-            found = [await retriever.retrieve(question.text) for question in self.asked]
-            made += [[encoding, name, "yes" if whole else "no", *self.cells(found, whole)] for whole in (False, True)]
+        retriever = Retriever(library)
+        found = [await retriever.retrieve(question.text) for question in self.asked]
         await models.close()
-        return made
+        return [[encoding, "yes" if whole else "no", *self.cells(found, whole)] for whole in (False, True)]
 
     async def reranked_rows(self, encoding: str, name: str, project: Project) -> list[list[str]]:
         """Rows with a reranker, by the queries that are made without a model. Raises NotMeasured."""
@@ -97,7 +84,7 @@ class Bench:
         library = await open_library(indexed, models, self.store)
         try:
             reranker = Timed(reranker_of(project, name, models, library))
-            retriever = Retriever(library, KeywordQueries(), reranker)
+            retriever = Retriever(library, PlainQueries(), reranker)
             found = [await retriever.retrieve(question.text) for question in self.asked]
         finally:
             await models.close()
@@ -271,7 +258,7 @@ def print_tables(bench: Bench, encodings: Sequence[str], chosen: argparse.Namesp
         say(f"recall: {encoding}")
         rows += asyncio.run(bench.rows(encoding))
     title = f"Recall within {bench.budget:,} tokens, in percent of characters"
-    print_table(f"(a) {title}; no reranker", ["encoding", "queries", "whole sections", *COLUMNS], rows)
+    print_table(f"(a) {title}; no reranker", ["encoding", "whole sections", *COLUMNS], rows)
     if not chosen.no_time:
         print_table(f"(b) {title}: other splitters and a plain BM25", ["splitter", *COLUMNS], bench.peer_rows())
     if chosen.rerank or not chosen.no_time:

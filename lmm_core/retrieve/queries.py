@@ -32,14 +32,16 @@ class Expander(Protocol):
         ...
 
 
-class KeywordQueries:
-    """The question and its keywords, made without a model."""
+class PlainQueries:
+    """The question, made without a model into one that can be searched for.
+
+    After another question, its words together with those of the one before are a further query."""
 
     async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
         """See `Expander`."""
         question = question[:MOST_CHARACTERS]
         further = [keyword_form(f"{question} {earlier[-1][:MOST_CHARACTERS]}", language)] if earlier else []
-        return list(dict.fromkeys([question, keyword_form(question, language), *further]))
+        return list(dict.fromkeys([question, *further]))
 
 
 @dataclass

@@ -12,7 +12,7 @@ from ..index.collection import ParsedQuery, parse_query
 from ..store.vector_store import Where
 from .library import Found, Lender, Library
 from .passages import Material, Passage
-from .queries import Expander, KeywordQueries
+from .queries import Expander, PlainQueries
 from .ranking.fusion import WEIGHTS, Meant, Ranked, fuse, fuse_spans, rank_sections, under_summary
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, passages_of, whole_span
@@ -21,7 +21,6 @@ from .ranking.words import names_subject
 from .rerank import NoReranker, Reranker
 
 HITS = 40  # of each query
-AS_GRADED = (1.0, 2.0)  # the weights of the spans' ranking and of the passages' where a reranker graded these
 RERANKED = 20  # passages at most
 # What a search had to do without, in words for readers.
 BY_QUESTION = "searching by the question alone"
@@ -60,7 +59,7 @@ class Retriever:
     `warn` is told, and the search goes on without it."""
 
     library: Lender
-    expander: Expander = field(default_factory=KeywordQueries)
+    expander: Expander = field(default_factory=PlainQueries)
     reranker: Reranker = field(default_factory=NoReranker)
     warn: Callable[[str], None] = lambda message: None
     patience: float | None = None
@@ -82,7 +81,7 @@ class Retriever:
         kind = known_kind(kind, material) or asked.type
         missed: list[str] = []
         queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)
-        queries = queries or await KeywordQueries().expand(asked.text, language, earlier)
+        queries = queries or await PlainQueries().expand(asked.text, language, earlier)
         queries = [*queries, *filter(None, [lexical.corrected(asked.text)])]
         where = Where({"type": kind}) if kind else None
         searched = with_other_names(queries, asked.text, lexical)
@@ -94,7 +93,8 @@ class Retriever:
         order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
         if order and order != best[:RERANKED]:
             best = [*order, *best[RERANKED:]]
-            spans = fuse_spans([spans], fuse([best], material), AS_GRADED)
+            graded = [replace(one, score=-at) for at, one in enumerate(order)]
+            spans = fuse_spans([spans], fuse([graded], material), WEIGHTS["meaning"])
         sections = rank_sections(best, material)
         return Retrieval(
             question, asked.text, kind, tuple(queries), tuple(spans), tuple(best), tuple(sections), material, lexical,

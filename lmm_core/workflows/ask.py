@@ -13,7 +13,7 @@ from ..models.names import parse_name
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
 from ..retrieve.answer import Conversation
 from ..retrieve.library import Lender, Library
-from ..retrieve.queries import Expander, KeywordQueries, ModelQueries
+from ..retrieve.queries import Expander, ModelQueries, PlainQueries
 from ..retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from ..retrieve.retriever import Retriever
 from ..retrieve.tools import Tools
@@ -164,7 +164,7 @@ def make_conversation(
 def _expander(project: Project, models: Models, chats: bool) -> Expander:
     wanted = project.ask.queries
     if wanted == "keywords" or not chats or models.name(project, "aux").source == STAND_IN:
-        return KeywordQueries()
+        return PlainQueries()
     return ModelQueries(models.asker(project, "aux"))
 
 

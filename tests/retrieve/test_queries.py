@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
-from lmm_core.retrieve.queries import MOST_CHARACTERS, MOST_QUERIES, KeywordQueries, ModelQueries, keyword_form
+from lmm_core.retrieve.queries import MOST_CHARACTERS, MOST_QUERIES, ModelQueries, PlainQueries, keyword_form
 from tests.talk import Sayer
 
 QUESTION = "How do I know that my residuals are fine?"
@@ -41,13 +41,13 @@ def test_a_question_of_stop_words_stays_a_question():
     st.text(max_size=200), st.sampled_from(["english", "german", "", "xx"]), st.lists(st.text(max_size=50), max_size=2)
 )
 def test_the_question_comes_first_and_no_query_twice(question, language, earlier):
-    queries = expanded(KeywordQueries(), question, language, earlier)
+    queries = expanded(PlainQueries(), question, language, earlier)
     assert queries[0] == question
     assert len(queries) == len(set(queries))
 
 
 def test_a_further_question_takes_the_one_before_it_along():
-    queries = expanded(KeywordQueries(), "And their sum?", earlier=["What are residuals?"])
+    queries = expanded(PlainQueries(), "And their sum?", earlier=["What are residuals?"])
     assert any("residuals" in query and "sum" in query for query in queries)
 
 
@@ -64,7 +64,7 @@ def test_a_model_s_queries_are_few_and_short():
 
 
 def test_a_very_long_question_is_searched_by_its_beginning():
-    assert max(map(len, expanded(KeywordQueries(), "why residuals? " * 1000))) <= MOST_CHARACTERS
+    assert max(map(len, expanded(PlainQueries(), "why residuals? " * 1000))) <= MOST_CHARACTERS
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """The passages and sections that fit a question."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.retrieve.ranking.fusion import RRF_K, fuse, rank_sections
+from lmm_core.retrieve.ranking.fusion import UNDER_SUMMARY, fuse, rank_sections
 from tests.retrieve.materials import documents, material, passage
 
 BOOK = """---
@@ -47,10 +49,6 @@ def summary(word):
     return found
 
 
-def score(rank):
-    return 1 / (RRF_K + rank)
-
-
 @settings(max_examples=100, deadline=None)
 @given(documents(), st.data())
 def test_what_is_found_comes_once_the_best_first_and_without_summaries(text, data):
@@ -59,7 +57,7 @@ def test_what_is_found_comes_once_the_best_first_and_without_summaries(text, dat
     found = data.draw(st.lists(lists, max_size=3))
     best = fuse(found, made)
     assert len({one.id for one in best}) == len(best)
-    assert all("summary" not in one.kinds and one.score > 0 for one in best)
+    assert all("summary" not in one.kinds and 0 <= one.score <= 1 for one in best)
     assert [one.score for one in best] == sorted((one.score for one in best), reverse=True)
     assert {one.id for many in found for one in many if "summary" not in one.kinds} <= {one.id for one in best}
 
@@ -79,13 +77,18 @@ def test_every_section_with_a_passage_is_ranked_once(text, data):
 def test_what_two_queries_find_comes_before_what_one_finds():
     best = fuse([[HOPS, FLOUR], [GRAPES, FLOUR]], MADE)
     assert best[0].id == FLOUR.id
-    assert best[0].score == pytest.approx(2 * score(2))
+    assert (best[0].score, best[1].score) == (1.0, 0.5)
 
 
 def test_a_hit_on_a_summary_gives_the_passages_under_it():
     best = fuse([[summary("bread")]], MADE)
     assert {one.id for one in best} == {FLOUR.id, SALT.id}
-    assert best[0].score == pytest.approx(score(1) / 2)
+    assert best[0].score == UNDER_SUMMARY
+
+
+def test_scores_are_relative_to_the_best_and_the_worst_hit():
+    best = fuse([[replace(HOPS, score=0.9), replace(FLOUR, score=0.6), replace(SALT, score=0.5)]], MADE)
+    assert [one.score for one in best] == [1.0, pytest.approx(0.25), 0.0]
 
 
 def test_a_summary_of_a_section_without_text_gives_the_text_below():
@@ -93,7 +96,7 @@ def test_a_summary_of_a_section_without_text_gives_the_text_below():
 
 
 def test_sections_come_in_the_order_of_their_best_passages():
-    best = fuse([[HOPS, FLOUR, SALT], [FLOUR, summary("bread")]], MADE)
+    best = fuse([[HOPS, FLOUR, SALT], [FLOUR], [summary("bread")]], MADE)
     ranked = rank_sections(best, MADE)
     assert [one.section.title for one in ranked] == ["Bread", "Beer"]
     assert ranked[0].score == best[0].score

@@ -1,4 +1,4 @@
-"""The ranking of passages and sections by the results of several queries."""
+"""One ranking of what several queries found, by words and by meaning."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from ...index.chunks import SUMMARY
 from ..passages import Key, Material, Passage, Section
 from .spans import Span
 
-# Reciprocal rank fusion: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
-# Condorcet and individual rank learning methods", SIGIR 2009; 60 is theirs.
-RRF_K = 60
 Meant = Callable[[Passage, Material], Iterator[tuple[Passage, float]]]  # what a hit counts for, with weights
 Weights = tuple[float, float]  # of the rankings by words and by meaning
-# By what a search compares; by benchmarks/ask.py.
-WEIGHTS: dict[str, Weights] = {"words": (1.0, 0.0), "both": (1.0, 0.5), "meaning": (0.25, 1.0)}
+# By what a search compares; by benchmarks/ask.py. Sums of relative scores, since they were better than
+# sums of reciprocal ranks where meaning was compared, and as good otherwise.
+WEIGHTS: dict[str, Weights] = {"words": (1.0, 0.0), "both": (1.0, 0.25), "meaning": (0.25, 1.0)}
 UNDER_SUMMARY = 0.5  # weight of a hit on a section's summary for each of its passages
 
 
@@ -40,46 +38,56 @@ def under_summary(passage: Passage, material: Material) -> Iterator[tuple[Passag
     yield from ((one, UNDER_SUMMARY) for one in under)
 
 
+def themselves(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
+    """Yield a hit itself, for searches that find summaries, too."""
+    yield passage, 1.0
+
+
 def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = under_summary) -> list[Passage]:
     """Return the results of several queries as one list, the best passage first.
 
-    meant: gives the passages that a hit counts for. The score of a passage is the sum of its
-    reciprocal ranks."""
+    meant: gives the passages that a hit counts for. The score of a passage is the mean of its
+    scores for the queries, from 0 for the worst hit of a query to 1 for its best."""
     scores: dict[str, float] = {}
-    for passages in found:
-        add_ranks(scores, ([(one.id, weight) for one, weight in meant(hit, material)] for hit in passages))
+    for hits in found:
+        relative = _relative([hit.score for hit in hits])
+        own: dict[str, float] = {}
+        for hit, score in zip(hits, relative, strict=True):
+            for one, weight in meant(hit, material):
+                own[one.id] = max(own.get(one.id, 0.0), weight * score)
+        for at, score in own.items():
+            scores[at] = scores.get(at, 0.0) + score / len(found)
     order = sorted(scores, key=lambda at: (-scores[at], at))
     return [replace(material.passages[at], score=scores[at]) for at in order]
+
+
+def _relative(scores: Sequence[float]) -> list[float]:
+    """Return scores from 0 for the least to 1 for the greatest; all 1 if they are equal."""
+    least, most = min(scores, default=0.0), max(scores, default=0.0)
+    return [(score - least) / (most - least) if most > least else 1.0 for score in scores]
 
 
 def fuse_spans(by_words: Sequence[Sequence[Span]], passages: Sequence[Passage], weights: Weights) -> list[Span]:
     """Return several rankings of the same spans as one, the best first.
 
-    passages: those of the spans that were found by their meaning, with the scores of `fuse`."""
+    passages: those of the spans that were found by their meaning, with the scores of `fuse`. A single
+    ranking keeps its scores; else they are relative to the best of each."""
     words, meaning = weights
     if len(by_words) == 1 and not meaning:
         return list(by_words[0])
     scores: dict[str, float] = {}
     for spans in by_words:
-        add_ranks(scores, ([(span.id, words)] for span in spans))
+        best = max((span.score for span in spans), default=0.0) or 1.0
+        for span in spans:
+            scores[span.id] = scores.get(span.id, 0.0) + words * span.score / best / len(by_words)
     found = {one.id: meaning * one.score for one in passages}
     every = {span.id: span for spans in by_words for span in spans}.values()
-    fused = [span.scored(scores[span.id] + found.get(span.passage.id, 0.0)) for span in every]
-    return sorted(fused, key=lambda span: (-span.score, span.passage.id, span.start))
+    return best_first(span.scored(scores[span.id] + found.get(span.passage.id, 0.0)) for span in every)
 
 
-def add_ranks(scores: dict[str, float], hits: Iterable[Iterable[tuple[str, float]]]) -> None:
-    """Add the reciprocal ranks of a list of hits, the best first, to the scores by id.
-
-    Each hit has the ids that it counts for, with their weights."""
-    for rank, meant in enumerate(hits):
-        for one, weight in meant:
-            scores[one] = scores.get(one, 0.0) + weight / (RRF_K + rank + 1)
-
-
-def themselves(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
-    """Yield a hit itself, for searches that find summaries, too."""
-    yield passage, 1.0
+def best_first(spans: Iterable[Span]) -> list[Span]:
+    """Return spans with the best first; those with equal scores by passage and place."""
+    return sorted(spans, key=lambda span: (-span.score, span.passage.id, span.start))
 
 
 def rank_sections(best: Sequence[Passage], material: Material) -> list[Ranked]:

@@ -17,6 +17,7 @@ from operator import add, mul
 from statistics import mean
 
 from ..passages import Passage
+from .fusion import best_first
 from .lexical import Asked, LexicalIndex, Meant, aside, share_found
 from .spans import Span, whole_span
 
@@ -46,7 +47,7 @@ def rank_spans(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[P
     ranked: list[Span] = []
     for before, one, after in zip([None, *scored], scored, [*scored[1:], None], strict=False):
         ranked += _in_surroundings(_neighbour(one, before), one, _neighbour(one, after))
-    return sorted(ranked, key=lambda span: (-span.score, span.passage.id, span.start))
+    return best_first(ranked)
 
 
 def _scored(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[Passage], kind: str) -> list[_Scored]:
