@@ -7,7 +7,7 @@ section or below it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
@@ -15,19 +15,22 @@ from itertools import chain
 from ..errors import QuestionsError, RetrieveError
 from ..retrieve.context import CitedSource
 from ..retrieve.passages import Key, Material, Passage, Section
+from ..retrieve.retriever import HITS
 
-DEPTH = 50  # hits of a question that are judged
+DEPTH = HITS  # hits of a question that are judged
+FOUND = 5  # a section among so many hits counts as found
 ANNOTATED, STUDENTS = "annotated", "students"  # origins of questions
 NEAR = 5  # sections named in a message at most
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A question with the section that answers it."""
+    """A question with the section that answers it. place: `file:line` of a student's, in the file of questions."""
 
     question: str
     section: Section
     origin: str = ANNOTATED
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,19 @@ class QuestionResult:
     """The result of a question.
 
     rank: that of its section, from 1, or None if it is not among the first `DEPTH` hits;
-    first: the best hit, or None if there was none."""
+    first: the best hit, or None if there was none; is_shown: some of the section is in the context
+    that a model is shown; is_refused: without a model, there is no answer."""
 
     labelled: Labelled
     rank: int | None
     first: Passage | None
+    is_shown: bool = False
+    is_refused: bool = False
+
+    @property
+    def is_missed(self) -> bool:
+        """True if the section is not among the first hits."""
+        return self.rank is None or self.rank > FOUND
 
 
 # Questions
@@ -69,7 +80,7 @@ def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> li
     for one in asked:
         try:
             if one.section:
-                labelled.append(Labelled(one.question, find_section(material, one.section), STUDENTS))
+                labelled.append(Labelled(one.question, find_section(material, one.section), STUDENTS, one.place))
         except RetrieveError as error:
             problems.append(f"{one.place}: {error}")
     if problems:
@@ -83,6 +94,7 @@ def find_section(material: Material, name: str) -> Section:
     name: `#anchor`, `file#anchor`, a title, the end of a path of titles (`Spread > The
     variance`), or a file. Raise RetrieveError, which names similar sections."""
     found = _with_anchor(material, name) or _with_titles(material, name) or _in_file(material.documents, name)
+    found = _outermost(found)  # a document may have its title from its only heading
     if len(found) == 1:
         return found[0]
     if found:
@@ -112,6 +124,11 @@ def _in_file(sections: Sequence[Section], file: str) -> list[Section]:
     return [one for one in sections if one.source == file or one.source.endswith(f"/{file}")]
 
 
+def _outermost(sections: Sequence[Section]) -> list[Section]:
+    keys = {one.key for one in sections}
+    return [one for one in sections if one.parent is None or one.parent.key not in keys]
+
+
 def _near(material: Material, name: str) -> list[Section]:
     """Return the sections whose title or anchor contains a name or is similar to it."""
     names: dict[str, list[Section]] = {}
@@ -136,10 +153,13 @@ def _folded(title: str) -> str:
 # Ranks and measures
 
 
-def judge(labelled: Labelled, hits: Sequence[Passage]) -> QuestionResult:
-    """Return the result of a question, given its hits with the best first."""
+def judge(
+    labelled: Labelled, hits: Sequence[Passage], shown: Collection[Key] = (), is_refused: bool = False
+) -> QuestionResult:
+    """Return the result of a question, given its hits with the best first, and the sections that are shown."""
     right = {section.key for section in labelled.section.walk()}
-    return QuestionResult(labelled, rank_of(right, hits), hits[0] if hits else None)
+    first = hits[0] if hits else None
+    return QuestionResult(labelled, rank_of(right, hits[:DEPTH]), first, not right.isdisjoint(shown), is_refused)
 
 
 def rank_of(right: set[Key], hits: Sequence[Passage]) -> int | None:
@@ -155,6 +175,16 @@ def hit_at(outcomes: Sequence[QuestionResult], k: int) -> float:
 def mean_reciprocal_rank(outcomes: Sequence[QuestionResult]) -> float:
     """Return the mean of 1/rank (0 to 1); a section that is not found counts 0."""
     return sum(1 / one.rank for one in outcomes if one.rank is not None) / max(len(outcomes), 1)
+
+
+def share_shown(outcomes: Sequence[QuestionResult]) -> float:
+    """Return the share of questions (0 to 1) whose section is in the context that a model is shown."""
+    return sum(one.is_shown for one in outcomes) / max(len(outcomes), 1)
+
+
+def share_refused(outcomes: Sequence[QuestionResult]) -> float:
+    """Return the share of questions (0 to 1) that get no answer without a model. All have one in the notes."""
+    return sum(one.is_refused for one in outcomes) / max(len(outcomes), 1)
 
 
 def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[QuestionResult]]]:

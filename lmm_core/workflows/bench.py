@@ -8,53 +8,70 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import MarkdownError, QuestionsError, RetrieveError
-from ..index.collection import parse_query
 from ..index.encoding import has_dense
 from ..logging import ListLogger, LoggerBase, printable
 from ..markdown.files import load_markdown
 from ..retrieve.library import Library
-from ..retrieve.passages import Material, Passage, build_material
-from ..retrieve.queries import MOST_CHARACTERS
+from ..retrieve.passages import Material, build_material
 from ..settings.project import Project
 from ..store.opening import open_store
 from ..store.places import LocalStorage
+from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint
 from ..study.measures import (
+    ANNOTATED,
     DEPTH,
     Labelled,
     LabelledQuestion,
     QuestionResult,
     annotated_questions,
-    judge,
     label_questions,
 )
+from ..study.missing_words import MissingWord, missing_words
+from ..study.strategies import Course, Strategy, strategies_for
 from .encode import encode_files
 from .index import Upload
 from .models import Models
 
 QUESTIONS = "questions"
-AT_ONCE = 200  # questions that are searched for together
-FOUND = 5  # a section among so many hits counts as found
+EVERY = "all"  # names the encodings below, as far as they can be had
+WITHOUT_MODEL, WITH_MODEL = ("bm25",), ("content", "merged", "hybrid")  # an embedding model
+
+
+@dataclass(frozen=True)
+class StrategyResult:
+    """The results of the questions by a strategy."""
+
+    strategy: Strategy
+    outcomes: tuple[QuestionResult, ...]
 
 
 @dataclass(frozen=True)
 class EncodingResult:
-    """How an encoding has done with the questions. `embedding` names its model, "" for none."""
+    """The results of the questions by an encoding. `embedding` names its model, "" for none.
+
+    strategies: the last one is that of `lmm ask`."""
 
     encoding: str
     embedding: str
-    outcomes: tuple[QuestionResult, ...]
+    strategies: tuple[StrategyResult, ...]
 
     @property
     def name(self) -> str:
-        """Return the encoding with its embedding model."""
+        """The encoding with its embedding model."""
         return f"{self.encoding} ({self.embedding})" if self.embedding else self.encoding
+
+    @property
+    def outcomes(self) -> tuple[QuestionResult, ...]:
+        """The results by the strategy of `lmm ask`."""
+        return self.strategies[-1].outcomes
 
     def by_origin(self) -> dict[str, list[QuestionResult]]:
         """Return the outcomes by the origin of the questions, or nothing if there is only one origin."""
@@ -68,30 +85,15 @@ class EncodingResult:
 class BenchReport:
     """The results of a measurement.
 
-    annotations: were embedded beside the text; results: one for each encoding, the configured
-    or first named one first; unlabelled: how many questions name no section."""
+    annotations: were embedded beside the text; budget: tokens of the context; results: one for each
+    encoding, the configured or first named one first; missing: words of the questions that it missed;
+    unlabelled: how many questions name no section."""
 
     annotations: tuple[str, ...]
+    budget: int
     results: tuple[EncodingResult, ...]
+    missing: tuple[MissingWord, ...]
     unlabelled: int
-
-    @property
-    def with_questions(self) -> bool:
-        """Return True if the annotated questions were embedded."""
-        return QUESTIONS in map(_plain, self.annotations)
-
-    @property
-    def embedded(self) -> str:
-        """Return what was embedded, in two sentences, so that nobody takes the figures for others."""
-        names = ", ".join(self.annotations) or "nothing"
-        if self.with_questions:
-            return f"Embedded with the text: {names}. The questions find themselves: students' will do worse."
-        return f"Embedded with the text: {names}. The annotated questions are left out, so that they test the text."
-
-
-def is_missed(outcome: QuestionResult) -> bool:
-    """Tell whether a question does not find its section among the first hits."""
-    return outcome.rank is None or outcome.rank > FOUND
 
 
 def describe_rank(rank: int | None) -> str:
@@ -103,14 +105,12 @@ def describe_rank(rank: int | None) -> str:
 class Bench:
     """Searches documents for their questions, in an index for each encoding.
 
-    encodings: names, by default the configured one and bm25; with_questions: embed the
-    annotated questions, too; expect, progress: are told how many chunks there are, and how
-    many more are written."""
+    encodings: names, or `EVERY`; by default the configured one; expect, progress: are told how many
+    chunks and searches there are, and how many more are done."""
 
     project: Project
     models: Models
     encodings: Sequence[str] = ()
-    with_questions: bool = False
     logger: LoggerBase = field(default_factory=ListLogger)
     expect: Callable[[int], None] = lambda count: None
     progress: Callable[[int], None] = lambda count: None
@@ -129,22 +129,37 @@ class Bench:
                 "there are no questions to ask: `lmm rag FILES` makes some, --questions FILE adds those of students"
             )
         results: list[EncodingResult] = []
-        for encoding in self.encodings or (self.project.index.encoding, "bm25"):
-            if encoding not in [result.encoding for result in results]:
-                results.append(await self._measure(paths, encoding, labelled))
-        return BenchReport(self._annotations(), tuple(results), sum(not one.section for one in asked))
+        missing: list[MissingWord] = []
+        for encoding in self._named():
+            if encoding in [result.encoding for result in results]:  # what is configured has got its name
+                continue
+            async with self._index(paths, encoding) as course:
+                results.append(await self._measure(course, labelled))
+                if len(results) == 1:
+                    missed = [one.labelled for one in results[0].outcomes if one.is_missed]
+                    missing = missing_words(missed, await course.without_questions())
+        unlabelled = sum(not one.section for one in asked)
+        return BenchReport(self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled)
 
     def _read(self, paths: Sequence[Path]) -> Material:
         """Return the sections with their questions; no model is asked."""
         chunks = encode_files(paths, lambda path: self.project, self.logger)
         return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
-    def _annotations(self) -> tuple[str, ...]:
-        """Return the annotations to embed: by default without the questions, which would give the answers away."""
-        configured = self.project.index.annotations
-        return tuple(name for name in configured if self.with_questions or _plain(name) != QUESTIONS)
+    def _named(self) -> list[str]:
+        """Return the encodings to measure, each once."""
+        named = [one for one in self.encodings if one != EVERY] or [self.project.index.encoding]
+        if EVERY in self.encodings:
+            named += [*WITHOUT_MODEL, *(WITH_MODEL if self.models.embedder(self.project) else ())]
+        return named
 
-    async def _measure(self, paths: Sequence[Path], encoding: str, labelled: Sequence[Labelled]) -> EncodingResult:
+    def _annotations(self) -> tuple[str, ...]:
+        """Return the annotations to embed: not the questions, of which none can be left out while it is asked."""
+        return tuple(name for name in self.project.index.annotations if _plain(name) != QUESTIONS)
+
+    @asynccontextmanager
+    async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[Course]:
+        """Index the documents in a temporary folder, for the block."""
         index = replace(self.project.index, encoding=encoding, annotations=self._annotations())
         project = replace(self.project, index=replace(index, companion_encoding="none"))
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
@@ -155,34 +170,20 @@ class Bench:
                 await upload.run(paths)
                 assert upload.encoder is not None
                 library = Library(store, index.collection, upload.encoder, synonyms=project.synonyms)
-                outcomes = await ask_all(library, labelled)
+                points = await run_in_thread(lambda: list(store.scroll(index.collection)))
+                yield Course(library, points, project.ask.budget, self.progress)
             finally:
                 store.close()
-        encoder = upload.encoder
+
+    async def _measure(self, course: Course, labelled: Sequence[Labelled]) -> EncodingResult:
+        annotated = any(one.origin == ANNOTATED for one in labelled)
+        strategies = strategies_for(course.library.compares(), annotated)
+        self.expect(len(strategies) * len(labelled))
+        found = await course.measure(labelled, strategies)
+        encoder = course.library.encoder
         embedding = encoder.embedder.name if encoder.embedder and has_dense(encoder.model) else ""
-        return EncodingResult(str(encoder.encoding), embedding, tuple(outcomes))
-
-
-async def ask_all(library: Library, labelled: Sequence[Labelled]) -> list[QuestionResult]:
-    """Search for each question as `lmm search` does. Raise StoreError, ModelError and RetrieveError."""
-    outcomes: list[QuestionResult] = []
-    for start in range(0, len(labelled), AT_ONCE):
-        part = labelled[start : start + AT_ONCE]
-        hits = await _search(library, [one.question[:MOST_CHARACTERS] for one in part])
-        outcomes += map(judge, part, hits)
-    return outcomes
-
-
-async def _search(library: Library, questions: Sequence[str]) -> list[list[Passage]]:
-    """Return the hits of each question. Those with the same type keyword are searched for together."""
-    kinds = sorted((await library.material()).kinds)
-    asked = [parse_query(question, kinds) for question in questions]
-    found: dict[int, list[Passage]] = {}
-    for kind in {one.type for one in asked}:
-        numbers = [number for number, one in enumerate(asked) if one.type == kind]
-        hits = (await library.find([asked[number].text for number in numbers], limit=DEPTH, kind=kind)).by_text()
-        found.update(zip(numbers, hits, strict=True))
-    return [found[number] for number in range(len(asked))]
+        results = tuple(StrategyResult(one, tuple(found[one.name])) for one in strategies)
+        return EncodingResult(str(encoder.encoding), embedding, results)
 
 
 def _plain(name: str) -> str:

@@ -64,7 +64,9 @@ def notes():
 def embedded(monkeypatch):
     """Return the texts that sparse vectors are made of."""
     texts, encode = [], Bm25Encoder.encode
-    monkeypatch.setattr(Bm25Encoder, "encode", lambda self, given: texts.extend(given) or encode(self, given))
+    monkeypatch.setattr(
+        Bm25Encoder, "encode", lambda self, given, *languages: texts.extend(given) or encode(self, given, *languages)
+    )
     return texts
 
 
@@ -76,13 +78,13 @@ def ranks(result):
     return {one["question"]: one["rank"] for section in result["sections"] for one in section["asked"]}
 
 
-def test_annotated_questions_are_asked_and_not_embedded(notes, embedded):
+def test_annotated_questions_are_asked_and_do_not_find_themselves(notes, embedded):
     report = measured()
     (result,) = report["encodings"]
     assert embedded
     assert not any(question in given for given in embedded for question in ASKED)
     assert any("Pears" in given for given in embedded)  # titles are
-    assert (report["embedded"], report["with_questions"]) == (["titles"], False)
+    assert report["embedded"] == ["titles"]
     # only the summary of Pears has a walrus; nothing has a zebra
     assert ranks(result) == {
         "Who tames the walrus?": None,
@@ -90,21 +92,25 @@ def test_annotated_questions_are_asked_and_not_embedded(notes, embedded):
         "Is the apple a fruit?": None,
         "How hard is the quince?": 2,
     }
-    assert (result["questions"], result["hit@1"], result["hit@3"], result["mrr"]) == (4, 0, 0.25, 0.125)
     first = {one["question"]: one["first"] and one["first"]["titles"][-1] for one in all_asked(result)}
     assert first["Who tames the walrus?"] == "Pears"
     assert first["Is the apple a fruit?"] == "Apples"
 
 
+def test_a_question_is_helped_by_the_others_of_its_section_alone():
+    """No text has a walrus, but two questions of Pears have. The only one of Quinces cannot find itself."""
+    asked = ["Who tames the walrus of the garden?", "Is a walrus in the garden?", "Is a zebra in the garden?"]
+    pears = f"---\nquestions: {asked[:2]}\n---\n\n# Pears\n\nThe pear is in the garden {LONG}\n\n"
+    quinces = f"---\nquestions: {asked[2]}\n---\n\n# Quinces\n\nThe quince is in the garden {LONG}\n"
+    write("notes.md", f"# Apples\n\nThe garden, a garden, our garden {LONG}\n\n{pears}{quinces}")
+    (result,) = measured()["encodings"]
+    by_questions = {question: rank == 1 for question, rank in ranks(result).items()}
+    assert by_questions == {asked[0]: True, asked[1]: True, asked[2]: False}
+    assert result["strategies"]["names"]["hit@1"] == 0
+
+
 def all_asked(result):
     return [one for section in result["sections"] for one in section["asked"]]
-
-
-def test_with_questions_they_are_embedded_and_find_themselves(notes, embedded):
-    report = measured("--with-questions")
-    assert all(any(question in given for given in embedded) for question in ASKED)
-    assert report["with_questions"]
-    assert report["encodings"][0]["hit@3"] == 1
 
 
 @pytest.mark.parametrize("encoding", [name for name in EncodingModel if name != "none"])
@@ -125,8 +131,9 @@ def test_no_encoding_embeds_the_questions(encoding, notes, embedded, monkeypatch
 def test_questions_are_out_wherever_they_stand(said, embedded):
     """On a section, on the one around it, on a text, in lists and mappings, by whoever wrote them."""
     mark = f"---\n{said}\n---\n"
+    write("config.toml", '[embeddings]\nannotations = ["titles", "questions"]\n')
     write("notes.md", f"---\ntitle: T\n---\n\n{mark}\n# A\n\nText {LONG}\n\n{mark}More {LONG}\n\n## B\n\nEnd {LONG}\n")
-    lmm("bench notes.md --with-questions")
+    lmm("index notes.md")  # which does not leave them out
     assert sum("Who?" in given for given in embedded) == 3
     embedded.clear()
     lmm("bench notes.md")
@@ -134,7 +141,9 @@ def test_questions_are_out_wherever_they_stand(said, embedded):
     assert not any("Who?" in given for given in embedded)
 
 
-def test_the_configured_encoding_comes_first_then_bm25(notes, monkeypatch):
+@pytest.fixture
+def embedding_model(monkeypatch):
+    """Have the encoding sparse_merged configured, and a server with an embedding model for it."""
     with EmbeddingServer() as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -142,10 +151,29 @@ def test_the_configured_encoding_comes_first_then_bm25(notes, monkeypatch):
             "config.toml",
             '[embeddings]\nencoding = "sparse_merged"\nannotations = ["titles", "questions", "keywords"]\n',
         )
-        report = measured()
-    assert [one["encoding"] for one in report["encodings"]] == ["sparse_merged", "bm25"]
+        yield
+
+
+def test_the_configured_encoding_is_measured(notes, embedding_model):
+    report = measured()
+    assert [one["encoding"] for one in report["encodings"]] == ["sparse_merged"]
     assert report["encodings"][0]["embedding"] == "openai/text-embedding-3-small"
     assert report["embedded"] == ["titles", "keywords"]
+
+
+def test_all_encodings_are_those_that_can_be_had(notes, embedding_model, monkeypatch):
+    report = measured("--encoding all")
+    assert [one["encoding"] for one in report["encodings"]] == ["sparse_merged", "bm25", "content", "merged", "hybrid"]
+    assert {one["encoding"]: list(one["strategies"]) for one in report["encodings"]} == {
+        "sparse_merged": ["chunks", "words", "meaning", "both"],
+        "bm25": ["chunks", "spans", "names", "questions"],
+        "content": ["chunks", "meaning"],
+        "merged": ["chunks", "meaning"],
+        "hybrid": ["chunks", "words", "meaning", "both"],
+    }
+    monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "none")
+    write("config.toml", "")
+    assert [one["encoding"] for one in measured("--encoding all")["encodings"]] == ["bm25"]
 
 
 def test_the_projects_index_is_left_alone(notes):
@@ -161,12 +189,55 @@ def test_the_projects_index_is_left_alone(notes):
 
 def test_the_worst_section_is_shown_with_its_place_and_what_was_found(notes):
     shown, _ = lmm("bench notes.md")
-    assert "bm25" in shown
     assert "2 of 3 sections not among the first 5 hits" in shown
-    assert re.search(r"^notes.md:\d+  Notes > Apples\n    Who tames the walrus\?\n      not among 50 hits; first is "
+    assert re.search(r"^notes.md:\d+  Notes > Apples\n    Who tames the walrus\?\n      not among 40 hits; first is "
                      r"notes.md:\d+  Notes > Pears$", shown, re.M)  # fmt: skip
-    assert "questions are left out" in shown
-    assert "students' will do worse" in lmm("bench notes.md --with-questions")[0]
+
+
+def test_each_strategy_has_a_row(notes):
+    shown, _ = lmm("bench notes.md")
+    rows = [re.split("  +", line.strip())[0] for line in shown.split("\n\n")[1].split("\n")]
+    assert shown.startswith("4 questions\n")
+    assert rows == [
+        "hit@1", "bm25", "whole chunks", "spans in their surroundings", "+ names that mean the same",
+        "+ other questions of the section = lmm ask",
+    ]  # fmt: skip
+
+
+SAID = f"""# The spread
+
+The standard deviation (SD) says how far values lie from their mean {LONG}
+
+# Gardens
+
+The gardener waters {LONG}
+"""
+
+
+def test_names_that_mean_the_same_are_a_gain_that_is_shown():
+    write("notes.md", SAID)
+    write("config.toml", '[retrieve]\nsynonyms = {gardener = ["groundskeeper"]}\n')
+    write("s.csv", "question,section\nWhat does the groundskeeper do?,Gardens\n")
+    (result,) = measured("--questions s.csv")["encodings"]
+    assert {name: one["hit@1"] for name, one in result["strategies"].items()} == {"chunks": 0, "spans": 0, "names": 1}
+    assert result["hit@1"] == 1
+
+
+def test_words_that_the_notes_never_use_are_told_with_the_section_that_should(notes):
+    write("s.csv", "question,section\nDo zebras like quinces?,Quinces\nWhy a zebra?,Pears\nIs it a Zebra?,Pears\n")
+    shown, _ = lmm("bench notes.md --questions s.csv")
+    assert re.search(r"^Words of these questions that the notes never use .*\n    3  zebra +notes.md:\d+  Notes > Pears\n",
+                     shown, re.M)  # fmt: skip
+    words = {one["word"]: [asked["place"] for asked in one["asked"]] for one in
+             measured("--questions s.csv")["missing_words"]}  # fmt: skip
+    assert words["zebra"] == ["", "s.csv:3", "s.csv:4"]  # the first one finds the quinces
+    assert "walrus" not in words  # the summary has it
+
+
+def test_if_the_notes_have_all_words_that_is_said():
+    write("notes.md", SAID)
+    write("s.csv", "question,section\nhow far from the mean?,Gardens\n")
+    assert "The notes use all words of these questions." in lmm("bench notes.md --questions s.csv")[0]
 
 
 def test_ten_sections_are_shown():
@@ -175,7 +246,7 @@ def test_ten_sections_are_shown():
     ]
     write("notes.md", "---\ntitle: T\n---\n\n" + "".join(parts))
     shown, _ = lmm("bench notes.md")
-    assert shown.count("not among 50 hits") == 10
+    assert shown.count("not among 40 hits") == 10
     assert "2 more: --json" in shown
     assert len(measured()["encodings"][0]["sections"]) == 12
 
@@ -206,7 +277,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_measured(notes):
     Path("bad.md").write_bytes(b"a\n\xff")
     shown, told = lmm("bench bad.md notes.md", 1)
     assert "bad.md:2: not UTF-8" in told
-    assert re.search(r"^bm25 +4 ", shown, re.M)
+    assert shown.startswith("4 questions\n")
 
 
 def test_an_encoding_without_its_model_is_told(notes, monkeypatch):
@@ -238,7 +309,7 @@ def test_students_questions_are_added(name, content, notes):
     assert report["unlabelled"] == 1
     assert (result["origins"]["students"]["questions"], result["origins"]["annotated"]["questions"]) == (2, 4)
     shown, told = lmm(f"bench notes.md --questions {name}")
-    assert re.search(r"^  students +2  1.000", shown, re.M)
+    assert re.search(r"^    2 students +1.000", shown, re.M)
     assert f"{name}: 1 question without a section left out" in told
 
 
@@ -290,7 +361,7 @@ def test_titles_and_questions_cannot_steer_the_terminal():
     asked = {"question": "Where \ud800does the \x07walrus sleep?", "section": "notes.md#a-bell"}
     write("s.jsonl", json.dumps(asked))
     shown, said = lmm("bench notes.md --questions s.jsonl --html page.html")
-    assert "A bell\n    Where does the walrus sleep?\n" in shown
+    assert "A bell\n    Where does the walrus sleep? (s.jsonl:1)\n" in shown
     assert "\x07" not in shown + said
     assert "Where does the walrus sleep?" in text("page.html")
 

@@ -130,6 +130,13 @@ def test_a_section_is_named_by_title_titles_anchor_or_file(name, found):
     assert section_address(named(name)) == found
 
 
+def test_a_document_named_as_its_only_heading_is_meant_as_a_whole():
+    payload = {"page_content": "A moth.", "docid": "m.md", "source": "m.md", "titles": ["Moths"]}
+    under = {**payload, "titles": ["Moths", "Moths"], "section_path": ["1"], "parent": "1", "anchors": ["moths"]}
+    moths = build_material([ScoredPoint("1", under, 0.0)])
+    assert find_section(moths, "Moths") is moths.documents[0]
+
+
 @pytest.mark.parametrize(
     ("name", "says"),
     [

@@ -1,9 +1,9 @@
-"""The command `lmm bench`: measure which sections cannot be found."""
+"""The command `lmm bench`: measure which sections cannot be found, and what the ways of searching gain."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,17 +21,18 @@ from ..running import run_or_report
 if TYPE_CHECKING:
     from ...retrieve.passages import Section
     from ...study.measures import QuestionResult
+    from ...study.missing_words import MissingWord
     from ...workflows.bench import BenchReport, EncodingResult
 
 SECTIONS_SHOWN = 10
-ENCODINGS = tuple(str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE)
+WORDS_SHOWN = 20
+ENCODINGS = ("all", *(str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE))
 
 
 @click.command()
 @paths_argument
 @click.option("--encoding", "encodings", multiple=True, type=click.Choice(ENCODINGS), metavar="NAME",
-              help="An encoding to measure; may be repeated (default: the configured one, and bm25).")  # fmt: skip
-@click.option("--with-questions", is_flag=True, help="Embed the annotated questions, too.")
+              help="An encoding to measure, or all; may be repeated (default: the configured one).")  # fmt: skip
 @click.option("--questions", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="Students' questions with their sections (.csv, .jsonl).")  # fmt: skip
 @click.option("--min-hit5", type=click.FloatRange(0, 1), metavar="X", help="Exit with 1 if hit@5 is below X (0 to 1).")
@@ -40,7 +41,6 @@ ENCODINGS = tuple(str(kind) for kind in EncodingModel if kind is not EncodingMod
 def bench(
     paths: tuple[Path, ...],
     encodings: tuple[str, ...],
-    with_questions: bool,
     questions: Path | None,
     min_hit5: float | None,
     html: Path | None,
@@ -52,7 +52,7 @@ def bench(
     if html is not None:
         check_written(html, [*files, *([questions] if questions else [])], HTML)
     project = project_at(files[0] if files else paths[0] / "-")
-    report = _measure(files, project, encodings, with_questions, questions, logger)
+    report = _measure(files, project, encodings, questions, logger)
     if report is None:
         sys.exit(1)
     if report.unlabelled:
@@ -68,9 +68,8 @@ def bench(
 
 
 def _measure(
-    files: list[Path], project: Project, encodings: Sequence[str], with_questions: bool, questions: Path | None,
-    logger: ReportPrinter,
-) -> BenchReport | None:  # fmt: skip
+    files: list[Path], project: Project, encodings: Sequence[str], questions: Path | None, logger: ReportPrinter
+) -> BenchReport | None:
     """Return what was measured, or None if nothing could be, which is reported.
 
     Raise UsageError for a file of questions that cannot be used."""
@@ -82,7 +81,7 @@ def _measure(
     async def work() -> BenchReport:
         try:
             with ProgressBar(False) as bar:
-                job = Bench(project, models, encodings, with_questions, logger, bar.expect, bar.add)
+                job = Bench(project, models, encodings, logger, bar.expect, bar.add)
                 return await job.run(files, questions)
         except QuestionsError as error:
             raise click.UsageError(str(error)) from None
@@ -115,34 +114,43 @@ def _check_least(report: BenchReport, least: float | None, logger: ReportPrinter
 
 
 def _print_report(report: BenchReport, project: Project) -> None:
-    say(report.embedded + "\n")
+    first = report.results[0]
     rows = [row for result in report.results for row in _rows(result)]
     width = max(len(name) for name, _ in rows)
-    say(f"{'encoding':<{width}}  questions  hit@1  hit@3  hit@5  hit@10    MRR")
+    shown = f"in {report.budget:,} tokens"
+    say(f"{counted(len(first.outcomes), 'question')}\n")
+    say(f"{'':<{width}}  hit@1  hit@5  {shown}  refused")
     for name, outcomes in rows:
-        say(f"{name:<{width}}  {_figures(outcomes)}")
-    _print_sections(report.results[0], project)
+        say(f"{name:<{width}}  {_figures(outcomes, len(shown))}".rstrip())
+    _print_sections(first, project)
+    if any(one.is_missed for one in first.outcomes):
+        _print_words(report.missing, project)
 
 
 def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
-    """Return the rows of a table: an encoding, then its questions by their origin if there are several."""
-    return [(result.name, result.outcomes), *((f"  {origin}", part) for origin, part in result.by_origin().items())]
+    """Return the rows of a table: an encoding and its strategies, then the questions by origin if there are several."""
+    rows: list[tuple[str, Sequence[QuestionResult]]] = [(result.name, ())]
+    rows += [(f"  {one.strategy.title}", one.outcomes) for one in result.strategies]
+    rows[-1] = (f"{rows[-1][0]} = lmm ask", rows[-1][1])
+    parts = result.by_origin().items()
+    return rows + [(f"    {len(part)} {origin}", part) for origin, part in parts]
 
 
-def _figures(outcomes: Sequence[QuestionResult]) -> str:
-    from ...study.measures import hit_at, mean_reciprocal_rank
+def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
+    from ...study.measures import hit_at, share_refused, share_shown
 
-    one, three, five, ten = (f"{hit_at(outcomes, k):.3f}" for k in (1, 3, 5, 10))
-    return f"{len(outcomes):>9}  {one}  {three}  {five}  {ten:>6}  {mean_reciprocal_rank(outcomes):.3f}"
+    if not outcomes:
+        return ""
+    one, five = (f"{hit_at(outcomes, k):.3f}" for k in (1, 5))
+    return f"{one}  {five}  {share_shown(outcomes):>{width}.3f}  {share_refused(outcomes):>7.3f}"
 
 
 def _print_sections(result: EncodingResult, project: Project) -> None:
     """Print the sections that some question does not find, the worst first."""
-    from ...study.measures import by_section
-    from ...workflows.bench import FOUND, is_missed
+    from ...study.measures import FOUND, by_section
 
     sections = by_section(result.outcomes)
-    hard = [(section, outcomes) for section, outcomes in sections if any(map(is_missed, outcomes))]
+    hard = [(section, outcomes) for section, outcomes in sections if any(one.is_missed for one in outcomes)]
     if not hard:
         say(f"\nAll sections are among the first {FOUND} hits of their questions.")
         return
@@ -151,23 +159,40 @@ def _print_sections(result: EncodingResult, project: Project) -> None:
         f"({result.encoding}), the worst first:"
     )
     for section, outcomes in hard[:SECTIONS_SHOWN]:
-        _print_section(section, filter(is_missed, outcomes), project)
+        _print_section(section, [one for one in outcomes if one.is_missed], project)
     if len(hard) > SECTIONS_SHOWN:
         say(f"\n{len(hard) - SECTIONS_SHOWN} more: --json, or --html FILE")
 
 
-def _print_section(section: Section, missed: Iterable[QuestionResult], project: Project) -> None:
+def _print_section(section: Section, missed: Sequence[QuestionResult], project: Project) -> None:
     from ...workflows.bench import describe_rank
 
     say(f"\n{shorten(project.root / section.source)}:{section.line_start}  ", nl=False)
     say(" > ".join(section.titles), style="bold")
     for one in missed:
-        say(f"    {one.labelled.question}")
+        said = f" ({one.labelled.place})" if one.labelled.place else ""
+        say(f"    {one.labelled.question}{said}")
         place = describe_rank(one.rank)
         if one.first is not None:
             first = f"{shorten(project.root / one.first.source)}:{one.first.line_start}"
             place += f"; first is {first}  {' > '.join(one.first.titles)}"
         say(f"      {place}")
+
+
+def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
+    """Print the words of missed questions that the notes never use, the most frequent first."""
+    if not missing:
+        say("\nThe notes use all words of these questions.")
+        return
+    say("\nWords of these questions that the notes never use (add them there, or to [retrieve] synonyms):")
+    shown = missing[:WORDS_SHOWN]
+    width = max(len(one.word) for one in shown)
+    for one in shown:
+        place = f"{shorten(project.root / one.section.source)}:{one.section.line_start}"
+        near = f" (taken for: {one.near})" if one.near else ""
+        say(f"{len(one.asked):>5}  {one.word:<{width}}  {place}  {' > '.join(one.section.titles)}{near}")
+    if len(missing) > WORDS_SHOWN:
+        say(f"{len(missing) - WORDS_SHOWN} more: --json, or --html FILE")
 
 
 # For programs
@@ -176,31 +201,42 @@ def _print_section(section: Section, missed: Iterable[QuestionResult], project: 
 def _report_as_json(report: BenchReport) -> dict[str, Any]:
     return {
         "embedded": list(report.annotations),
-        "with_questions": report.with_questions,
+        "budget": report.budget,
         "unlabelled": report.unlabelled,
         "encodings": [_result_as_json(result) for result in report.results],
+        "missing_words": [_word_as_json(word) for word in report.missing],
     }
 
 
 def _result_as_json(result: EncodingResult) -> dict[str, Any]:
     from ...study.measures import by_section
 
-    origins = {origin: _measures(outcomes) for origin, outcomes in result.by_origin().items()}
-    sections = [_section_as_json(section, outcomes) for section, outcomes in by_section(result.outcomes)]
     return {
         "encoding": result.encoding,
         "embedding": result.embedding,
         **_measures(result.outcomes),
-        "origins": origins,
-        "sections": sections,
+        "strategies": {one.strategy.name: _measures(one.outcomes) for one in result.strategies},
+        "origins": {origin: _measures(outcomes) for origin, outcomes in result.by_origin().items()},
+        "sections": [_section_as_json(section, outcomes) for section, outcomes in by_section(result.outcomes)],
     }
 
 
 def _measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
-    from ...study.measures import hit_at, mean_reciprocal_rank
+    from ...study.measures import hit_at, mean_reciprocal_rank, share_refused, share_shown
 
-    hits = {f"hit@{k}": round(hit_at(outcomes, k), 4) for k in (1, 3, 5, 10)}
-    return {"questions": len(outcomes), **hits, "mrr": round(mean_reciprocal_rank(outcomes), 4)}
+    shares = {f"hit@{k}": hit_at(outcomes, k) for k in (1, 3, 5, 10)}
+    shares |= {"mrr": mean_reciprocal_rank(outcomes), "shown": share_shown(outcomes)}
+    shares |= {"refused": share_refused(outcomes)}
+    return {"questions": len(outcomes), **{name: round(share, 4) for name, share in shares.items()}}
+
+
+def _word_as_json(word: MissingWord) -> dict[str, Any]:
+    asked = [{"question": one.question, "place": one.place} for one in word.asked]
+    return {"word": word.word, "near": word.near, "section": _place(word.section), "asked": asked}
+
+
+def _place(section: Section) -> dict[str, Any]:
+    return {"place": section.place, "anchor": section.anchor, "titles": section.titles}
 
 
 def _section_as_json(section: Section, outcomes: Sequence[QuestionResult]) -> dict[str, Any]:
@@ -208,10 +244,12 @@ def _section_as_json(section: Section, outcomes: Sequence[QuestionResult]) -> di
         {
             "question": one.labelled.question,
             "origin": one.labelled.origin,
+            "place": one.labelled.place,
             "rank": one.rank,
+            "shown": one.is_shown,
+            "refused": one.is_refused,
             "first": one.first and {"place": one.first.place, "titles": one.first.titles, "text": one.first.text},
         }
         for one in outcomes
     ]
-    place = {"place": section.place, "anchor": section.anchor, "titles": section.titles}
-    return {**place, **_measures(outcomes), "asked": asked}
+    return {**_place(section), **_measures(outcomes), "asked": asked}

@@ -1,4 +1,4 @@
-"""A page that shows how well sections are found: a curve for each encoding, a bar for each section."""
+"""A page that shows how well sections are found: a curve for each way to search, a bar for each section."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from ...study.measures import by_section, hit_at, mean_reciprocal_rank
-from ..bench import FOUND, describe_rank, is_missed
+from ...study.measures import FOUND, by_section, hit_at, mean_reciprocal_rank, share_refused, share_shown
+from ..bench import describe_rank
 from .templates import fill, fill_page
 
 if TYPE_CHECKING:
     from ...retrieve.passages import Section
     from ...study.measures import QuestionResult
+    from ...study.missing_words import MissingWord
     from ..bench import BenchReport, EncodingResult
 
 CURVE = 10  # hits that a curve goes to
@@ -21,20 +22,21 @@ WIDTH, HEIGHT, LEFT, TOP = 560, 260, 44, 14  # of the plot inside its axes, and 
 
 def bench_page(report: BenchReport) -> str:
     """Return the page as HTML that needs no other file."""
-    first, results = report.results[0], report.results
+    first, curves = report.results[0], _curves(report.results)
     return fill_page(
         "bench_page",
         count=len(first.outcomes),
-        embedded=escape(report.embedded),
+        budget=f"{report.budget:,}",
         encoding=escape(first.encoding),
         found=FOUND,
         width=LEFT + WIDTH + 20,
-        height=TOP + HEIGHT + 46 + 20 * len(results),
+        height=TOP + HEIGHT + 46 + 20 * len(curves),
         middle=LEFT + WIDTH / 2,
         below=TOP + HEIGHT + 36,
-        label=f"hit@k for k from 1 to {CURVE}: {escape(_describe_curves(results))}",
-        shapes=_shapes(results),
-        measures="".join(map(_measure_rows, results)),
+        label=f"hit@k for k from 1 to {CURVE}: {escape(_describe_curves(curves))}",
+        shapes=_shapes(curves),
+        measures="".join(map(_measure_rows, report.results)),
+        words="\n".join(map(_word, report.missing)) or '<tr><td colspan="3">none</td></tr>',
         sections="\n".join(_section(section, outcomes) for section, outcomes in by_section(first.outcomes)),
     )
 
@@ -42,20 +44,27 @@ def bench_page(report: BenchReport) -> str:
 # The curves
 
 
-def _describe_curves(results: Sequence[EncodingResult]) -> str:
+Curve = tuple[str, Sequence["QuestionResult"]]  # with its name
+
+
+def _curves(results: Sequence[EncodingResult]) -> list[Curve]:
+    """Return a curve for each encoding, or, if there is only one, for each strategy."""
+    if len(results) > 1:
+        return [(result.name, result.outcomes) for result in results]
+    return [(one.strategy.title, one.outcomes) for one in results[0].strategies]
+
+
+def _describe_curves(curves: Sequence[Curve]) -> str:
     """Return what the curves show, for readers who do not see them."""
-    return "; ".join(
-        f"{result.encoding} {hit_at(result.outcomes, 1):.2f} to {hit_at(result.outcomes, CURVE):.2f}"
-        for result in results
-    )
+    return "; ".join(f"{name} {hit_at(outcomes, 1):.2f} to {hit_at(outcomes, CURVE):.2f}" for name, outcomes in curves)
 
 
-def _shapes(results: Sequence[EncodingResult]) -> str:
+def _shapes(curves: Sequence[Curve]) -> str:
     lines = [_level(share / 4) for share in range(5)]
     ticks = [f'<text x="{_x(k):.1f}" y="{TOP + HEIGHT + 18}" text-anchor="middle">{k}</text>' for k in _ranks()]
-    curves = [_curve(number, result) for number, result in enumerate(results)]
-    legend = [_legend(number, result) for number, result in enumerate(results)]
-    return "".join([*lines, *ticks, *curves, *legend])
+    drawn = [_curve(number, outcomes) for number, (_, outcomes) in enumerate(curves)]
+    legend = [_legend(number, name) for number, (name, _) in enumerate(curves)]
+    return "".join([*lines, *ticks, *drawn, *legend])
 
 
 def _ranks() -> range:
@@ -79,8 +88,8 @@ def _level(share: float) -> str:
     )
 
 
-def _curve(number: int, result: EncodingResult) -> str:
-    points = [(_x(k), _y(hit_at(result.outcomes, k))) for k in _ranks()]
+def _curve(number: int, outcomes: Sequence[QuestionResult]) -> str:
+    points = [(_x(k), _y(hit_at(outcomes, k))) for k in _ranks()]
     dots = "".join(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in points)
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<g class="{_classes(number)}"><polyline class="curve" points="{line}"/>{dots}</g>'
@@ -94,12 +103,12 @@ def _classes(number: int) -> str:
     return f"c{number % 5}" + (" hollow" if number >= 5 else "")
 
 
-def _legend(number: int, result: EncodingResult) -> str:
+def _legend(number: int, name: str) -> str:
     y = TOP + HEIGHT + 56 + 20 * number
     return (
         f'<g class="{_classes(number)}"><polyline class="curve" points="{LEFT},{y} {LEFT + 44},{y}"/>'
         f'<circle class="dot" cx="{LEFT + 22}" cy="{y}" r="3.5"/>'
-        f'<text x="{LEFT + 54}" y="{y + 4}">{escape(result.name)}</text></g>'
+        f'<text x="{LEFT + 54}" y="{y + 4}">{escape(name)}</text></g>'
     )
 
 
@@ -107,23 +116,33 @@ def _legend(number: int, result: EncodingResult) -> str:
 
 
 def _measure_rows(result: EncodingResult) -> str:
-    """Return the row of an encoding, and one for each origin of its questions."""
-    rows = [_row(result.name, result.outcomes)]
+    """Return the rows of an encoding's strategies, and of the questions of each origin by the last one."""
+    rows = [_row(f"{result.name}: {one.strategy.title}", one.outcomes) for one in result.strategies]
     rows += [_row(f"of them {origin}", outcomes) for origin, outcomes in result.by_origin().items()]
     return "".join(rows)
 
 
 def _row(name: str, outcomes: Sequence[QuestionResult]) -> str:
-    shares = [f"{hit_at(outcomes, k):.3f}" for k in (1, 3, 5, 10)] + [f"{mean_reciprocal_rank(outcomes):.3f}"]
-    cells = "".join(f'<td class="number">{figure}</td>' for figure in [str(len(outcomes)), *shares])
+    shares = [hit_at(outcomes, 1), hit_at(outcomes, FOUND), share_shown(outcomes), share_refused(outcomes)]
+    figures = [str(len(outcomes)), *(f"{share:.3f}" for share in shares)]
+    cells = "".join(f'<td class="number">{figure}</td>' for figure in figures)
     return f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
+
+
+def _word(word: MissingWord) -> str:
+    near = f" (taken for: {word.near})" if word.near else ""
+    section = f"{' > '.join(word.section.titles)} ({word.section.place})"
+    return (
+        f'<tr><th scope="row">{escape(word.word + near)}</th><td class="number">{len(word.asked)}</td>'
+        f"<td>{escape(section)}</td></tr>"
+    )
 
 
 # The sections
 
 
 def _section(section: Section, outcomes: Sequence[QuestionResult]) -> str:
-    missed = [one for one in outcomes if is_missed(one)]
+    missed = [one for one in outcomes if one.is_missed]
     mean = mean_reciprocal_rank(outcomes)
     return fill(
         "bench_section",
