@@ -91,8 +91,9 @@ class Indexes:
         entries = await asyncio.to_thread(self._wanted, index)
         encoder = self._encoder(entries)
         fitting = self._fitting(entries, encoder, index)
-        vectors = (await encoder.search(as_utf8(query), k)).vectors
         terms = {name: await asyncio.to_thread(self._terms_of, name) for name in fitting}
+        languages = sorted(set().union(*(one.languages for one in terms.values())))
+        vectors = (await encoder.searches([as_utf8(query)], k, languages=languages))[0].vectors
         chosen = shortlist([entry for entry in entries if entry.name in fitting], terms, vectors, SHORTLIST)
         async with self._lent([entry.name for entry in chosen], index) as opened:
             asked = _Query(vectors, encoder, {name: terms[name] for name in opened})
@@ -269,7 +270,8 @@ class _Query:
         query, sparse = self.vectors[SPARSE], self.encoder.sparse
         assert isinstance(query, Sparse) and sparse is not None
         weights = {word: inverse_document_frequency(self.terms.values(), word) for word in query.indices}
-        made = sparse.encode([snippet_of(point.payload).embedded for point in points])
+        snippets = [snippet_of(point.payload) for point in points]
+        made = sparse.encode([one.embedded for one in snippets], [one.language for one in snippets])
         return [
             replace(point, score=sum(map(mul, (weights.get(word, 0.0) for word in one.indices), one.values)))
             for point, one in zip(points, made, strict=True)
