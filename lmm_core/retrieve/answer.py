@@ -23,8 +23,8 @@ from .context import CitedSource, Context, build_context, outline_context
 from .library_tools import Result
 from .quoting.choose import quote_notes
 from .ranking.fusion import Ranked
+from .ranking.spans import whole_span
 from .retriever import Retrieval, Retriever
-from .spans import whole_span
 from .tools import Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
@@ -85,12 +85,13 @@ class Conversation:
     system: str = ""
     history: list[tuple[str, str]] = field(default_factory=list)
 
-    async def look(self, question: str, kind: str = "") -> tuple[Retrieval, Context]:
+    async def look(self, question: str, kind: str = "", as_for_model: bool = False) -> tuple[Retrieval, Context]:
         """Return what is retrieved for a question, and the context made of it.
 
-        Raise the same errors as `Retriever.retrieve`."""
+        as_for_model: make it as a model is shown it, even if there is none. Raise the same errors as
+        `Retriever.retrieve`."""
         found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history])
-        if self.asker is None:  # what is quoted is cut out of whole passages
+        if self.asker is None and not as_for_model:  # what is quoted is cut out of whole passages
             found = replace(found, spans=tuple(map(whole_span, found.passages)))
         if self.context == "passages":
             return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)

@@ -15,7 +15,7 @@ from ..index.units import NO_FRAME
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
 from .passages import Key, Material, Passage, Section, place
-from .spans import Span, whole_span
+from .ranking.spans import Span, whole_span
 
 if TYPE_CHECKING:
     from .retriever import Retrieval

@@ -33,11 +33,9 @@ class Found:
 
     def by_text(self) -> Hits:
         """Return for each text all that was found, each passage once."""
-        return (
-            [list({one.id: one for one in hits}.values()) for hits in map(chain, self.words, self.meaning)]
-            if (self.words and self.meaning)
-            else self.words or self.meaning
-        )
+        if not (self.words and self.meaning):
+            return self.words or self.meaning
+        return [list({one.id: one for one in hits}.values()) for hits in map(chain, self.words, self.meaning)]
 
 
 @dataclass

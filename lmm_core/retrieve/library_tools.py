@@ -21,6 +21,7 @@ from .context import merge, repeated
 from .items import EXERCISE
 from .library import Library
 from .passages import Material, Passage, Section
+from .ranking.spans import Span, best_spans
 from .retriever import Retriever, kinds_there
 
 Result = dict[str, Any]
@@ -55,10 +56,11 @@ async def search(library: Library, query: Query, kind: Kind = "", limit: Limit =
     material = await library.material()
     _check_filled("query", query)
     found = await Retriever(library).retrieve(query, kind)
+    best = best_spans(found.spans)
     return {
         "query": found.text,
         **({"kind": found.kind} if found.kind else {}),
-        **_listed("passages", [_passage_entry(passage) for passage in found.passages[:limit]]),
+        **_listed("passages", [_hit_entry(passage, best[passage.id]) for passage in found.passages[:limit]]),
         **({} if found.passages else {"note": f"nothing was found; {kinds_there(material)}"}),
         **({"missed": list(found.missed)} if found.missed else {}),
     }
@@ -218,16 +220,16 @@ def _section_entry(section: Section) -> Result:
     return _name(section) | shown | ({"summary": one_line(section.gist, SHOWN)} if section.gist else {})
 
 
-def _passage_entry(passage: Passage) -> Result:
-    """Return a passage as an entry of a list."""
-    cut = {"cut": f"read_section {passage.section} gives the rest"} if len(passage.text) > SHOWN else {}
+def _hit_entry(passage: Passage, span: Span) -> Result:
+    """Return a passage that was found as an entry of a list, with its best span as the text."""
+    cut = {"cut": f"read_section {passage.section} gives the rest"} if span.text != passage.text.strip() else {}
     return {
         "section": passage.section,
         "titles": [one_line(title, TITLE) for title in passage.titles],
         "place": passage.place,
         "anchor": passage.anchor,
         "kinds": list(passage.kinds),
-        "text": passage.text[:SHOWN],
+        "text": span.text,
         **cut,
     }
 

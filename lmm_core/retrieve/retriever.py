@@ -15,10 +15,10 @@ from .passages import Material, Passage
 from .queries import Expander, KeywordQueries
 from .ranking.fusion import WEIGHTS, Meant, Ranked, fuse, fuse_spans, rank_sections, under_summary
 from .ranking.lexical import LexicalIndex
+from .ranking.spans import Span, passages_of, whole_span
 from .ranking.surroundings import rank_spans
 from .ranking.words import names_subject
 from .rerank import NoReranker, Reranker
-from .spans import Span, passages_of, whole_span
 
 HITS = 40  # of each query
 AS_GRADED = (1.0, 2.0)  # the weights of the spans' ranking and of the passages' where a reranker graded these

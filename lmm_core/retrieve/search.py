@@ -9,8 +9,8 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, Where
 from .library import Library
 from .ranking.fusion import themselves
+from .ranking.spans import Span, best_spans
 from .retriever import HITS, parse_asked, rank_found, with_other_names
-from .spans import Span, best_spans
 
 PASSAGE = "passage"  # the key of a point's best span
 

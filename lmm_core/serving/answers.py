@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from ..retrieve.answer import Answer, Conversation
 from ..retrieve.context import CitedSource, Context
 from ..retrieve.library import Library
 from ..retrieve.passages import Passage
+from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..retrieve.tools import Tools
 from ..settings.project import Project
@@ -192,13 +193,16 @@ class Answers:
     # Without a model
 
     async def search(self, query: str, kind: str, limit: int) -> dict[str, Any]:
-        """Return the passages that fit a query best. Raise HTTPException if the search fails."""
+        """Return the passages that fit a query best, each with its best span as text.
+
+        Raise HTTPException if the search fails."""
 
         async def work(library: Library) -> Retrieval:
             return await Retriever(library, warn=self.log).retrieve(query, kind)
 
         found = await self.read(work)
-        hits = [hit_data(passage, found.kind) for passage in found.passages[:limit]]
+        best = best_spans(found.spans)
+        hits = [hit_data(replace(one, text=best[one.id].text), found.kind) for one in found.passages[:limit]]
         return {"query": found.text, "type": found.kind, "hits": hits}
 
     async def outline(self) -> dict[str, Any]:

@@ -347,12 +347,16 @@ class Upload:
 
 
 def describe_languages(found: Mapping[tuple[str, str], int]) -> str:
-    """Return in words the languages of documents, given by code and by what names them, with their numbers."""
-    shown = [
-        f"{language_name(code) if code else 'unknown'} ({counted(count, 'file')}{named_by and f', {named_by}'})"
-        for (code, named_by), count in sorted(found.items(), key=lambda one: (-one[1], one[0]))
-    ]
-    return f"languages: {', '.join(shown)}" if shown else ""
+    """Return in words the languages of documents, given by code and by what names them, with their numbers.
+
+    Only those that were recognized are marked, since they may be wrong."""
+    shown = Counter[str]()
+    for (code, named_by), count in found.items():
+        mark = ", recognized" if named_by == "recognized" else ""
+        shown[f"{language_name(code) if code else 'unknown'} ({{}}{mark})"] += count
+    order = sorted(shown.items(), key=lambda one: (-one[1], one[0]))
+    listed = [name.format(counted(count, "file")) for name, count in order]
+    return f"languages: {', '.join(listed)}" if listed else ""
 
 
 def describe_counts(counts: Counts, dry_run: bool = False) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -55,7 +56,7 @@ def chunks_of(blocks):
 
 
 def encode(text, tokens, encoding=EncodingModel.HYBRID, split=None):
-    project = Project(".", index=IndexOptions(split=split or SplitOpts()))
+    project = Project(Path(), index=IndexOptions(split=split or SplitOpts()))
     return blocklist_encode(parse_markdown_text(text), project, encoding, "d", "d.md", Words(tokens), ListLogger())
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -27,7 +28,10 @@ def answering(body):
     question = body["messages"][-1]["content"].rpartition("</notes>")[2]
     if "*exercise*" in question:
         return "Take the nap study, and let one student sleep for 15 hours [1]."
-    return "NO_ANSWER" if "cup" in question else "When a few wild values carry it away [2]."
+    if "cup" in question:
+        return "NO_ANSWER"
+    source = re.search(r"\[(\d+)\] [^\n]*When the mean misleads, ", body["messages"][-1]["content"])
+    return f"When a few wild values carry it away [{source[1] if source else 2}]."
 
 
 def ask(command, server=None, stdin="", status=0, **env):
@@ -63,7 +67,7 @@ def test_a_session_goes_on_from_what_was_asked(indexed_book):
         out, said = ask("", server, stdin="When does the mean mislead?\n\nAnd the median?\n")
         last = [message["content"] for message in server.requests[-1]["messages"]]
         queries = [body for body in server.requests if "`queries`" in body["messages"][0]["content"]]
-    assert out.count("[2] Describing distributions") == 2
+    assert out.count("[3] Describing distributions") == 2
     assert last[1:3] == ["When does the mean mislead?", "When a few wild values carry it away [2]."]
     assert "When does the mean mislead?" in queries[1]["messages"][-1]["content"]
     assert "*definition* *exercise* *topic*" in said
@@ -172,7 +176,7 @@ def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeyp
     with ModelServer() as server:
         out, said = ask("'When does the mean mislead?'", server, status=1)
         told = json.loads(ask("--json 'When does the mean mislead?'", server, status=1)[0])
-    assert out.startswith("Far [2] away\n\n[2] Describing distributions")
+    assert out.startswith("Far [2] away\n\n[3] Describing distributions")
     assert "openai/gpt-4o-mini: the reply was cut off after 5 tokens" in said
     assert (told["answer"], told["notes"]) == ("Far [2] away", [said.splitlines()[-1]])
 

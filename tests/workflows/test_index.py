@@ -504,12 +504,12 @@ def test_each_document_has_a_language_of_its_own():
     write("notes.md", document("The houses of the city", header="lang: en"))
     write("more.md", document("Die Mittelwerte der Verteilungen", header="lang: de"))
     _, told = lmm("index notes.md more.md")
-    assert "languages: English (1 file, lang), German (1 file, lang)" in told
+    assert "languages: English (1 file), German (1 file)" in told
     for query in ("house", "Mittelwert"):
         assert lmm(f"search {query}")[0].strip()
     write("config.toml", '[embeddings]\nlanguage = "fr"\n')
     write("third.md", document("gamma"))
-    assert "languages: French (1 file, project)" in lmm("index third.md")[1]
+    assert "languages: French (1 file)" in lmm("index third.md")[1]
 
 
 def test_a_text_without_annotations_is_told_of_where_nothing_else_is_encoded():

@@ -186,7 +186,7 @@ class _AnswerPrinter:
         """Print only the context that a model would be shown."""
         from ...retrieve.answer import context_text
 
-        found, context = await self.talk.look(question, self.kind)
+        found, context = await self.talk.look(question, self.kind, as_for_model=True)
         if self.as_json:
             sources = [_source_as_json(source) for source in context.sources]
             print_json({"question": question, "queries": found.queries, "context": context.text,

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from ...index.refresh import Counts
     from ...store.vector_store import ScoredPoint
 
-SNIPPET = 200  # characters
+SNIPPET = 400  # characters: a passage whole, and the beginning of a section
+PASSAGE = "passage"  # the part of a chunk that fits best; see `search_points`
 
 
 @click.command()
@@ -158,7 +159,7 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     kind = payload.get("type")
     badge = f" [{kind if isinstance(kind, str) else ', '.join(kind)}]" if kind else ""
     path = shorten(project.root / str(payload.get("source", "")))
-    text = " ".join(str(payload.get("page_content", "")).split())
+    text = " ".join(str(payload.get(PASSAGE) or payload.get("page_content", "")).split())
     say(f"{point.score:.3f}  ", nl=False)
     say(one_line(titles), nl=False, style="bold")
     say(one_line(badge))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...index.chunks import SUMMARY
 from ..passages import Key, Material, Passage, Section
-from ..spans import Span
+from .spans import Span
 
 # Reciprocal rank fusion: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
 # Condorcet and individual rank learning methods", SIGIR 2009; 60 is theirs.

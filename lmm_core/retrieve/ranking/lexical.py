@@ -23,7 +23,7 @@ from typing import Any
 from ...models.languages.stemming import Stemmers
 from ..items import DEFINITION, kind_of
 from ..passages import Key, Material, Passage, Section
-from ..spans import Span, cut_spans
+from .spans import Span, cut_spans
 from .synonyms import OTHER_NAME, Synonymous, Synonyms
 from .words import FUZZY, PREFIX, Vocabulary, asked_words
 

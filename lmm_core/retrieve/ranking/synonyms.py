@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ...models.languages.stemming import Stemmer
 from ...models.languages.words import find_words, fold
 from .naming import Pair, find_pairs
-from .words import Vocabulary, asked_words, frequent_words, names_subject
+from .words import Vocabulary, asked_words, frequent_words, names_subject, word_weights
 
 OTHER_NAME = 0.5  # weight of a word of another name
 MOST_OTHERS = 3  # other names of one thing, the most frequent ones
@@ -132,7 +132,9 @@ class Synonyms:
         There are more of them where the notes have only a longer name."""
         used = self.used(question)
         words = asked_words(question, self._language) if not used or names_subject(question, self._language) else []
-        meant = {fold(word): vocabulary.meant(word) for word in vocabulary.without_seams(words)}
+        words = vocabulary.without_seams(words)
+        weighed = zip(words, word_weights(words), strict=True)
+        meant = {fold(word): vocabulary.meant(word, weight) for word, weight in weighed}
         further: list[dict[str, float]] = []
         for named in used:
             further += self._add(meant, named, vocabulary)

@@ -15,6 +15,7 @@ from .asking import without_asking
 
 MOST_WORDS = 40  # of a question that are looked for
 PREFIX = 0.5  # weight of a word that goes on after the word that is asked for
+ABOUT_TEXTS = 0.5  # weight of a word with which a question speaks of the text, beside others
 FUZZY = 0.9  # weight of a word for which the one that is asked for may be a typing error
 _SHORTEST_PREFIX = 4  # letters
 _TYPOS = 0.2  # for each letter
@@ -28,6 +29,23 @@ _WANTED = frozenset(
     ejemplo definizione differenza differenze spiegare esempio такое такой чем отличается отличаются отличие
     разница различие определение означает значит объясните объясни пример формула почему зачем каков какова
     каковы какой какая какие какое как
+    """.split()
+)
+# Words with which a question speaks of the text and of what stands in it. They count less than others.
+_ABOUT_TEXTS = frozenset(
+    fold(word)
+    for word in """according mention mentions mentioned describe describes described discuss discusses discussed text
+    texts article articles passage passages author authors lecture lectures notes chapter section document study
+    studies specific specifically regarding concerning relate related relation role roles play plays played key
+    detail details detailed present presented provide provided outline outlined list listed particular involve
+    involves involved
+    laut gemäß erwähnt erwähnten beschrieben beschriebenen besprochen genannt genannten text texte texten artikel
+    abschnitt kapitel vorlesung skript studie studien rolle rollen spielt spielen bezüglich hinsichtlich bestimmte
+    bestimmten selon mentionné mentionnés mentionnée mentionnées décrit décrite décrits texte textes chapitre cours
+    étude études rôle rôles concernant particulier según mencionado mencionada mencionados descrito descrita texto
+    textos artículo capítulo sección curso estudio estudios papel respecto secondo menzionato menzionata descritto
+    descritta testo testi articolo capitolo sezione corso studio studi ruolo riguardo согласно упомянуты упомянут
+    описан описаны описано текст тексте статья статье глава главе лекция лекции роль
     """.split()
 )
 # Letters of French and Italian that stand before an apostrophe, which `find_words` takes off.
@@ -54,6 +72,13 @@ def asked_words(question: str, language: str) -> list[str]:
     left_out = frequent_words(_language_of(words, language))
     kept = [word for word in words if fold(word) not in left_out] or words
     return [word for word in kept if fold(word) not in _WANTED] or kept
+
+
+def word_weights(words: Sequence[str]) -> list[float]:
+    """Return how much each word of a question counts: those with which it speaks of the text count less,
+    unless all do."""
+    weights = [ABOUT_TEXTS if fold(word) in _ABOUT_TEXTS else 1.0 for word in words]
+    return weights if 1.0 in weights else [1.0] * len(words)
 
 
 def names_subject(question: str, language: str) -> bool:
@@ -93,7 +118,7 @@ class Vocabulary:
                 self._forms[stem] = min(self._forms.get(stem, word), word, key=lambda one: (len(one), one))
                 self._alike[word[:1], len(word)].append((word, stem))
 
-    def meant(self, word: str) -> dict[str, float]:
+    def meant(self, word: str, weight: float = 1.0) -> dict[str, float]:
         """Return the stems that may be meant by a word of a question, each with its weight.
 
         These are its own in each language of the texts, those that go on after it, and, if there are
@@ -102,10 +127,10 @@ class Vocabulary:
         found: dict[str, float] = {}
         for stem in self.stemmers.meant(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
-                found = dict.fromkeys(self._starting(stem), PREFIX) | found
+                found = dict.fromkeys(self._starting(stem), weight * PREFIX) | found
             if stem in self.counts:
-                found[stem] = 1.0
-        return found or dict.fromkeys(self._near(fold(word)), FUZZY)
+                found[stem] = weight
+        return found or dict.fromkeys(self._near(fold(word)), weight * FUZZY)
 
     def without_seams(self, words: Sequence[str]) -> list[str]:
         """Return the words of a question without pairs of signs that only arise where two words meet.

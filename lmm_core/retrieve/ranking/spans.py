@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..index.pieces import add_frame, cut_text
-from ..index.units import NO_FRAME, ChunkLimits, Frame
-from ..markdown.blocks import trim_blank_lines
-from .passages import Passage
+from ...index.pieces import add_frame, cut_text
+from ...index.units import NO_FRAME, ChunkLimits, Frame
+from ...markdown.blocks import trim_blank_lines
+from ..passages import Passage
 
 SIZE, MOST = 250, 380  # bytes of a span: about 64 tokens, and at most about 100
 
