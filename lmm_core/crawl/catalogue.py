@@ -263,7 +263,9 @@ class Database:
 
     def write_terms(self, name: str, terms: Terms) -> None:
         """Write the terms of an index. Raise FolderError or OSError."""
-        values = {key: list(value) if key not in ("count", "languages") else value for key, value in _fields(terms).items()}
+        values = {
+            key: list(value) if key not in ("count", "languages") else value for key, value in _fields(terms).items()
+        }
         self._save(self.folder(name) / TERMS, json.dumps(values))
 
     def _save(self, path: Path, text: str) -> None:

@@ -68,9 +68,7 @@ class Snippet:
         return f"{self.doc_path}#L{self.line_start}-L{self.line_end}"
 
 
-def slice_text(
-    text: str, doc_path: str, index: str, count: Count = count_tokens, language: str = ""
-) -> list[Snippet]:
+def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens, language: str = "") -> list[Snippet]:
     """Return the snippets of a text, in their order.
 
     doc_path: the text's file, relative to the index's root; count: counts the tokens of a text,

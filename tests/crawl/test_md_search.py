@@ -10,7 +10,8 @@ import pytest
 
 from lmm_core.crawl import search as searching
 from lmm_core.crawl.catalogue import TERMS, VECTORS, Database
-from lmm_core.crawl.search import Indexes, beginning_of
+from lmm_core.crawl.ranking import beginning_of
+from lmm_core.crawl.search import Indexes
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
@@ -283,7 +284,10 @@ nicht viel Wasser, aber einen Platz, an dem die Sonne auf ihn scheint.
 def test_each_file_is_searched_in_its_language():
     """`Häuser` and `Haus`, `houses` and `house` have one stem each, in their own language alone."""
     fill("docs", deutsch=GERMAN.replace("Johannisbeere", "Häuserwand"), named="---\nlang: de\n---\n\n# Häuser\n")
-    fill("more", english="# Walls\n\nThe bushes of the garden are watered by those who live there, and they are not many.\n")
+    fill(
+        "more",
+        english="# Walls\n\nThe bushes of the garden are watered by those who live there, and they are not many.\n",
+    )
     index("docs"), index("more")
     assert (made("docs")["languages"], made("more")["languages"]) == ({"de": 2}, {"en": 1})
     told = []

@@ -10,6 +10,7 @@ import pytest
 from lmm_core.models.chat import run
 from lmm_core.models.languages.words import find_words, fold
 from lmm_core.retrieve.ranking.lexical import weights_data
+from lmm_core.retrieve.ranking.surroundings import spans_data
 from lmm_core.retrieve.ranking.words import asked_words, words_data
 from tests.commands import copy_folder, text, write
 from tests.indexing import lmm
@@ -31,6 +32,7 @@ def test_the_weights_come_with_the_data(book, tmp_path):
     write_box_data(book, tmp_path)
     about = json.loads(text(tmp_path / "data.js").removeprefix("lmmAsk.take(").removesuffix(")\n"))
     assert about["weights"] == weights_data()
+    assert about["spans"] == spans_data()
     assert about["asking"] == {name: " ".join(words) for name, words in words_data().items()}
 
 
