@@ -1,8 +1,9 @@
 """The ranking of the snippets that were found, with one IDF for all indexes that are searched.
 
-Candidates are ranked by their words as passages are (`retrieve.ranking.surroundings`): a snippet by
-the best of its spans, in its surroundings. This ranking and that by meaning, each over all indexes,
-are fused by reciprocal ranks.
+The rankings by words and by meaning, each over all indexes, are fused by reciprocal ranks. Of a
+snippet, what is shown is the best of its spans, in its surroundings, and what stands beside it
+(`retrieve.ranking.surroundings`). Snippets are not ranked by their spans: on the corpora of
+`benchmarks/md_index.py` that found no more than their own BM25 score.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from operator import mul
 from typing import Any, TypeAlias
 
 from ..index.encoding import SPARSE, Encoder
-from ..models.embedders.embedder import Sparse, SparseEncoder
+from ..models.embedders.embedder import Sparse
 from ..models.languages.words import find_words
 from ..retrieve.passages import Passage
 from ..retrieve.ranking.lexical import share_found
-from ..retrieve.ranking.spans import Span, best_spans, cut_spans, whole_span
-from ..retrieve.ranking.surroundings import CUT, LEAST, NEXT, Scored, rank_in_surroundings
+from ..retrieve.ranking.spans import Span, best_spans, cut_spans
+from ..retrieve.ranking.surroundings import LEAST, NEXT, Scored, rank_in_surroundings
 from ..store.ranking import fuse_ranks, sort_hits
 from ..store.vector_store import ScoredPoint, Search, Vector
 from .catalogue import OpenIndex
@@ -93,18 +94,25 @@ class Query:
                 by_words.append(one)
             else:
                 by_meaning.append((one.id, point.score))
-        ranked = self.ranked(by_words)
-        spans = best_spans(ranked)
-        orders = [order for order in (_scores(spans), sort_hits(by_meaning)) if order]
+        sums = (sum(map(mul, own, self.rarity)) for own in self._scores_of(by_words))
+        orders = [sort_hits(zip((one.id for one in by_words), sums, strict=True)), sort_hits(by_meaning)]
+        orders = [order for order in orders if order]
         scores = orders[0] if len(orders) == 1 else sort_hits(fuse_ranks(orders).items())
-        texts: dict[tuple[str, str], Match] = {}
+        texts: dict[tuple[str, str], tuple[Snippet, float]] = {}
         for at, score in scores:
             if len(texts) < k:
                 one = snippets[at]
-                shown = _widened(spans[at], ranked) if at in spans else whole_span(_passage(one, 0))
-                match = Match(one.index, round(score, 6), beginning_of(shown.text), _place(shown))
-                texts.setdefault((one.index, " ".join(one.body.split())), match)
-        return list(texts.values())
+                texts.setdefault((one.index, " ".join(one.body.split())), (one, score))
+        return self._matches(list(texts.values()))
+
+    def _matches(self, found: Sequence[tuple[Snippet, float]]) -> list[Match]:
+        ranked = self.spans([one for one, _ in found])
+        best = best_spans(ranked)
+        shown = [_widened(best[one.id], ranked) for one, _ in found]
+        return [
+            Match(one.index, round(score, 6), beginning_of(span.text), _place(span))
+            for (one, score), span in zip(found, shown, strict=True)
+        ]
 
     @cached_property
     def words(self) -> list[tuple[int, ...]]:
@@ -121,31 +129,30 @@ class Query:
             min(inverse_document_frequency(self.terms.values(), number) for number in numbers) for numbers in self.words
         ]
 
-    def ranked(self, snippets: Sequence[Snippet]) -> list[Span]:
-        """Return the spans of snippets with their scores, the best first. Those of the best snippets are cut."""
-        sparse = self.encoder.sparse
-        if sparse is None or not snippets:
-            return []
+    def spans(self, snippets: Sequence[Snippet]) -> list[Span]:
+        """Return the spans of snippets with their scores, the best first."""
         in_order = sorted(snippets, key=lambda one: (one.index, one.doc_path, one.line_start, one.line_end, one.id))
-        scores = self._scores(sparse, [one.embedded for one in in_order], [one.language for one in in_order])
-        sums = [sum(map(mul, own, self.rarity)) for own in scores]
-        factors = [LEAST + share_found(own, self.rarity) for own in scores]
-        order = sorted(range(len(in_order)), key=lambda at: -sums[at] * factors[at])
-        to_cut = set(order[:CUT])
         scored = []
-        for at, passage in enumerate(_passages(in_order)):
-            spans = cut_spans(passage) if at in to_cut else (whole_span(passage),)
-            own = [0.0] * len(spans)
-            if at in to_cut:
-                made = self._scores(sparse, [span.text for span in spans], [passage.language] * len(spans))
-                own = [sum(map(mul, one, self.rarity)) for one in made]
-            scored.append(Scored(passage, sums[at], factors[at], list(zip(spans, own, strict=True))))
+        for passage, whole in zip(_passages(in_order), self._scores_of(in_order), strict=True):
+            spans = cut_spans(passage)
+            own = self._scores([span.text for span in spans], [passage.language] * len(spans))
+            sums = [sum(map(mul, one, self.rarity)) for one in own]
+            factor = LEAST + share_found(whole, self.rarity)
+            scored.append(
+                Scored(passage, sum(map(mul, whole, self.rarity)), factor, list(zip(spans, sums, strict=True)))
+            )
         return rank_in_surroundings(scored)
 
-    def _scores(self, sparse: SparseEncoder, texts: Sequence[str], languages: Sequence[str]) -> list[list[float]]:
+    def _scores_of(self, snippets: Sequence[Snippet]) -> list[list[float]]:
+        return self._scores([one.embedded for one in snippets], [one.language for one in snippets])
+
+    def _scores(self, texts: Sequence[str], languages: Sequence[str]) -> list[list[float]]:
         """Return the BM25 scores of texts for each word, apart from how rare these are."""
-        made = [dict(zip(one.indices, one.values, strict=True)) for one in sparse.encode(texts, languages)]
-        return [[max(one.get(number, 0.0) for number in numbers) for numbers in self.words] for one in made]
+        if not self.words or self.encoder.sparse is None:
+            return [[] for _ in texts]
+        made = self.encoder.sparse.encode(texts, languages)
+        weights = [dict(zip(one.indices, one.values, strict=True)) for one in made]
+        return [[max(one.get(number, 0.0) for number in numbers) for numbers in self.words] for one in weights]
 
 
 def _passages(snippets: Sequence[Snippet]) -> list[Passage]:
@@ -163,13 +170,9 @@ def _passages(snippets: Sequence[Snippet]) -> list[Passage]:
 
 def _passage(snippet: Snippet, number: int) -> Passage:
     return Passage(
-        snippet.id, snippet.body, (), f"{snippet.index}\0{snippet.doc_path}", snippet.doc_path, (snippet.title,), "", "",
-        0, snippet.line_start, snippet.line_end, number, language=snippet.language,
+        snippet.id, snippet.body, (), f"{snippet.index}\0{snippet.doc_path}", snippet.doc_path, (snippet.title,), "",
+        "", 0, snippet.line_start, snippet.line_end, number, language=snippet.language,
     )  # fmt: skip
-
-
-def _scores(spans: Mapping[str, Span]) -> list[tuple[str, float]]:
-    return sort_hits((at, span.score) for at, span in spans.items())
 
 
 def _widened(span: Span, ranked: Sequence[Span]) -> Span:

@@ -23,6 +23,7 @@ from tests.commands import write
 from tests.crawl.indexed import DATABASE, bm25, fill, index, made, page, search
 from tests.embedding_server import EmbeddingServer
 
+BIRDS = ["owl", "kite", "rook", "lark", "stork", "heron", "robin", "finch", "crane", "wren", "swift"]
 PHRASE = "the quokka hums at dusk"
 
 
@@ -95,6 +96,17 @@ def test_a_result_says_where_it_is_from():
         "index": "plants", "score": found.score, "snippet": found.snippet, "source": "deep/trees.md#L1-L5",
     }  # fmt: skip
     assert found.score > 0
+
+
+def test_the_part_that_fits_best_is_shown_with_its_own_lines():
+    lines = [f"The {word} is a bird of the hills, and it is told of at length on this line.\n" for word in BIRDS]
+    fill("docs", birds="# Birds\n\n" + "\n".join(lines))
+    index()
+    [found] = search("which bird is the wren")
+    first, last = (int(part.strip("L")) for part in found.source.partition("#")[2].split("-"))
+    shown = Path("docs/birds.md").read_text().splitlines()[first - 1 : last]
+    assert "The wren is a bird" in found.snippet and "The owl" not in found.snippet
+    assert found.snippet == "\n".join(shown).strip() and 1 < first < 2 * BIRDS.index("wren") + 3 <= last
 
 
 def test_snippets_are_cut_at_a_word():

@@ -30,7 +30,7 @@ NEXT = 2  # chunks of a document are neighbours if their numbers differ by so mu
 
 def spans_data() -> dict[str, Any]:
     """Return the sizes and weights of spans as the ask box reads them."""
-    return {"size": SIZE, "most": MOST, "passage": PASSAGE, "beside": BESIDE_SPAN, "cut": CUT}
+    return {"size": SIZE, "most": MOST, "beside": BESIDE_SPAN}
 
 
 @dataclass(frozen=True)

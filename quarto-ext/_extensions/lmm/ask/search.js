@@ -246,28 +246,13 @@
     });
   }
 
-  // The best span of a passage in its surroundings, as ranking/surroundings.py ranks spans: [score, where it begins].
-  function bestSpan(passage, score, counts, rare) {
-    const { passage: around, beside } = ask.about.spans;
+  // Where the best span of a passage begins: by its own words, and by those of the better neighbour.
+  // (Sections are not ranked by it: on the questions of the sample book that changed nothing.)
+  function bestSpan(passage, counts, rare) {
+    const { beside } = ask.about.spans;
     const own = ownScores(passage, counts, rare);
-    let best = [-1, 0];
-    own.forEach((sum, at) => {
-      const whole = sum + around * score + beside * Math.max(own[at - 1] || 0, own[at + 1] || 0);
-      if (whole > best[0]) best = [whole, passage.spans[at][0]];
-    });
-    return best;
-  }
-
-  // Passages with the scores of their best spans. Only the best passages are cut.
-  function bySpans(candidates, found, asked, rare, others) {
-    const { passage: around, cut } = ask.about.spans;
-    const counts = meanings(found, asked, others);
-    const rarities = asked.map(([word]) => rare.get(word));
-    const sorted = candidates.sort((one, other) => other.score * other.factor - one.score * one.factor);
-    return sorted.map((one, at) => {
-      const [score, start] = one.passage && at < cut ? bestSpan(one.passage, one.score, counts, rarities) : [around * one.score, 0];
-      return { ...one, score: score * one.factor, start };
-    });
+    const scores = own.map((sum, at) => sum + beside * Math.max(own[at - 1] || 0, own[at + 1] || 0));
+    return passage.spans[scores.indexOf(Math.max(...scores))]?.[0] || 0;
   }
 
   function group(found, asked, kind, others) {
@@ -275,10 +260,14 @@
     const weight = (terms) => asked.reduce((sum, words) => sum + (words.some((word) => terms.has(word)) ? rare.get(words[0]) : 0), 0);
     const all = weight(new Set(asked.flat()));
     const about = new Map(found.filter(({ id }) => !texts[id].passage).map((one) => [texts[one.id].section, one]));
-    const candidates = [];
+    const hits = new Map();
     const add = (section, passage, score, queryTerms, terms) => {
+      const hit = hits.get(section) || { section, passage: null, score: 0, terms: new Set() };
       const aside = !kind && passage?.kind && passage.kind !== "definition" ? ask.about.weights.aside : 1;
-      candidates.push({ section, passage, score, factor: (aside * weight(new Set(queryTerms))) / all, terms });
+      const whole = (aside * score * weight(new Set(queryTerms))) / all;
+      if (whole > hit.score) Object.assign(hit, { passage, score: whole });
+      for (const term of terms) hit.terms.add(term);
+      hits.set(section, hit);
     };
     for (const { id, score, queryTerms, terms } of found) {
       const { section, passage } = texts[id];
@@ -286,17 +275,13 @@
       const own = passage && about.get(section);
       add(section, passage, score + (own?.score || 0), [...queryTerms, ...(own?.queryTerms || [])], terms);
     }
-    const hits = new Map();
-    for (const { section, passage, score, start, terms } of bySpans(candidates, found, asked, rare, others)) {
-      const hit = hits.get(section) || { section, passage: null, start: 0, score: 0, terms: new Set() };
-      if (score > hit.score) Object.assign(hit, { passage, start, score });
-      for (const term of terms) hit.terms.add(term);
-      hits.set(section, hit);
-    }
+    const counts = meanings(found, asked, others);
+    const rarities = asked.map(([word]) => rare.get(word));
     const sorted = [...hits.values()].sort((one, other) => other.score - one.score).slice(0, HITS);
     for (const hit of sorted) {
       const fitting = hit.section.passages.filter((one) => fits(one, kind));
       hit.passage ||= fitting.find((one) => firstProse(one.text) >= 0) || fitting[0] || null;
+      hit.start = hit.passage ? bestSpan(hit.passage, counts, rarities) : 0;
       hit.question = matching(hit.section.questions, hit.terms);
     }
     return sorted;
