@@ -27,7 +27,7 @@ async function main([scripts, data, what]) {
   for (const question of readFileSync(0, "utf8").trim().split("\n")) {
     const { hits, terms } = lmmAsk.search.search(question, "");
     const shown = hits.map(({ section, score }) => ({ source: section.source, anchor: section.anchor, score }));
-    const texts = () => hits.map(({ passage, start }) => lmmAsk.search.snippet(passage.text, terms, start).map(([piece]) => piece).join(""));
+    const texts = () => hits.map((hit) => lmmAsk.search.snippet(hit.passage.text, hit.terms, hit.start).map(([piece]) => piece).join(""));
     console.log(JSON.stringify(what === "words" ? terms : what === "snippets" ? texts() : shown));
   }
   process.exit(0); // its channels would keep it waiting
