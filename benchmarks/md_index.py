@@ -26,8 +26,9 @@ from evaluation import CORPORA, EVAL, MODEL, Corpus, Question, Spans, read_quest
 from tables import machine, print_table, say
 from texts import MB, corpora, size
 
-from lmm_core.crawl import search as searching
-from lmm_core.crawl.search import Indexes, Match
+from lmm_core.crawl import ranking
+from lmm_core.crawl.ranking import Match
+from lmm_core.crawl.search import Indexes
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.walk import CrawledFile, Skipped, crawl, read_all
 from lmm_core.logging import ListLogger
@@ -248,7 +249,7 @@ def _covered(text: Corpus, question: Question, found: Sequence[Match]) -> list[f
 
 def print_retrieval(folder: Path) -> None:
     """How well questions are answered, each corpus an index of its own."""
-    searching.SHOWN = sys.maxsize  # whole snippets
+    ranking.SHOWN = sys.maxsize  # whole snippets
     rows = []
     for encoding in ("bm25", "hybrid") if MODEL.is_dir() else ("bm25",):
         say(encoding)

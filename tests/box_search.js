@@ -1,6 +1,6 @@
-// The search of the ask box without a page: node box_search.js SCRIPTS DATA [words|split] < questions, with
+// The search of the ask box without a page: node box_search.js SCRIPTS DATA [words|split|snippets] < questions, with
 // the folders of the box's scripts and of its data. Prints for each question (a line) the sections,
-// or the words that are looked for, as JSON; with `split`, the words of each text in a JSON list.
+// the words that are looked for, or what is shown of each section, as JSON; with `split`, the words of each text in a JSON list.
 const { readFileSync } = require("fs");
 const { join } = require("path");
 const vm = require("vm");
@@ -27,7 +27,8 @@ async function main([scripts, data, what]) {
   for (const question of readFileSync(0, "utf8").trim().split("\n")) {
     const { hits, terms } = lmmAsk.search.search(question, "");
     const shown = hits.map(({ section, score }) => ({ source: section.source, anchor: section.anchor, score }));
-    console.log(JSON.stringify(what === "words" ? terms : shown));
+    const texts = () => hits.map((hit) => lmmAsk.search.snippet(hit.passage.text, hit.terms, hit.start).map(([piece]) => piece).join(""));
+    console.log(JSON.stringify(what === "words" ? terms : what === "snippets" ? texts() : shown));
   }
   process.exit(0); // its channels would keep it waiting
 }

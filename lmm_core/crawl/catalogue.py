@@ -255,14 +255,17 @@ class Database:
             found = json.loads((self.folder(name) / TERMS).read_bytes())
             numbers, frequencies = array("L", found["numbers"]), array("L", found["frequencies"])
             weights, dense = array("d", found["weights"]), array("d", found["dense"])
-            terms = Terms(int(found["count"]), numbers, frequencies, weights, dense)
+            languages = {str(code): int(count) for code, count in found.get("languages", {}).items()}
+            terms = Terms(int(found["count"]), numbers, frequencies, weights, dense, languages)
             return terms if len(numbers) == len(frequencies) == len(weights) else None
-        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             return None
 
     def write_terms(self, name: str, terms: Terms) -> None:
         """Write the terms of an index. Raise FolderError or OSError."""
-        values = {key: list(value) if key != "count" else value for key, value in _fields(terms).items()}
+        values = {
+            key: list(value) if key not in ("count", "languages") else value for key, value in _fields(terms).items()
+        }
         self._save(self.folder(name) / TERMS, json.dumps(values))
 
     def _save(self, path: Path, text: str) -> None:

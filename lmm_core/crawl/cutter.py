@@ -7,9 +7,10 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 from .snippets import Snippet, slice_text
 
@@ -19,10 +20,13 @@ SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from importing modules of the worki
 
 @dataclass
 class TextCutter:
-    """Cuts the texts of an index, by at most `workers` other processes."""
+    """Cuts the texts of an index, by at most `workers` other processes.
+
+    language: of texts that do not name theirs; "" if it is to be recognized."""
 
     index: str
     workers: int = 1
+    language: str = ""
     _pool: ProcessPoolExecutor | None = field(default=None, init=False)
     _seen: int = field(default=0, init=False)  # characters
     _had_safe_path: bool = field(default=False, init=False)
@@ -41,12 +45,16 @@ class TextCutter:
             os.environ.setdefault(SAFE_PATH, "1")  # the folder may be somebody else's
             self._pool = _worker_pool(self.workers)
         if self._pool is not None:
-            snippets = loop.run_in_executor(self._pool, slice_text, text, doc_path, self.index)
+            snippets = loop.run_in_executor(self._pool, self._slice, text, doc_path)
             snippets.add_done_callback(_note_failure)
             return snippets
         made: asyncio.Future[list[Snippet]] = loop.create_future()
-        made.set_result(slice_text(text, doc_path, self.index))
+        made.set_result(self._slice(text, doc_path))
         return made
+
+    @property
+    def _slice(self) -> Callable[[str, str], list[Snippet]]:
+        return partial(slice_text, index=self.index, language=self.language)
 
     def stop(self) -> None:
         """End the other processes."""

@@ -43,8 +43,7 @@ from .walk import CrawledFile, crawl, read_all
 
 IN_WORK = 2_000_000  # characters that are being cut at the same time
 JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
-# What snippets depend on besides the text. Each file's fingerprint begins with it.
-SETTINGS = hashlib.blake2b(json.dumps([VERSION, 1]).encode(), digest_size=4).hexdigest()
+SLICING = 2  # increased when the same text gives other snippets
 
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
 
@@ -81,6 +80,7 @@ async def index_folder(
     ignore: Sequence[str] = (),
     max_fibers: int = 25,
     workers: int = 1,
+    language: str = "",
     expect: Callable[[int], None] = lambda count: None,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Indexed:
@@ -89,13 +89,14 @@ async def index_folder(
     encoder_for: returns the encoder for an index made with something (`{}`: a new one); ignore:
     patterns as in `.gitignore`; max_fibers: the number of files read at the same time; workers:
     the number of processes that cut texts if there is much to cut (they import the program
-    that is run, as `multiprocessing` does); expect, progress: told how many snippets are to be
+    that is run, as `multiprocessing` does); language: of texts that do not name theirs, "" if it is
+    to be recognized; expect, progress: told how many snippets are to be
     written, and how many were. Raise CrawlError, StoreError or ModelError; what was done by then
     is kept."""
     checked_index_name(name)
     await asyncio.to_thread(_check_folder, database, root, name)
     opened = await asyncio.to_thread(database.open, name, True)
-    cutter = TextCutter(name, workers)
+    cutter = TextCutter(name, workers, language)
     run = _Run(database, root, opened, Indexed(name, as_utf8(description)), cutter, expect, progress)
     try:
         await run.prepare(encoder_for)
@@ -174,6 +175,9 @@ class _Run:
         self.files: deque[_File] = deque()
         self.to_begin: list[FileRecord] = []  # of files in `files` that are not yet recorded as begun
         self.sent = 0  # snippets that have ever been in `new`
+        # What snippets depend on besides the text. Each file's fingerprint begins with it.
+        settings = json.dumps([VERSION, SLICING, self.cutter.language])
+        self.settings = hashlib.blake2b(settings.encode(), digest_size=4).hexdigest()
 
     # Preparing
 
@@ -249,7 +253,7 @@ class _Run:
             self.done.read += 1
             if found.advice:
                 self.done.large.append(Skipped(found.doc_path, found.advice))
-            mark = SETTINGS + hashlib.blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
+            mark = self.settings + hashlib.blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
             record = FileRecord(found.doc_path, found.doc_path, mark, 0, found.size, found.mtime_ns)
             before = self.left.pop(found.doc_path, None)
             if before is not None and before.fingerprint == mark:  # touched
@@ -268,7 +272,7 @@ class _Run:
                 continue
             before = self.records.get(found.doc_path)
             same = before is not None and (before.size, before.mtime_ns) == (found.size, found.mtime_ns)
-            if same and before is not None and before.fingerprint.startswith(SETTINGS):
+            if same and before is not None and before.fingerprint.startswith(self.settings):
                 self.done.unchanged += 1
                 self.left.pop(found.doc_path, None)
             else:
@@ -349,7 +353,8 @@ class _Run:
             return
         terms = self.stored.begin().terms()
         done.snippets = terms.count
-        said, words = await self._said(done.description or self.name)
+        usual = max(terms.languages, key=terms.languages.__getitem__, default="")
+        said, words = await self._said(done.description or self.name, usual)
         await asyncio.to_thread(self.database.write_terms, self.name, terms)
         entry = CatalogueEntry(
             self.name, done.description, root, done.files, done.snippets, self.stored.encoder.identity(),
@@ -358,9 +363,9 @@ class _Run:
         await asyncio.to_thread(self.database.write, entry)
         self.stored.end()
 
-    async def _said(self, description: str) -> tuple[list[float], dict[int, float]]:
+    async def _said(self, description: str, language: str) -> tuple[list[float], dict[int, float]]:
         """Return a description's dense vector and the weights of its words, for the catalogue."""
-        snippet = Snippet("", self.name, "", "", 0, 0, description)
+        snippet = Snippet("", self.name, "", "", 0, 0, description, language=language)
         [found] = await self.stored.encode([snippet])
         dense, sparse = found.get(DENSE), found.get(SPARSE)
         words = dict(zip(sparse.indices, sparse.values, strict=True)) if isinstance(sparse, Sparse) else {}

@@ -20,6 +20,7 @@ def payload_of(snippet: Snippet) -> dict[str, Any]:
         "line_start": snippet.line_start,
         "line_end": snippet.line_end,
         "id": snippet.id,
+        "language": snippet.language,
     }
 
 
@@ -34,6 +35,7 @@ def snippet_of(payload: Mapping[str, Any]) -> Snippet:
         payload["line_end"],
         payload["page_content"],
         payload["header"],
+        payload.get("language", ""),  # earlier versions did not write it
     )
 
 

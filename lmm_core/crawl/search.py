@@ -14,17 +14,12 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
-from operator import mul
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..errors import CrawlError, StoreError
 from ..index.encoding import DENSE, SPARSE, Encoder, is_earlier, is_later
-from ..models.embedders.embedder import Sparse
 from ..store.folder_lock import Lending
-from ..store.ranking import Hit, fuse_ranks, sort_hits
-from ..store.vector_store import ScoredPoint, Search, Vector
 from .catalogue import (
     ALL,
     SHORTLIST,
@@ -36,33 +31,13 @@ from .catalogue import (
     other_models,
     shortlist,
 )
-from .points import snippet_of
-from .snippets import Snippet
-from .terms import Terms, inverse_document_frequency
+from .ranking import Found, Match, Query
+from .terms import Terms
 
 DEPTH = 50  # candidates of each index and vector; more if more results are wanted
 DEEPER = 16  # times as many candidates if most of them are copies of the same texts
-SHOWN = 500  # characters of a snippet
 
-Found: TypeAlias = tuple[str, str, list[ScoredPoint]]  # index, kind of vector, points
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A snippet that was found.
-
-    index: its index; score: comparable within one search only; snippet: its beginning; source:
-    its place, `path#L3-L20`, from the folder that was indexed."""
-
-    index: str
-    score: float
-    snippet: str
-    source: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the match as a JSON object."""
-        return asdict(self)
 
 
 class Indexes:
@@ -91,11 +66,12 @@ class Indexes:
         entries = await asyncio.to_thread(self._wanted, index)
         encoder = self._encoder(entries)
         fitting = self._fitting(entries, encoder, index)
-        vectors = (await encoder.search(as_utf8(query), k)).vectors
         terms = {name: await asyncio.to_thread(self._terms_of, name) for name in fitting}
+        languages = sorted(set().union(*(one.languages for one in terms.values())))
+        vectors = (await encoder.searches([as_utf8(query)], k, languages=languages))[0].vectors
         chosen = shortlist([entry for entry in entries if entry.name in fitting], terms, vectors, SHORTLIST)
         async with self._lent([entry.name for entry in chosen], index) as opened:
-            asked = _Query(vectors, encoder, {name: terms[name] for name in opened})
+            asked = Query(query, languages, vectors, encoder, {name: terms[name] for name in opened})
             depth = max(DEPTH, 4 * k)
             found = await self._found(asked, opened, fitting, depth, index)
             if len(asked.best(found, k)) < k and any(len(points) == depth for _, _, points in found):
@@ -103,7 +79,7 @@ class Indexes:
         return asked.best(found, k)
 
     async def _found(
-        self, asked: _Query, opened: Mapping[str, OpenIndex], fitting: Mapping[str, list[str]], depth: int, index: str
+        self, asked: Query, opened: Mapping[str, OpenIndex], fitting: Mapping[str, list[str]], depth: int, index: str
     ) -> list[Found]:
         """Return the best points of the indexes. Raise CrawlError if none can be searched."""
         searched = (self._candidates(asked, opened[name], name, fitting[name], depth, index) for name in opened)
@@ -113,7 +89,7 @@ class Indexes:
         return found
 
     async def _candidates(
-        self, asked: _Query, opened: OpenIndex, name: str, kinds: Sequence[str], depth: int, index: str
+        self, asked: Query, opened: OpenIndex, name: str, kinds: Sequence[str], depth: int, index: str
     ) -> list[Found]:
         """Return the best points of an index by each vector.
 
@@ -215,75 +191,3 @@ def _is_current(entry: CatalogueEntry) -> bool:
 
 def _models(entry: CatalogueEntry) -> str:
     return f"{entry.identity.get('embedding')} {entry.identity.get('sparse')}"
-
-
-@dataclass(frozen=True)
-class _Query:
-    """One search: the query's vectors, and the terms of all indexes that are searched."""
-
-    vectors: Mapping[str, Vector]
-    encoder: Encoder
-    terms: Mapping[str, Terms]
-
-    def candidates(self, opened: OpenIndex, name: str, kinds: Sequence[str], depth: int) -> list[Found]:
-        """Return the best points of an index by each kind of vector."""
-        found = []
-        for kind in kinds:
-            vector = self.vectors[kind]
-            if isinstance(vector, Sparse):
-                vector = self._weighed(vector, self.terms[name])
-            found.append((name, kind, opened.store.search(opened.collection, Search({kind: vector}, depth))))
-        return found
-
-    def _weighed(self, vector: Sparse, own: Terms) -> Sparse:
-        """Return the query's words with weights that turn the index's own IDF into that of all.
-
-        The best points by the latter are among the candidates then."""
-        weights = [
-            inverse_document_frequency(self.terms.values(), word) / inverse_document_frequency([own], word)
-            for word in vector.indices
-        ]
-        return Sparse(vector.indices, list(map(mul, vector.values, weights)))
-
-    def best(self, found: Sequence[Found], k: int) -> list[Match]:
-        """Return one ranking of the candidates of all indexes.
-
-        Of the copies of a text within an index, only the best is kept."""
-        points: dict[str, ScoredPoint] = {}
-        rankings: dict[str, list[Hit]] = {}
-        for name, kind, candidates in found:
-            scored = self._rescored(candidates) if kind == SPARSE else candidates
-            points |= {f"{name}\0{point.id}": point for point in scored}
-            rankings.setdefault(kind, []).extend((f"{name}\0{point.id}", point.score) for point in scored)
-        orders = [sort_hits(hits) for hits in rankings.values()]
-        scores = orders[0] if len(orders) == 1 else sort_hits(fuse_ranks(orders).items())
-        texts: dict[tuple[str, str], Match] = {}
-        for at, score in scores:
-            if len(texts) < k:
-                snippet = snippet_of(points[at].payload)
-                texts.setdefault((snippet.index, " ".join(snippet.body.split())), _match(snippet, score))
-        return list(texts.values())
-
-    def _rescored(self, points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
-        """Return the points with their BM25 scores by the IDF of all searched indexes."""
-        query, sparse = self.vectors[SPARSE], self.encoder.sparse
-        assert isinstance(query, Sparse) and sparse is not None
-        weights = {word: inverse_document_frequency(self.terms.values(), word) for word in query.indices}
-        made = sparse.encode([snippet_of(point.payload).embedded for point in points])
-        return [
-            replace(point, score=sum(map(mul, (weights.get(word, 0.0) for word in one.indices), one.values)))
-            for point, one in zip(points, made, strict=True)
-        ]
-
-
-def _match(snippet: Snippet, score: float) -> Match:
-    return Match(snippet.index, round(score, 6), beginning_of(snippet.body), snippet.source)
-
-
-def beginning_of(text: str) -> str:
-    """Return the beginning of a text, about 500 characters, cut at a word."""
-    text = text.strip()
-    if len(text) <= SHOWN:
-        return text
-    end = max(text.rfind(space, SHOWN // 2, SHOWN) for space in " \n\t")
-    return text[: end if end > 0 else SHOWN].rstrip() + " …"

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
@@ -24,6 +24,8 @@ from ..markdown.divs import cut
 from ..markdown.originals import restore_originals
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..models.languages.recognize import recognize_language
+from ..models.languages.stemming import language_code
 from ..models.tokens import count_tokens
 
 Count = Callable[[str], int]
@@ -31,6 +33,7 @@ Count = Callable[[str], int]
 LEAST, MOST = 64, 320  # tokens of a snippet
 SIZE = 240  # tokens aimed at when a section is cut
 OVERLAP = SIZE // 5
+SAMPLE = 2000  # characters of a text by which its language is recognized, if they tell plainly
 SMALL = LEAST // 2  # tokens of the units when pieces are cut again
 _ANNOTATIONS = AnnotationModel(("questions",), ("questions", "summary"))
 
@@ -42,7 +45,7 @@ class Snippet:
     id: the hash of all the rest, 32 hexadecimal digits; body: the text on the lines from
     `line_start` to `line_end` (from 1, inclusive), with a table's header or a fence around it
     if it is a part of one; header: put before the body for embedding only: the titles around it
-    and its annotations."""
+    and its annotations; language: the code of that of its file, "" if it is not known."""
 
     id: str
     index: str
@@ -52,6 +55,7 @@ class Snippet:
     line_end: int
     body: str
     header: str = ""
+    language: str = ""
 
     @property
     def embedded(self) -> str:
@@ -64,11 +68,12 @@ class Snippet:
         return f"{self.doc_path}#L{self.line_start}-L{self.line_end}"
 
 
-def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens) -> list[Snippet]:
+def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens, language: str = "") -> list[Snippet]:
     """Return the snippets of a text, in their order.
 
     doc_path: the text's file, relative to the index's root; count: counts the tokens of a text,
-    which has about as many as its parts together.
+    which has about as many as its parts together; language: of a text whose header names none; ""
+    if it is to be recognized.
 
     A snippet has less than 64 tokens only if the whole text does. Metadata and parts with
     `skip: true` are left out. Of an edit that is not decided, the old text counts."""
@@ -76,13 +81,13 @@ def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens
     tree = blocks_to_tree(restore_originals(blocks).blocks if "{#lmm-" in text else blocks)
     if tree is None:
         return []
-    title = _title(tree)
+    title, language = _title(tree), _language(tree, blocks, language)
     made: list[Snippet] = []
     seen: dict[str, int] = {}
     for group in _groups(_sections(tree, count)):
         for first, last, body, header in _SectionGroup(group, count).snippets():
-            ident = _ident([index, doc_path, title, f"{first}-{last}", header, body], seen)
-            made.append(Snippet(ident, index, doc_path, title, first, last, body, header))
+            ident = _ident([index, doc_path, title, f"{first}-{last}", header, body, language], seen)
+            made.append(Snippet(ident, index, doc_path, title, first, last, body, header, language))
     return made
 
 
@@ -92,6 +97,15 @@ def _title(tree: HeadingNode) -> str:
     if own is not None:
         return str(own)
     return next((node.title for node in traverse(tree) if isinstance(node, HeadingNode) and 1 <= node.level <= 2), "")
+
+
+def _language(tree: HeadingNode, blocks: Sequence[Block], usual: str) -> str:
+    """Return the code of the language that the header names, or else of the usual one, or else of the text's."""
+    known = language_code(str(tree.get("lang") or "")) or language_code(usual)
+    if known:
+        return known
+    text = "\n\n".join(block.source for block in blocks if isinstance(block, TextBlock))
+    return recognize_language(text[:SAMPLE]) or (recognize_language(text) if len(text) > SAMPLE else "")
 
 
 def _ident(values: list[str], seen: dict[str, int]) -> str:
@@ -291,7 +305,7 @@ def _is_annotated(node: Node) -> bool:
 # Files
 
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable to JSON, and not to YAML
-_KEYS = ("id", "index", "doc_path", "title", "line_start", "line_end", "header")
+_KEYS = ("id", "index", "doc_path", "title", "line_start", "line_end", "header", "language")
 
 
 def snippet_file(snippet: Snippet) -> str:

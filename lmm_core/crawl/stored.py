@@ -94,8 +94,8 @@ class StoredSnippets:
         points = [Point(point_id(one), found, payload_of(one)) for one, found in zip(snippets, vectors, strict=True)]
         await asyncio.to_thread(self.opened.store.upsert, self.opened.collection, points)
         await asyncio.to_thread(self._write_files, snippets)
-        for found in vectors:
-            tally.add(found)
+        for one, found in zip(snippets, vectors, strict=True):
+            tally.add(found, one.language)
 
     async def remove(self, snippets: Sequence[Snippet]) -> None:
         """Remove snippets: their files first, so that none stays behind whose point is gone."""
@@ -111,16 +111,16 @@ class StoredSnippets:
         """Return the vectors of snippets."""
         return await self.encoder.encode(list(map(self._texts, snippets)))
 
-    async def _count(self, snippets: Sequence[Snippet], change: Callable[[Mapping[str, Any]], None]) -> None:
+    async def _count(self, snippets: Sequence[Snippet], change: Callable[[Mapping[str, Any], str], None]) -> None:
         """Count snippets that are stored.
 
         Their vectors are made again, out of the cache if a model makes them."""
-        for found in await self.encode(snippets):
-            change(found)
+        for one, found in zip(snippets, await self.encode(snippets), strict=True):
+            change(found, one.language)
 
     def _texts(self, snippet: Snippet) -> ChunkTexts:
         assert self.encoder.encoding is not None
-        return texts_to_encode(self.encoder.encoding, snippet.body, snippet.header)
+        return texts_to_encode(self.encoder.encoding, snippet.body, snippet.header, snippet.language)
 
     def _write_files(self, snippets: Sequence[Snippet]) -> None:
         for snippet in snippets:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import add, sub
 
 from ..index.encoding import DENSE, SPARSE
@@ -20,13 +21,14 @@ class Terms:
 
     count: the number of snippets; numbers: those of the words (as BM25 numbers them), sorted;
     frequencies: in how many snippets each word stands; weights: the sum of its BM25 weights;
-    dense: the sum of the dense vectors."""
+    dense: the sum of the dense vectors; languages: the number of snippets in each, by their codes."""
 
     count: int = 0
     numbers: Sequence[int] = ()
     frequencies: Sequence[int] = ()
     weights: Sequence[float] = ()
     dense: Sequence[float] = ()
+    languages: Mapping[str, int] = field(default_factory=dict)
 
     def frequency(self, word: int) -> int:
         """Return the number of snippets that hold a word."""
@@ -59,17 +61,19 @@ class Tally:
             for word, frequency, weight in zip(terms.numbers, terms.frequencies, terms.weights, strict=True)
         }
         self._dense = list(terms.dense)
+        self._languages = Counter(terms.languages)
 
-    def add(self, vectors: Mapping[str, Vector]) -> None:
-        """Count a snippet that has these vectors."""
-        self._change(vectors, 1)
+    def add(self, vectors: Mapping[str, Vector], language: str = "") -> None:
+        """Count a snippet that has these vectors. language: the code of its language."""
+        self._change(vectors, language, 1)
 
-    def remove(self, vectors: Mapping[str, Vector]) -> None:
+    def remove(self, vectors: Mapping[str, Vector], language: str = "") -> None:
         """Stop counting a snippet that has these vectors."""
-        self._change(vectors, -1)
+        self._change(vectors, language, -1)
 
-    def _change(self, vectors: Mapping[str, Vector], sign: int) -> None:
+    def _change(self, vectors: Mapping[str, Vector], language: str, sign: int) -> None:
         self.count += sign
+        self._languages[language] += sign
         sparse, dense, words = vectors.get(SPARSE), vectors.get(DENSE), self._words
         if isinstance(sparse, Sparse):
             for word, weight in zip(sparse.indices, sparse.values, strict=True):
@@ -91,6 +95,7 @@ class Tally:
             array("L", (self._words[word][0] for word in numbers)),
             array("d", (self._words[word][1] for word in numbers)),
             array("d", self._dense if self.count else ()),
+            {code: count for code, count in sorted(self._languages.items()) if count > 0},
         )
 
 

@@ -15,8 +15,10 @@ from ..files.marked import own_place
 from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
 from ..markdown.blocks import HeaderBlock, HeadingBlock
 from ..markdown.parse import parse_markdown_text
+from ..models.languages.stemming import language_code
 from ..models.names import DEFAULT
 from ..settings.project import Project
+from ..settings.quarto_project import quarto_language
 from ..store.places import RemoteSource
 from .encode import make_encoder
 from .models import Models
@@ -75,6 +77,7 @@ def index_markdown(
         ignore,
         max_fibers,
         min(os.cpu_count() or 1, WORKERS),
+        language_code(project.index.language or quarto_language(project.root)),
         expect,
         progress,
     )

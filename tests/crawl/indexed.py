@@ -78,8 +78,9 @@ def made(name="docs", database=DATABASE):
         "points": points,
         "records": sorted((one["source"], one["fingerprint"], one["count"], one["size"]) for one in records),
         "snippets": {path.name: path.read_text() for path in (database.folder(name) / SNIPPETS).iterdir()},
-        "terms": {key: [round(one, 6) for one in value] for key, value in terms.items() if key != "count"},
+        "terms": {key: [round(one, 6) for one in value] for key, value in terms.items() if isinstance(value, list)},
         "count": terms["count"],
+        "languages": terms["languages"],
         "entry": database.entries()[name],
         "unfinished": (database.folder(name) / "unfinished").exists(),
     }
@@ -101,5 +102,5 @@ def read_snippet_file(text):
     """Return the snippet that a file was made of."""
     head, _, body = text.partition("\n---\n\n")
     values = [json.loads(line.split(": ", 1)[1]) for line in head.split("\n")[1:]]
-    ident, index, doc_path, title, first, last, header = values
-    return Snippet(ident, index, doc_path, title, first, last, body.removesuffix("\n"), header)
+    ident, index, doc_path, title, first, last, header, language = values
+    return Snippet(ident, index, doc_path, title, first, last, body.removesuffix("\n"), header, language)

@@ -285,16 +285,19 @@ def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_made():
 def test_other_models_are_refused_in_a_sentence():
     from lmm_core.models.embedders.bm25 import Bm25Encoder
 
-    def german(known=None):
+    class OtherEncoder(Bm25Encoder):
+        name = "splade"
+
+    def other(known=None):
         encoder = bm25()
-        encoder.sparse = Bm25Encoder("de")
+        encoder.sparse = OtherEncoder()
         return encoder
 
     fill("docs", trees=page("oak"))
     index()
     before = made()
-    with pytest.raises(CrawlError, match=r"'docs' was made otherwise \(word model bm25/english, now bm25/german\)"):
-        index(encoder_for=german)
+    with pytest.raises(CrawlError, match=r"'docs' was made otherwise \(word model bm25, now splade\)"):
+        index(encoder_for=other)
     assert made() == before
 
 

@@ -4,14 +4,14 @@ import asyncio
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lmm_core.crawl import search as searching
 from lmm_core.crawl.catalogue import TERMS, VECTORS, Database
-from lmm_core.crawl.search import Indexes, beginning_of
+from lmm_core.crawl.ranking import beginning_of
+from lmm_core.crawl.search import Indexes
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
@@ -20,9 +20,10 @@ from lmm_core.models.names import parse_name
 from lmm_core.models.sources import RequestLimits, known_sources
 from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
-from tests.crawl.indexed import DATABASE, bm25, fill, index, page, search
+from tests.crawl.indexed import DATABASE, bm25, fill, index, made, page, search
 from tests.embedding_server import EmbeddingServer
 
+BIRDS = ["owl", "kite", "rook", "lark", "stork", "heron", "robin", "finch", "crane", "wren", "swift"]
 PHRASE = "the quokka hums at dusk"
 
 
@@ -95,6 +96,17 @@ def test_a_result_says_where_it_is_from():
         "index": "plants", "score": found.score, "snippet": found.snippet, "source": "deep/trees.md#L1-L5",
     }  # fmt: skip
     assert found.score > 0
+
+
+def test_the_part_that_fits_best_is_shown_with_its_own_lines():
+    lines = [f"The {word} is a bird of the hills, and it is told of at length on this line.\n" for word in BIRDS]
+    fill("docs", birds="# Birds\n\n" + "\n".join(lines))
+    index()
+    [found] = search("which bird is the wren")
+    first, last = (int(part.strip("L")) for part in found.source.partition("#")[2].split("-"))
+    shown = Path("docs/birds.md").read_text().splitlines()[first - 1 : last]
+    assert "The wren is a bird" in found.snippet and "The owl" not in found.snippet
+    assert found.snippet == "\n".join(shown).strip() and 1 < first < 2 * BIRDS.index("wren") + 3 <= last
 
 
 def test_snippets_are_cut_at_a_word():
@@ -274,16 +286,37 @@ def test_of_all_indexes_those_of_other_models_are_compared_by_words_or_left_out(
     assert sorted(match.index for match in search("oak", encoder_for=hybrid)) == ["one", "two", "words"]
 
 
-def test_indexes_of_another_language_are_left_out_with_a_warning():
-    def german(known=None):
-        encoder = bm25()
-        return replace(encoder, sparse=Bm25Encoder("de"))
+GERMAN = """# Beeren
 
-    fill("one", a=page("oak")), fill("two", a=page("oak")), fill("drei", a=page("oak"))
-    index("one"), index("two"), index("drei", encoder_for=german)
+Die Johannisbeere wächst an Sträuchern, und ihre Früchte werden im Sommer geerntet. Der Strauch braucht
+nicht viel Wasser, aber einen Platz, an dem die Sonne auf ihn scheint.
+"""
+
+
+def test_each_file_is_searched_in_its_language():
+    """`Häuser` and `Haus`, `houses` and `house` have one stem each, in their own language alone."""
+    fill("docs", deutsch=GERMAN.replace("Johannisbeere", "Häuserwand"), named="---\nlang: de\n---\n\n# Häuser\n")
+    fill(
+        "more",
+        english="# Walls\n\nThe bushes of the garden are watered by those who live there, and they are not many.\n",
+    )
+    index("docs"), index("more")
+    assert (made("docs")["languages"], made("more")["languages"]) == ({"de": 2}, {"en": 1})
     told = []
-    assert sorted(match.index for match in search("oak", warn=told.append)) == ["one", "two"]
-    assert len(told) == 1 and "left out: the index 'drei' was made otherwise" in told[0]
+    assert [match.source for match in search("ein Haus", warn=told.append)] == ["named.md#L5-L5"]
+    assert [match.source for match in search("Strauch", warn=told.append)] == ["deutsch.md#L1-L4"]
+    assert [match.source for match in search("a bush", warn=told.append)] == ["english.md#L1-L3"]
+    assert not told
+
+
+def test_the_configured_language_is_that_of_files_that_name_none():
+    fill("docs", short="# Häuser\n", named="---\nlang: en\n---\n\n# Houses\n")
+    index(language="de")
+    assert made()["languages"] == {"de": 1, "en": 1}
+    assert [match.source for match in search("Haus")] == ["short.md#L1-L1"]
+    assert index(language="de").read == 0
+    assert index(language="en").written == 1  # the one that names its language stays as it is
+    assert made()["languages"] == {"en": 2}
 
 
 def test_without_its_terms_an_index_is_searched_all_the_same():

@@ -279,11 +279,13 @@ def test_all_of_a_text_is_in_its_snippets(text):
 
 
 def test_a_snippet_file_is_readable_yaml_and_the_raw_text():
-    snippet = Snippet("0" * 32, "docs", 'a "b".md', "T: x", 3, 9, "---\n\n# Raw\r\n\n---", "T: x\nä – “q” \u2028\x85?")
+    snippet = Snippet(
+        "0" * 32, "docs", 'a "b".md', "T: x", 3, 9, "---\n\n# Raw\r\n\n---", "T: x\nä – “q” \u2028\x85?", "de"
+    )
     text = snippet_file(snippet)
     _, head, body = text.split("---\n", 2)
     expected = {"index": "docs", "doc_path": 'a "b".md', "title": "T: x", "line_start": 3, "line_end": 9}
-    assert yaml.safe_load(head) == {"id": "0" * 32, **expected, "header": snippet.header}
+    assert yaml.safe_load(head) == {"id": "0" * 32, **expected, "header": snippet.header, "language": "de"}
     assert body == f"\n{snippet.body}\n"
     assert read_snippet_file(text) == snippet
 

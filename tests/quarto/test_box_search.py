@@ -10,6 +10,7 @@ import pytest
 from lmm_core.models.chat import run
 from lmm_core.models.languages.words import find_words, fold
 from lmm_core.retrieve.ranking.lexical import weights_data
+from lmm_core.retrieve.ranking.surroundings import spans_data
 from lmm_core.retrieve.ranking.words import asked_words, words_data
 from tests.commands import copy_folder, text, write
 from tests.indexing import lmm
@@ -31,6 +32,7 @@ def test_the_weights_come_with_the_data(book, tmp_path):
     write_box_data(book, tmp_path)
     about = json.loads(text(tmp_path / "data.js").removeprefix("lmmAsk.take(").removesuffix(")\n"))
     assert about["weights"] == weights_data()
+    assert about["spans"] == spans_data()
     assert about["asking"] == {name: " ".join(words) for name, words in words_data().items()}
 
 
@@ -105,6 +107,29 @@ def test_other_names_find_what_the_search_finds(tmp_path):
     assert shown[2][0] == "estimates"
     assert shown[3][0] == "odds"
     assert shown[4] == ["urns"]
+
+
+BRIDGES = """# Bridges
+
+A bridge carries a road over a river. Many are built of stone, and they stand for centuries if nobody
+neglects them. Others are built of steel. The load of a bridge is what goes over it and its own weight.
+In spring the water is high, and the boats wait. A bridge of wood rots within thirty years when its
+beams stay wet. So the beams have roofs. Visitors like them, and painters come from far away.
+"""
+
+
+def test_what_is_shown_begins_at_the_part_that_fits_best(tmp_path):
+    book = tmp_path / "book"
+    write(book / "notes.md", BRIDGES)
+    lmm(f"index {book} -q")
+    write_box_data(book, tmp_path)
+    done = subprocess.run(
+        ["node", ROOT / "tests" / "box_search.js", BOX, tmp_path, "snippets"], text=True, capture_output=True, check=True,
+        input="how long until a bridge of wood rots\nwhat is a road over a river",
+    )  # fmt: skip
+    (rots,), (road,) = map(json.loads, done.stdout.splitlines())
+    assert "rots within thirty years" in rots and rots.startswith("…") and "carries a road" not in rots
+    assert road.startswith("A bridge carries a road")
 
 
 TEXTS = [

@@ -19,7 +19,7 @@ from ..running import run_or_report
 
 if TYPE_CHECKING:
     from ...crawl.indexer import Indexed
-    from ...crawl.search import Match
+    from ...crawl.ranking import Match
 
 Result = TypeVar("Result")
 SNIPPET = 200  # characters

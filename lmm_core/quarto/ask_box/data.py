@@ -18,6 +18,7 @@ from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from ...retrieve.passages import Material, Passage, Section
 from ...retrieve.ranking.asking import ASKING
 from ...retrieve.ranking.lexical import emphasised, weights_data
+from ...retrieve.ranking.surroundings import spans_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
 from ...study.outline import plain_title, reading_minutes
@@ -25,7 +26,7 @@ from .plain_text import plain_text
 
 PART = 300_000  # bytes of a part at most; a longer section has a part of its own
 _CODE = re.compile(r"^ {4}.*$", re.M)  # in a row
-FORMAT = 2  # of the data; ask.js reads no other
+FORMAT = 3  # of the data; ask.js reads no other
 
 
 def section_rows(
@@ -96,6 +97,7 @@ def data_files(
         "askingSigns": ASKING,
         "named": named,
         "weights": weights_data(),
+        "spans": spans_data(),
         "synonyms": _synonyms(rows, language, synonyms or {}),
     }
     return files | {"data.js": f"lmmAsk.take({_json(about)})\n"}

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import add, mul
 from statistics import mean
+from typing import Any
 
 from ..passages import Passage
 from .fusion import best_first
 from .lexical import Asked, LexicalIndex, Meant, aside, share_found
-from .spans import Span, whole_span
+from .spans import MOST, SIZE, Span, whole_span
 
 PASSAGE = 2.0  # weight of the score of a span's passage; its own has 1
 BESIDE_SPAN, BESIDE_PASSAGE = 0.4, 0.5  # weights of the better neighbours' scores
@@ -28,8 +29,13 @@ CUT = 20  # passages that are cut into spans, those with the best scores
 NEXT = 2  # chunks of a document are neighbours if their numbers differ by so much at most; a summary may be between
 
 
+def spans_data() -> dict[str, Any]:
+    """Return the sizes and weights of spans as the ask box reads them."""
+    return {"size": SIZE, "most": MOST, "beside": BESIDE_SPAN}
+
+
 @dataclass(frozen=True)
-class _Scored:
+class Scored:
     """A passage with its score and the factor of its spans' scores; `own` are its spans with their own scores."""
 
     passage: Passage
@@ -43,14 +49,18 @@ def rank_spans(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[P
 
     meant: by each word of the question, see `LexicalIndex.meant`; kind: the type of material that is asked for."""
     in_order = sorted(passages, key=lambda one: (one.docid, one.sequence, one.id))
-    scored = _scored(index, meant, in_order, kind)
+    return rank_in_surroundings(_scored(index, meant, in_order, kind))
+
+
+def rank_in_surroundings(scored: Sequence[Scored]) -> list[Span]:
+    """Return the spans of passages, which come document by document in their order, the best first."""
     ranked: list[Span] = []
     for before, one, after in zip([None, *scored], scored, [*scored[1:], None], strict=False):
         ranked += _in_surroundings(_neighbour(one, before), one, _neighbour(one, after))
     return best_first(ranked)
 
 
-def _scored(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[Passage], kind: str) -> list[_Scored]:
+def _scored(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[Passage], kind: str) -> list[Scored]:
     asked = Asked(meant)
     general = [index.rarity(one) for one in meant]
     in_document = {docid: [index.rarity(one, docid) for one in meant] for docid in {one.docid for one in passages}}
@@ -67,7 +77,7 @@ def _scored(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[Pass
     for at, passage in enumerate(passages):
         many = spans.get(at) or [(whole_span(passage), Counter())]
         own = [(span, _weighed(asked, stems, usual, rarities[at])) for span, stems in many]
-        made.append(_Scored(passage, sums[at], factors[at], own))
+        made.append(Scored(passage, sums[at], factors[at], own))
     return made
 
 
@@ -77,14 +87,14 @@ def _weighed(asked: Asked, stems: Counter[str], usual: float, rarity: Sequence[f
     return sum(score * rare for score, rare in zip(scores, rarity, strict=True))
 
 
-def _neighbour(one: _Scored, other: _Scored | None) -> _Scored | None:
+def _neighbour(one: Scored, other: Scored | None) -> Scored | None:
     """Return the other passage if it stands beside the one."""
     if other is None or other.passage.docid != one.passage.docid:
         return None
     return other if abs(other.passage.sequence - one.passage.sequence) <= NEXT else None
 
 
-def _in_surroundings(before: _Scored | None, one: _Scored, after: _Scored | None) -> list[Span]:
+def _in_surroundings(before: Scored | None, one: Scored, after: Scored | None) -> list[Span]:
     """Return the spans of a passage with their scores."""
     beside = max((other.score for other in (before, after) if other), default=0.0)
     around = PASSAGE * one.score + BESIDE_PASSAGE * beside

@@ -77,7 +77,7 @@
   async function readData() {
     try {
       await ask.load("data.js");
-      if (ask.about?.format !== 2) throw new Error("format");
+      if (ask.about?.format !== 3) throw new Error("format");
     } catch {
       return notice("data", t("noData"));
     }
@@ -199,7 +199,7 @@
     hits.dataset.nothing = t("nothing");
   }
 
-  function hit({ section, passage, terms, question }) {
+  function hit({ section, passage, start, terms, question }) {
     const above = section.titles.slice(0, -1).join(" › ");
     const text = passage ? passage.text : section.summary;
     return el("li", {}, el("a", { href: ask.address(section.page, section.anchor) },
@@ -207,7 +207,7 @@
       el("strong", {}, section.title || section.titles.at(-1) || section.page),
       passage?.kind ? el("span", { class: "lmm-ask-kind" }, passage.kind) : null,
       question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} ${question}`) : null,
-      el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms).map(([piece, is]) => (is ? el("mark", {}, piece) : piece)))));
+      el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(([piece, is]) => (is ? el("mark", {}, piece) : piece)))));
   }
 
   function showChips(kinds) {
