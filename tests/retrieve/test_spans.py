@@ -56,7 +56,7 @@ def test_the_spans_of_a_passage_are_its_text_in_order(text):
 
 
 def test_prose_is_cut_at_sentences():
-    spans = cut_spans(only(f"# A\n\n{PROSE} {PROSE} {PROSE}\n", word="e"))
+    spans = cut_spans(only(f"# A\n\n{' '.join([PROSE] * 6)}\n", word="e"))
     assert len(spans) > 1
     assert all(span.text.endswith(".") and len(span.text) <= MOST for span in spans)
 
