@@ -56,8 +56,7 @@ class Span:
         """Return how many lines of the file lie before a place in the passage.
 
         The lines that a passage repeats from before (the head of a table) are not its own."""
-        repeated = self.passage.text.count("\n") - (self.passage.line_end - self.passage.line_start)
-        return max(0, self.passage.text.count("\n", 0, at) - max(0, repeated))
+        return max(0, self.passage.text.count("\n", 0, at) - self.passage.repeated)
 
     def scored(self, score: float) -> Span:
         """Return the span with a score. (It is made often, and `replace` takes four times as long.)"""
