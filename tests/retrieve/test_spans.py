@@ -19,3 +19,12 @@ def test_a_span_has_the_lines_of_its_text(text):
             assert set(own) <= set(lines[span.line_start - 1 : span.line_end])
             assert own[0] in lines[span.line_start - 1 : span.line_start + 2]  # after the head, at most
             assert own[-1] in lines[span.line_end - 3 : span.line_end]
+
+
+def test_a_wide_table_has_its_head_in_each_span():
+    rows = [f"| {f'bird {n}':70} | {f'{n} km in an hour':70} |" for n in range(60)]
+    head = f"| {'bird':70} | {'speed':70} |\n|{'-' * 72}|{'-' * 72}|\n"
+    (passage,) = material(head + "\n".join(rows) + "\n", size=9000).passages.values()
+    spans = cut_spans(passage)
+    assert len(spans) > 1
+    assert all(span.text.startswith(head) for span in spans)

@@ -7,6 +7,7 @@ are cut for the index. Nothing of this is stored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from ...index.units import NO_FRAME, ChunkLimits, Frame
 from ...markdown.blocks import trim_blank_lines
 from ..passages import Passage
 
+_PADDING = re.compile(r"(?<! ) {2,}(?=\|)|(?<=[|:-])-{4,}")  # in the cells of a table
 SIZE, MOST = 250, 380  # bytes of a span: about 64 tokens, and at most about 100
 
 
@@ -78,7 +80,7 @@ def whole_span(passage: Passage) -> Span:
 def cut_spans(passage: Passage) -> tuple[Span, ...]:
     """Return the spans of a passage in their order; together they are its text."""
     text = passage.text
-    count = len if text.isascii() else _bytes
+    count = _bytes_unpadded if _PADDING.search(text) else len if text.isascii() else _bytes
     if count(text) <= MOST:
         return (whole_span(passage),)
     pieces = cut_text(text, [0], ChunkLimits(SIZE, MOST, count))
@@ -87,6 +89,11 @@ def cut_spans(passage: Passage) -> tuple[Span, ...]:
 
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _bytes_unpadded(text: str) -> int:
+    """Return the bytes of a text without the padding of its tables, whose head could not be repeated otherwise."""
+    return _bytes(_PADDING.sub(" ", text))
 
 
 def passages_of(spans: Iterable[Span]) -> list[Passage]:
