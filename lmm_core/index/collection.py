@@ -93,11 +93,13 @@ async def aquery_many(
     where: Where | None = None,
     kind: str = "",
     compared: Compared = "both",
+    languages: Sequence[str] | None = None,
 ) -> list[list[ScoredPoint]]:
     """Return, for each text, the chunks that fit it best, the best first.
 
     If `kind` names a type, its chunks come first. The texts are embedded at once and searched
-    concurrently, by what is `compared` (see `Encoder.searches`). Raise StoreError and ModelError.
+    concurrently, by what is `compared` (see `Encoder.searches`). `languages` are those of the
+    collection, which is asked for them if they are not given. Raise StoreError and ModelError.
     """
     known = await run_in_thread(store.metadata, name)
     if known is None:
@@ -105,7 +107,8 @@ async def aquery_many(
     compare_identity(name, known, encoder.identity())
     # far above all scores: reciprocal ranks add up to less than 2, and BM25 scores stay below 1,000
     boost = ("type", kind, 1000.0) if kind else None
-    languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
+    if languages is None:
+        languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
     searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, compared, languages)
     distinct = {str(search): search for search in searches}  # a question and its keywords often are the same
     found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in distinct.values()))

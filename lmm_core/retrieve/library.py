@@ -145,7 +145,10 @@ class Library:
         compared: Compared,
     ) -> Hits:  # fmt: skip
         material, every = self._material or await self.material(), [*texts, *without_vote]
-        found = await aquery_many(self.store, self.collection, self.encoder, every, limit, where, kind, compared)
+        languages = sorted(filter(None, material.languages))
+        found = await aquery_many(
+            self.store, self.collection, self.encoder, every, limit, where, kind, compared, languages
+        )
         hits = [[passage for point in points if (passage := _found(point, material))] for points in found]
         return put_behind(hits[: len(texts)], hits[len(texts) :])
 

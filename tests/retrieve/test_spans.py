@@ -1,30 +1,105 @@
-"""Spans name the lines that their text has in the file, and repeat the lines around a table or code."""
+"""Spans: the parts of passages that are ranked and shown."""
 
-import pytest
+from hypothesis import given, settings
 
-from lmm_core.retrieve.ranking.spans import cut_spans
-from tests.retrieve.materials import material
+from lmm_core.retrieve.ranking.lexical import LexicalIndex
+from lmm_core.retrieve.ranking.spans import MOST, best_spans, cut_spans, passages_of, whole_span
+from lmm_core.retrieve.ranking.surroundings import rank_spans
+from tests.retrieve.materials import documents, material, passage
+from tests.strategies import PROSE
 
-CODE = "```python\n" + "".join(f"def step_{n}(x):\n    return x + {n}\n\n" for n in range(90)) + "```\n"
-TABLE = "| bird | speed |\n|---|---|\n" + "".join(f"| bird {n} | {n} km/h on a long road |\n" for n in range(90))
+TABLE = "| group | hours of sleep |\n|---|---|\n" + "".join(
+    f"| group {at} | {at} hours in the mean |\n" for at in range(30)
+)
+CODE = "``` python\n" + "".join(f"print('line number {at} of the program')\n" for at in range(30)) + "```\n"
+SCORES = """---
+title: Scores
+---
+
+# Napping
+
+Students took a nap, or read in a book of their own. Both groups learned the same list of words before, and recalled it
+two hours later in a quiet room. Nobody knew what the others did. Ten of them had slept badly in the night before, and
+were asked to come again in another week. The nap helped most where the list was long. It helped little where it was
+short, and the reading group had a better mood in the evening, as far as they said so themselves.
+
+# Driving
+
+A nap before a drive helps tired drivers as much as coffee does.
+"""
 
 
-@pytest.mark.parametrize("text", [CODE, TABLE, f"Before.\n\n{CODE}\nAfter.\n\n{TABLE}"])
-def test_a_span_has_the_lines_of_its_text(text):
-    lines = text.split("\n")
-    for passage in material(text, size=900).passages.values():
-        for span in cut_spans(passage):
-            own = passage.text[span.start : span.end].strip("\n").split("\n")
-            own = [line for line in own if line and not line.startswith(("```", "| bird | speed", "|---"))]
-            assert set(own) <= set(lines[span.line_start - 1 : span.line_end])
-            assert own[0] in lines[span.line_start - 1 : span.line_start + 2]  # after the head, at most
-            assert own[-1] in lines[span.line_end - 3 : span.line_end]
+def only(*texts, word="the", size=4000):
+    """Return the only passage of a text that has a word."""
+    return passage(material(*texts, size=size), word)
 
 
-def test_a_wide_table_has_its_head_in_each_span():
-    rows = [f"| {f'bird {n}':70} | {f'{n} km in an hour':70} |" for n in range(60)]
-    head = f"| {'bird':70} | {'speed':70} |\n|{'-' * 72}|{'-' * 72}|\n"
-    (passage,) = material(head + "\n".join(rows) + "\n", size=9000).passages.values()
-    spans = cut_spans(passage)
+def ranked(made, question):
+    index = LexicalIndex(made, "en")
+    return rank_spans(
+        index, index.meant(question), [one for one in made.passages.values() if "summary" not in one.kinds]
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(documents())
+def test_the_spans_of_a_passage_are_its_text_in_order(text):
+    for one in material(text, size=1500).passages.values():
+        spans = cut_spans(one)
+        assert "".join(one.text[span.start : span.end] for span in spans) == one.text
+        assert [span.start for span in spans] == [0, *(span.end for span in spans[:-1])]
+        assert all(one.line_start <= span.line_start <= span.line_end <= one.line_end for span in spans)
+        joined = spans[0]
+        for span in spans[1:]:
+            joined = joined.joined(span)
+        assert joined.text == whole_span(one).text
+
+
+def test_prose_is_cut_at_sentences():
+    spans = cut_spans(only(f"# A\n\n{' '.join([PROSE] * 6)}\n", word="e"))
     assert len(spans) > 1
-    assert all(span.text.startswith(head) for span in spans)
+    assert all(span.text.endswith(".") and len(span.text) <= MOST for span in spans)
+
+
+def test_rows_of_a_table_have_its_head():
+    spans = cut_spans(only(f"# A\n\n{TABLE}", word="sleep"))
+    assert len(spans) > 1
+    assert all(span.text.startswith("| group | hours of sleep |\n|---|---|\n") for span in spans)
+
+
+def test_code_is_fenced_in_each_span():
+    spans = cut_spans(only(f"# A\n\n{CODE}", word="program"))
+    assert len(spans) > 1
+    assert all(span.text.startswith("``` python\n") and span.text.endswith("\n```") for span in spans)
+
+
+def test_signs_of_three_bytes_make_shorter_spans():
+    spans = cut_spans(only(f"# 误差\n\n{'标准误随样本量的增大而减小。' * 40}\n", word="标准误"))
+    assert max(len(span.text) for span in spans) <= MOST / 3
+
+
+def test_a_span_says_its_lines():
+    lines = "".join(f"Line {at} of the notes says what there is to say, and no more than that.\n" for at in range(10))
+    spans = cut_spans(only(f"# A\n\n{lines}", word="notes"))
+    for span in spans:
+        first, last = span.text.split()[1], span.text.splitlines()[-1].split()[1]
+        assert (span.line_start, span.line_end) == (3 + int(first), 3 + int(last))
+
+
+def test_the_sentence_that_answers_comes_first():
+    best = ranked(material(SCORES, size=1000), "when does a nap help most?")[0]
+    assert "The nap helped most where the list was long." in best.text
+    assert "Students took a nap" not in best.text
+
+
+def test_the_title_finds_what_does_not_name_its_subject():
+    best = ranked(material(SCORES, size=1000), "mood of the reading group after napping")[0]
+    assert best.passage.titles == ("Scores", "Napping")
+    assert "better mood" in best.text
+
+
+def test_passages_come_in_the_order_of_their_best_spans():
+    spans = ranked(material(SCORES, size=1000), "a nap before a drive")
+    first, second = passages_of(spans)
+    assert first.titles == ("Scores", "Driving")
+    assert first.score == spans[0].score >= second.score == best_spans(spans)[second.id].score

@@ -28,17 +28,30 @@ _PARTS = re.compile(rf"[{PAIRED}]+|[^{PAIRED}]+")
 _CONTRACTION = re.compile(
     r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)['’]t\b|(?<=[^\W_])['’](?:s|re|ve|ll|d|m)\b|(?<!\w)[cdjlmnst]['’](?=\w)"
 )
+_APOSTROPHE = re.compile("['’]")
+_ASCII_WORD = re.compile("[a-z0-9]+")
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ"})
 
 
 def find_words(text: str) -> list[str]:
     """Return the words of a text in their order, in lower case; of scripts without blanks, pairs of signs."""
+    if text.isascii():
+        return _ASCII_WORD.findall(_without_contractions(text.lower()))
     composed = unicodedata.normalize("NFKC", text).lower()  # `é` as one character, which is a letter; `ﬁ` as two
-    found = _WORD.findall(_CONTRACTION.sub("", composed).replace("_", " "))
-    if text.isascii() or not _PAIRED.search(composed):
-        return found
-    return [part for word in found for part in _parts(word)]
+    found = _WORD.findall(_without_contractions(composed).replace("_", " "))
+    return [part for word in found for part in _parts(word)] if _PAIRED.search(composed) else found
+
+
+def _without_contractions(text: str) -> str:
+    """Return a text without what `_CONTRACTION` matches, which is searched for at apostrophes alone, to be quick."""
+    kept, at = [], 0
+    for mark in _APOSTROPHE.finditer(text):
+        found = _CONTRACTION.match(text, max(at, mark.start() - 1)) or _CONTRACTION.match(text, mark.start())
+        if found and found.start() >= at:
+            kept.append(text[at : found.start()])
+            at = found.end()
+    return "".join([*kept, text[at:]])
 
 
 def _parts(word: str) -> list[str]:

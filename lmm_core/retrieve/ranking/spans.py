@@ -35,8 +35,8 @@ class Span:
 
     @property
     def id(self) -> str:
-        """The passage's id and where the span begins in it."""
-        return f"{self.passage.id}:{self.start}"
+        """The passage's id, and where the span begins and ends in it."""
+        return f"{self.passage.id}:{self.start}-{self.end}"
 
     @property
     def text(self) -> str:

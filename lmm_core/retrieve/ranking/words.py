@@ -6,13 +6,14 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from ...models.languages.stemming import LANGUAGES, Stemmers, language_code, stop_words
 from ...models.languages.words import find_words, fold, is_paired
 from ...models.stopwords import STOPWORDS
 from .asking import without_asking
 
+NEAR_KNOWN = 1000  # unknown words whose nearest ones are kept, since a question asks for them several times
 MOST_WORDS = 40  # of a question that are looked for
 PREFIX = 0.5  # weight of a word that goes on after the word that is asked for
 ABOUT_TEXTS = 0.5  # weight of a word with which a question speaks of the text, beside others
@@ -111,6 +112,7 @@ class Vocabulary:
             self.size += 1
             self.counts.update(stems)
         self._sorted = sorted(self.counts)
+        self._near_of = lru_cache(NEAR_KNOWN)(self._near)
         self._forms: dict[str, str] = {}  # of each stem the shortest word
         self._alike: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
         for word, stem in stemmers.forms():
@@ -130,7 +132,7 @@ class Vocabulary:
                 found = dict.fromkeys(self._starting(stem), weight * PREFIX) | found
             if stem in self.counts:
                 found[stem] = weight
-        return found or dict.fromkeys(self._near(fold(word)), weight * FUZZY)
+        return found or dict.fromkeys(self._near_of(fold(word)), weight * FUZZY)
 
     def without_seams(self, words: Sequence[str]) -> list[str]:
         """Return the words of a question without pairs of signs that only arise where two words meet.
