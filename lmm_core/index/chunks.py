@@ -277,6 +277,7 @@ def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
 def _place_payload(place: _Place, node: Node, sequence: int, docid: str) -> dict[str, Any]:
     """Return a chunk's place for the payload; lines count from 1, the last one is included."""
     start, end = _lines(node)
+    repeated = _repeated_lines(node)
     return {
         "titles": place.titles,
         "depth": place.level,
@@ -288,7 +289,13 @@ def _place_payload(place: _Place, node: Node, sequence: int, docid: str) -> dict
         "textid": f"{docid}.{sequence}",
         "line_start": start,
         "line_end": end,
-    }
+    } | ({"repeated": repeated} if repeated else {})
+
+
+def _repeated_lines(node: Node) -> int:
+    """Return how many lines a chunk repeats before its own first line."""
+    block = node.block if isinstance(node, TextNode) else None
+    return block.source[: block.repeated].lstrip().count("\n") if isinstance(block, ChunkBlock) else 0
 
 
 def _line(node: Node) -> int:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..index.separators import sentence_ends
-from ..index.units import NO_FRAME
+from ..index.units import Frame
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
 from .passages import Key, Material, Passage, Section, place
@@ -33,6 +33,8 @@ MOST_TRIED = 200  # spans
 TEXT_LEFT_OUT = "(Some of the text under these headings is left out: no room.)"
 KNOWN = 10_000  # passages whose token counts are cached: about 10 MB
 SHORTEST_OVERLAP = 8  # characters; a shorter match is chance
+_FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,}|:{3,})[ \t]*(?P<name>[^\s:`]?)", re.M)
+_RULE = re.compile(r"\n?[ \t]*\|[ \t:|-]*-[ \t:|-]*$", re.M)  # under the head of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,7 @@ class Draft:
         Return False if nothing of it fits."""
         text = span.passage.text[span.start : span.end]
         ends = sorted({*sentence_ends(text), *(at.start() for at in re.finditer("\n", text))})
+        ends = [end for end in ends if not _is_head(span.frame.before, text, end)]
         low, high = 0, len(ends)
         while low < high:  # the first `low` ends fit
             middle = (low + high) // 2
@@ -255,7 +258,37 @@ def _tokens(text: str, count: Count) -> int:
 
 
 def _beginning(span: Span, end: int) -> Span:
-    return replace(span, end=span.start + end, frame=NO_FRAME)
+    """Return the beginning of a span, with the head of its table, and what is open in it closed."""
+    cut = replace(span, end=span.start + end, frame=Frame(span.frame.before))
+    return replace(cut, frame=Frame(span.frame.before, _closing(cut.text)))
+
+
+def _is_head(before: str, text: str, end: int) -> bool:
+    """Return True if a text up to there ends with the opening line of code or of a div, or the head of a table.
+
+    before: lines that are repeated before it."""
+    start = text[:end].rstrip().rfind("\n") + 1
+    if _RULE.match(text, end) or _RULE.match(text[:end], start):
+        return True
+    return len(_closing(before + text[:end])) > len(_closing(before + text[:start]))
+
+
+def _closing(text: str) -> str:
+    """Return the lines that close the code and the divs that are open at the end of a text."""
+    open_: list[str] = []
+    for found in _FENCE.finditer(text):
+        if found["marks"][0] == ":":
+            if open_ and open_[-1][0] != ":":
+                continue
+            if found["name"]:
+                open_.append(found["marks"])
+            elif open_:
+                open_.pop()
+        elif not open_ or open_[-1][0] == ":":
+            open_.append(found["marks"])
+        elif found["marks"].startswith(open_[-1]) and not found["name"]:
+            open_.pop()
+    return "".join(f"{marks}\n" for marks in reversed(open_))
 
 
 def _follows(one: Passage, other: Passage, material: Material) -> bool:

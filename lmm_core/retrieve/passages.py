@@ -24,7 +24,8 @@ class Passage:
     """A chunk as it was indexed.
 
     `path` numbers its section (`1.2`; "" before the first heading). `kinds` are its types,
-    empty for text of the notes. Lines count from 1, the last included. `language` is the code of its
+    empty for text of the notes. Lines count from 1, the last included; before
+    them, `repeated` lines are repeated, such as the head of its table. `language` is the code of its
     document's, "" if that is not known. `score` is that of the search that found it, or 0."""
 
     id: str
@@ -42,6 +43,7 @@ class Passage:
     questions: tuple[str, ...] = ()
     score: float = 0.0
     language: str = ""
+    repeated: int = 0
 
     @property
     def key(self) -> Key:
@@ -193,6 +195,7 @@ def read_passage(point: ScoredPoint) -> Passage:
         questions=_texts(payload.get("questions")),
         score=point.score,
         language=str(payload.get("language") or ""),
+        repeated=int(payload.get("repeated") or 0),
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -156,6 +157,20 @@ def test_where_nothing_fits_the_best_passage_is_cut_at_a_sentence():
     context = build_context(found(made, [passage(made, "fourth text")]), 20, words)
     assert context.sources[0].text == "The fourth text is on the centre."
     assert build_context(found(made, [passage(made, "fourth text")]), 10, words).text == ""
+
+
+@pytest.mark.parametrize("budget", range(8, 40))
+def test_what_is_cut_has_its_head_and_is_closed(budget):
+    code = "```r\n" + "x <- sum(the, mean)\n" * 9 + "```\n"
+    div = "::: {.exercise}\nWhat is the mean of one and two? And of three and four? Of five and six?\n:::\n"
+    table = "| bird | speed |\n|---|---|\n" + "".join(f"| bird {n} | {n} km in one hour |\n" for n in range(9))
+    for text, head, last in [(code, "```r\nx", "```"), (div, "::: {.exercise}\nW", ":::"), (table, "| bird | s", "|")]:
+        made = material(text, size=900)
+        context = build_context(found(made, [*made.passages.values()]), budget, words)
+        for source in context.sources:
+            assert source.text.startswith(head) and source.text.endswith(last)
+            assert "bird 0" in source.text or "bird" not in source.text
+            assert context.tokens <= budget
 
 
 def test_nothing_found_and_no_budget_give_nothing():

@@ -73,7 +73,7 @@ def _by_library(text: str) -> str:
     if len(find_words(text)) < ENOUGH:
         return ""
     code, probability = _identifier().classify(text)
-    return {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh"}.get(code, code) if probability >= _SURE else ""
+    return {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "zxx": ""}.get(code, code) if probability >= _SURE else ""
 
 
 @cache

@@ -7,6 +7,7 @@ are cut for the index. Nothing of this is stored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from ...index.units import NO_FRAME, ChunkLimits, Frame
 from ...markdown.blocks import trim_blank_lines
 from ..passages import Passage
 
+_PADDING = re.compile(r"(?<! ) {2,}(?=\|)|(?<=[|:-])-{4,}")  # in the cells of a table
 SIZE, MOST = 250, 380  # bytes of a span: about 64 tokens, and at most about 100
 
 
@@ -56,8 +58,7 @@ class Span:
         """Return how many lines of the file lie before a place in the passage.
 
         The lines that a passage repeats from before (the head of a table) are not its own."""
-        repeated = self.passage.text.count("\n") - (self.passage.line_end - self.passage.line_start)
-        return max(0, self.passage.text.count("\n", 0, at) - max(0, repeated))
+        return max(0, self.passage.text.count("\n", 0, at) - self.passage.repeated)
 
     def scored(self, score: float) -> Span:
         """Return the span with a score. (It is made often, and `replace` takes four times as long.)"""
@@ -79,7 +80,7 @@ def whole_span(passage: Passage) -> Span:
 def cut_spans(passage: Passage) -> tuple[Span, ...]:
     """Return the spans of a passage in their order; together they are its text."""
     text = passage.text
-    count = len if text.isascii() else _bytes
+    count = _bytes_unpadded if _PADDING.search(text) else len if text.isascii() else _bytes
     if count(text) <= MOST:
         return (whole_span(passage),)
     pieces = cut_text(text, [0], ChunkLimits(SIZE, MOST, count))
@@ -88,6 +89,11 @@ def cut_spans(passage: Passage) -> tuple[Span, ...]:
 
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _bytes_unpadded(text: str) -> int:
+    """Return the bytes of a text without the padding of its tables, whose head could not be repeated otherwise."""
+    return _bytes(_PADDING.sub(" ", text))
 
 
 def passages_of(spans: Iterable[Span]) -> list[Passage]:
