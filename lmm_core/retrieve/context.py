@@ -310,17 +310,19 @@ def _source(number: int, run: Sequence[Span]) -> CitedSource:
 
 def _joined(run: Sequence[Span]) -> str:
     """Return the text of spans that stand in one section, with a mark where something is left out."""
-    texts, together = list[str](), [_as_passage(run[0])]
+    groups = [[run[0]]]
     for before, span in pairwise(run):
         if before.end < len(before.passage.text) or span.start > 0:
-            texts.append(merge(together))
-            together = []
-        together.append(_as_passage(span))
-    return f"\n\n{LEFT_OUT}\n\n".join([*texts, merge(together)])
+            groups.append([])
+        groups[-1].append(span)
+    return f"\n\n{LEFT_OUT}\n\n".join(map(_merged, groups))
 
 
-def _as_passage(span: Span) -> Passage:
-    return replace(span.passage, text=span.text, line_start=span.line_start, line_end=span.line_end)
+def _merged(spans: Sequence[Span]) -> str:
+    if len(spans) == 1:
+        return spans[0].text
+    texts = [replace(one.passage, text=one.text, line_start=one.line_start, line_end=one.line_end) for one in spans]
+    return merge(texts)
 
 
 def merge(passages: Sequence[Passage]) -> str:
