@@ -20,7 +20,7 @@ from .ranking.surroundings import rank_spans
 from .ranking.words import names_subject
 from .rerank import NoReranker, Reranker
 
-HITS = 30  # of each query
+HITS = 40  # of each query
 RERANKED = 20  # passages at most
 # What a search had to do without, in words for readers.
 BY_QUESTION = "searching by the question alone"

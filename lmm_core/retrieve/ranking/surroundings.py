@@ -25,7 +25,7 @@ from .spans import MOST, SIZE, Span, whole_span
 PASSAGE = 2.0  # weight of the score of a span's passage; its own has 1
 BESIDE_SPAN, BESIDE_PASSAGE = 0.4, 0.5  # weights of the better neighbours' scores
 LEAST = 0.5  # what is left of a score where nothing of the question is found, beside the share that is
-CUT = 12  # passages that are cut into spans, those with the best scores
+CUT = 20  # passages that are cut into spans, those with the best scores
 NEXT = 2  # chunks of a document are neighbours if their numbers differ by so much at most; a summary may be between
 
 
