@@ -106,7 +106,12 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
         _convert_block(block, to) if isinstance(block, MetadataBlock) and not _stays(block, to, at) else block
         for at, block in enumerate(blocks)
     ]
-    return settle_safely(blocks, converted)
+    try:
+        return settle_safely(blocks, converted)
+    except MarkdownError:  # those that are spelled so already may need the fences that they have
+        pairs = zip(blocks, converted, strict=True)
+        kept = [one if isinstance(one, MetadataBlock) and one.spelling == to else other for one, other in pairs]
+        return settle_safely(blocks, kept)
 
 
 def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:

@@ -111,6 +111,13 @@ def test_metadata_at_the_end():
     assert converted(f"text\n\n{NATIVE.removesuffix(chr(10))}", "div").rstrip("\n") == f"text\n\n{DIV}".rstrip("\n")
 
 
+def test_fences_that_an_unclosed_one_needs_stay():
+    text = "```\n\n---\nkey: value\n---\n\n"
+    once = converted(text, "div")
+    assert "~~~ yaml" in once
+    assert converted(once, "div") == once
+
+
 @often
 @given(markdown())
 def test_converting_there_and_back_keeps_text_and_bodies(text):
