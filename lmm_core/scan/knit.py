@@ -226,7 +226,8 @@ def slug(title: str) -> str:
     """Return the identifier that Pandoc makes of a heading's title (its extension `auto_identifiers`)."""
     text = re.sub(r"[`*]|\]\([^)]*\)|\[", "", title)
     text = re.sub(r"[^\w\s.-]", "", text).strip().lower()
-    return re.sub(r"^[^a-zA-ZÀ-ɏ]+", "", re.sub(r"\s+", "-", text)) or "section"
+    name = re.sub(r"\s+", "-", text)
+    return name[next((at for at, sign in enumerate(name) if sign.isalpha()), len(name)) :] or "section"
 
 
 def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[int, str]]:

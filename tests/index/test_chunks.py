@@ -1,5 +1,8 @@
 """From blocks to chunks: content, annotations, payload, identity."""
 
+import re
+import subprocess
+
 import pytest
 
 from lmm_core.index.chunks import AnnotationModel, blocks_to_chunks
@@ -95,6 +98,25 @@ def test_anchors_are_those_of_pandoc():
     assert payload("The mean is a sum")["anchor"] == "sec-means"
     assert payload("Again.")["anchor"] == "means"
     assert [c.payload["anchor"] for c in chunks("# A b\n\none\n\n# A b\n\ntwo\n")] == ["a-b", "a-b-1"]
+
+
+TITLES = [
+    "抽样误差",
+    "Ошибка выборки",
+    "標準誤差（SE）とは？",
+    "ค่าเฉลี่ย",
+    "3. Österreich É",
+    "1 _x",
+    "Ⅷ кот",
+    "مُتَوَسِّط",
+    "12",
+]
+
+
+def test_anchors_in_every_script_are_those_of_pandoc():
+    text = "".join(f"# {title}\n\ntext {at}\n\n" for at, title in enumerate(TITLES))
+    html = subprocess.run(["pandoc", "-t", "html"], input=text, capture_output=True, text=True, check=True).stdout
+    assert [c.payload["anchor"] for c in chunks(text)] == re.findall(r'id="([^"]*)"', html)
 
 
 def test_the_payload_has_public_properties_own_and_inherited():
