@@ -1,11 +1,11 @@
-"""What retrieval is measured with: corpora with questions, distractors, and texts in other languages."""
+"""Read what retrieval is measured with: corpora with questions, distractors, and texts in other languages."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,7 +51,7 @@ class Corpus:
 
     @cached_property
     def places(self) -> list[int]:
-        """Where each character of the file that is no white space, and in the markdown, stands in the file."""
+        """Return where each character of the file that is no white space, and in the markdown, stands in the file."""
         return [at for sign, at in zip(self.text, self.origin, strict=True) if at >= 0 and not sign.isspace()]
 
     @cached_property
@@ -213,12 +213,12 @@ def union(spans: Spans) -> Spans:
 
 
 def length(spans: Spans) -> int:
-    """How many characters there are."""
+    """Return how many characters there are."""
     return sum(end - start for start, end in spans)
 
 
 def common(spans: Spans, others: Spans) -> int:
-    """How many characters are in both."""
+    """Return how many characters are in both."""
     return sum(max(0, min(end, b) - max(start, a)) for start, end in spans for a, b in others)
 
 
@@ -237,12 +237,3 @@ def shares(values: Sequence[float], asked: Sequence[Question]) -> list[str]:
     """Return cells for `MEANS`, in percent."""
     means = by_corpus(values, asked)
     return [f"{100 * one:.1f}" for one in (*(means[name] for name in CORPORA), mean(means.values()), mean(values))]
-
-
-def folds(asked: Sequence[Question]) -> Iterator[tuple[str, list[Question], list[Question]]]:
-    """Yield each corpus, the questions of the others to choose by, and its own to measure with.
-
-    For scripts that choose weights: what is chosen and measured on the same corpora does not carry over."""
-    for name in dict.fromkeys(question.corpus for question in asked):
-        others = [question for question in asked if question.corpus != name]
-        yield name, others, [question for question in asked if question.corpus == name]

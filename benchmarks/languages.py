@@ -1,4 +1,4 @@
-"""How often the paragraph that answers a question is found, in other languages than English.
+"""Measure how often the paragraph that answers a question is found, in other languages than English.
 
 python benchmarks/languages.py [--encodings bm25 hybrid]
 """

@@ -29,7 +29,7 @@ NONE, LOOPBACK = "none", "loopback"  # a reranker, and the source of another
 
 
 class NotMeasured(Exception):
-    """What keeps a reranker from being measured: `Retriever` would go on without it."""
+    """Say what keeps a reranker from being measured: `Retriever` would go on without it."""
 
 
 @dataclass

@@ -110,10 +110,8 @@ async def aquery_many(
     if languages is None:
         languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
     searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, compared, languages)
-    distinct = {str(search): search for search in searches}  # a question and its keywords often are the same
-    found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in distinct.values()))
-    points_of = dict(zip(distinct, found, strict=True))
-    return [[_unboosted(point, kind) for point in points_of[str(search)]] for search in searches]
+    found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
+    return [[_unboosted(point, kind) for point in points] for points in found]
 
 
 def _unboosted(point: ScoredPoint, kind: str) -> ScoredPoint:

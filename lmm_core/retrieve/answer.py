@@ -23,7 +23,6 @@ from .context import CitedSource, Context, build_context, outline_context
 from .library_tools import Result
 from .quoting.choose import quote_notes
 from .ranking.fusion import Ranked
-from .ranking.spans import whole_span
 from .retriever import Retrieval, Retriever
 from .tools import Tools
 
@@ -91,8 +90,8 @@ class Conversation:
         as_for_model: make it as a model is shown it, even if there is none. Raise the same errors as
         `Retriever.retrieve`."""
         found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history])
-        if self.asker is None and not as_for_model:  # what is quoted is cut out of whole passages
-            found = replace(found, spans=tuple(map(whole_span, found.passages)))
+        if self.asker is None and not as_for_model:
+            found = found.with_whole_passages()
         if self.context == "passages":
             return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)
         shown = (found.material, self.level, self.budget, count_tokens, self.context == "text")

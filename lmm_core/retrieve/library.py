@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -63,9 +62,8 @@ class Library:
     @property
     def language(self) -> str:
         """The code of the language that most passages are in, by what `material` returned last."""
-        known = self._material.languages if self._material else Counter[str]()
-        usual = self.encoder.sparse.language if self.encoder.sparse else ""
-        return max(known, key=lambda code: known[code], default=usual)
+        known = self._material.language if self._material else ""
+        return known or (self.encoder.sparse.language if self.encoder.sparse else "")
 
     async def material(self) -> Material:
         """Return all passages and sections. Raise StoreError, or RetrieveError if there are none."""

@@ -138,6 +138,11 @@ class Material:
     languages: Counter[str] = field(default_factory=Counter)
 
     @property
+    def language(self) -> str:
+        """The code of the language that most passages are in, or "" if none is known."""
+        return max(self.languages, key=lambda code: self.languages[code], default="")
+
+    @property
     def size(self) -> str:
         """The numbers of documents and sections, in words."""
         return f"{counted(len(self.documents), 'document')}, {counted(len(self.sections), 'section')}"

@@ -50,6 +50,10 @@ class Retrieval:
     language: str = ""
     missed: tuple[str, ...] = ()
 
+    def with_whole_passages(self) -> Retrieval:
+        """Return the result with each passage as one span: what is quoted is cut out of whole passages."""
+        return replace(self, spans=tuple(map(whole_span, self.passages)))
+
 
 @dataclass
 class Retriever:

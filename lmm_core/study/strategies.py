@@ -20,7 +20,6 @@ from ..retrieve.queries import MOST_CHARACTERS
 from ..retrieve.quoting.choose import quote_notes
 from ..retrieve.ranking.fusion import fuse
 from ..retrieve.ranking.lexical import LexicalIndex
-from ..retrieve.ranking.spans import whole_span
 from ..retrieve.ranking.synonyms import Synonyms
 from ..retrieve.retriever import HITS, Retrieval, Retriever
 from ..store.threads import run_in_thread
@@ -116,9 +115,7 @@ class Course:
         material = build_material(self.points, self.library.order)
         for section in material.walk():
             section.questions = [one for one in section.questions if not is_left_out(one)]
-        known = material.languages
-        language = max(known, key=lambda code: known[code], default=self.library.language)
-        return LexicalIndex(material, language, self.library.synonyms)
+        return LexicalIndex(material, material.language or self.library.language, self.library.synonyms)
 
     async def _ask(self, library: Library, labelled: Labelled, strategy: Strategy) -> QuestionResult:
         found = await Retriever(library).retrieve(labelled.question[:MOST_CHARACTERS])
@@ -129,8 +126,7 @@ class Course:
     def _judge(self, labelled: Labelled, found: Retrieval) -> QuestionResult:
         context = build_context(found, self.budget)
         shown = {found.material.passages[one].key for source in context.sources for one in source.ids}
-        # without a model, what is quoted is cut out of whole passages
-        quoted = replace(found, spans=tuple(map(whole_span, found.passages)))
+        quoted = found.with_whole_passages()  # as an answer without a model is
         answer = quote_notes(quoted, build_context(quoted, self.budget))
         return judge(labelled, found.passages, shown, not answer.cited)
 
@@ -188,4 +184,4 @@ async def _with_chunks(found: Retrieval, library: Library) -> Retrieval:
     where = Where({"type": found.kind}) if found.kind else None
     hits = await library.find([found.text], (), HITS, where, found.kind)
     passages = fuse([*hits.words, *hits.meaning], found.material)
-    return replace(found, spans=tuple(map(whole_span, passages)), passages=tuple(passages))
+    return replace(found, passages=tuple(passages)).with_whole_passages()

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ...store.vector_store import ScoredPoint
 
 SNIPPET = 400  # characters: a passage whole, and the beginning of a section
-PASSAGE = "passage"  # the part of a chunk that fits best; see `search_points`
 
 
 @click.command()
@@ -154,6 +153,8 @@ def _nothing_found(query: str, kind: str, under: str, types: dict[str, int]) -> 
 
 
 def _print_point(point: ScoredPoint, project: Project) -> None:
+    from ...retrieve.search import PASSAGE
+
     payload = point.payload
     titles = " > ".join(payload.get("titles") or [])
     kind = payload.get("type")

@@ -8,7 +8,7 @@ are cut for the index. Nothing of this is stored.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ...index.pieces import add_frame, cut_text
@@ -98,14 +98,10 @@ def _bytes_unpadded(text: str) -> int:
 
 def passages_of(spans: Iterable[Span]) -> list[Passage]:
     """Return the passages of spans that come with the best first, each once, with its best span's score."""
-    best: dict[str, Passage] = {}
-    for span in spans:
-        if span.passage.id not in best:
-            best[span.passage.id] = replace(span.passage, score=span.score)
-    return list(best.values())
+    return [replace(span.passage, score=span.score) for span in best_spans(spans).values()]
 
 
-def best_spans(spans: Sequence[Span]) -> dict[str, Span]:
+def best_spans(spans: Iterable[Span]) -> dict[str, Span]:
     """Return for each passage, by its id, the first of its spans."""
     found: dict[str, Span] = {}
     for span in spans:
