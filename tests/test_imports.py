@@ -18,7 +18,7 @@ LAYERS = ("files", "markdown", "models", "scan", "settings", "store", "index", "
 BESIDE = ("study", "crawl", "llmd")  # on the layers, not on each other
 ANYWHERE = {"lmm_core", "errors", "logging"}  # what every module may import
 BELOW_WORKFLOWS = {*LAYERS, *BESIDE}
-BELOW_CLI = {*BELOW_WORKFLOWS, "workflows", "quarto", "serving", "langchain", "vector_store_qdrant"}
+BELOW_CLI = {*BELOW_WORKFLOWS, "workflows", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "logging": {"errors"},
@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         part: ANYWHERE | BELOW_WORKFLOWS | {"workflows"}
         for part in ("quarto", "serving", "langchain", "vector_store_qdrant")
     },
+    "course": ANYWHERE | BELOW_WORKFLOWS | {"workflows", "quarto"},
     "cli": ANYWHERE | BELOW_CLI,
     "filters": ANYWHERE | BELOW_CLI,
     "lmm_core": ANYWHERE | BELOW_CLI,  # the API by name
