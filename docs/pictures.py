@@ -129,7 +129,8 @@ def take_overview(folder, picture):
     source = re.sub(r"^~(?:~|docid).*\n", "", notes.read_text(encoding="utf-8"), flags=re.M)
     page = run("pandoc", "-F", "lmm-knit", "-M", f"lmm-source={notes}", notes, "-t", "html", folder=folder)
     title = "<h1 class='title'>Residuals</h1>"
-    coloured = re.sub(r"^::: [{.]*(\w+).*?^:::$", r"<span class='\1'>\g<0></span>", html.escape(source), flags=re.M | re.S)
+    div = re.compile(r"^::: [{.]*(\w+).*?^:::$", re.M | re.S)
+    coloured = div.sub(r"<span class='\1'>\g<0></span>", html.escape(source))
     panes = f"<pre class='source'>{coloured}</pre><article>{title}{page}</article>"
     take_picture(f"<html><head>{LOOKS}{PANES}</head><body>{panes}</body></html>", picture, 1100)
 
