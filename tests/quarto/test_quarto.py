@@ -170,9 +170,9 @@ def tools(folder, *names):
         (
             ["lmm"],
             "LM markdown: The page was not made. The command lmm-knit, which leaves RAG-only material out, was not found. "
-            "Run `pip install",
+            "Install the package",
         ),
-        ([], "LM markdown: The command lmm was not found. Run `pip install lmm-markdown`"),
+        ([], "LM markdown: The command lmm was not found. Install the package lmm-markdown"),
     ],
     ids=["lmm-knit", "lmm"],
 )
