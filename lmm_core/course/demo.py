@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from ..errors import CourseError
-from ..files.create import copy_files
+from ..files.create import create_files
 from ..files.marked import make_marked, remove_marked
 from ..workflows.doctor import packaged_pandoc
 
@@ -39,7 +39,7 @@ def copy_sample(folder: Path) -> None:
     source = sample_course()
     remove_sample(folder)
     make_marked(folder, KIND)
-    copy_files(source, _names(source), folder)
+    create_files(folder, {name: (source / name).read_bytes() for name in _names(source)})
 
 
 def remove_sample(folder: Path) -> None:

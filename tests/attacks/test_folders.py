@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
+from lmm_core.course.create import create_course
 from lmm_core.errors import LlmdError, QuartoError, StoreError
 from lmm_core.files.marked import MARK, make_marked
 from lmm_core.llmd.journal import JOURNAL, Journal, change
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
-from lmm_core.quarto.setup import init_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorSpec
@@ -444,7 +444,7 @@ def test_a_site_that_is_a_link_gets_no_box(site):
 def test_the_extension_is_not_copied_through_a_link(project):
     (project / "_extensions").symlink_to("..")
     with Unharmed(project), pytest.raises(QuartoError, match="_extensions: This link leads out of the project"):
-        init_project(project)
+        create_course(project, quarto=True)
 
 
 @pytest.mark.parametrize("folder", ["~", "~/idx", "~root/idx"])

@@ -119,7 +119,7 @@ LINES = {
     "convert": ["convert . --to native --check", "convert . --to div"],
     "leak-check": ["leak-check site", "leak-check no\x1b[2J"],
     "quarto check": ["quarto check"],
-    "quarto init": ["quarto init q\x1b[2J"],
+    "init": ["init q\x1b[2J", "init --dry-run"],
     "quarto pre-render": ["quarto pre-render"],
     "quarto post-render": ["quarto post-render"],
     "demo": ["demo --copy no\x1b[2J", "demo --remove ."],

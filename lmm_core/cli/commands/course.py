@@ -1,9 +1,11 @@
-"""The commands for course sites: set up a Quarto project, and look for leaks in what it renders."""
+"""The commands for courses and their sites: make one, check its Quarto project, and look for leaks."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
@@ -21,11 +23,68 @@ from ..arguments import config_checked, find_documents, json_option
 from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
+    from ...course.create import CoursePart
     from ...quarto.check import ProjectFinding
     from ...quarto.leaks import Findings
     from ...quarto.options import AskBoxSettings
 
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
+
+
+@click.command()
+@_folder
+@click.option(
+    "--quarto/--no-quarto",
+    default=None,
+    help="Render by Quarto, or by pandoc alone (default: by Quarto if it is installed, or has a project there).",
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
+@json_option
+def init(folder: Path, quarto: bool | None, dry_run: bool, as_json: bool) -> None:
+    """Make a course of a folder of notes, or of nothing.
+
+    No file that is there is changed: what it lacks is printed to paste."""
+    from ...course.create import create_course
+
+    try:
+        parts = create_course(folder, quarto, dry_run)
+    except LmmError as error:
+        _stop(str(error))
+    except OSError as error:
+        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    if as_json:
+        print_json([asdict(part) for part in parts])
+    else:
+        _print_parts(parts, dry_run)
+        _print_next(folder)
+
+
+def _print_parts(parts: Sequence[CoursePart], dry_run: bool) -> None:
+    for part in parts:
+        if part.state == "lacks":
+            say(f"--  {part.path}: {part.note}")
+            for line in part.paste.splitlines():
+                say(f"        {line}".rstrip())
+        else:
+            say(f"{'would be ' if dry_run and part.state == 'written' else ''}{part.state}: {part.path}")
+
+
+def _print_next(folder: Path) -> None:
+    from ...course.create import WHEELS, WORKFLOW, repository_of
+    from ...installation import ADDRESS, PACKAGE
+
+    place = "" if folder == Path() else f" {shlex.quote(str(folder))}"
+    if not ADDRESS and not any((folder / WHEELS).glob("*.whl")):
+        say(
+            f"{PACKAGE} is in no package registry yet. For the workflow, put its wheel into the folder {WHEELS} beside "
+            f"requirements.txt: pip wheel --no-deps -w {WHEELS} CHECKOUT"
+        )
+    say("Next:")
+    say(f"    lmm course{place}    # check, render, look for leaks, index")
+    if repository_of(folder) is None:
+        say(f"    git init{place}      # the folder is in no git repository, which hooks and publishing need")
+    else:
+        say(f"    git push      # after a commit: {WORKFLOW} publishes it")
 
 
 @click.command("leak-check")
@@ -113,7 +172,7 @@ def _inputs(project: Project, output: Path) -> list[Path]:
 
 @click.group()
 def quarto() -> None:
-    """Set up a Quarto project, and check whether it is set up."""
+    """Check whether a Quarto project is set up."""
 
 
 @quarto.command()
@@ -133,27 +192,6 @@ def check(folder: Path, as_json: bool) -> None:
     else:
         _print(findings)
     sys.exit(0 if all(finding.ok for finding in findings) else 1)
-
-
-@quarto.command()
-@_folder
-def init(folder: Path) -> None:
-    """Set up a Quarto project: the extension, and a _quarto.yml if there is none.
-
-    This asks nothing and overwrites nothing. It prints what is left to do."""
-    from ...errors import QuartoError
-    from ...quarto.setup import init_project
-
-    try:
-        findings = init_project(folder)
-    except QuartoError as error:
-        _stop(str(error))
-    except OSError as error:
-        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    for finding in findings:
-        if finding.ok:
-            say(f"{finding.what}: {finding.found}")
-    _print([finding for finding in findings if not finding.ok])
 
 
 def _stop(message: str) -> NoReturn:
