@@ -186,7 +186,7 @@ def test_the_hooks_in_another_repository(course, tmp_path):
     git(course, "add", ".")
     assert git(course, "commit", "-m", "no slip", env=env).returncode == 0
     pushed = pre_commit("run", "--all-files", "--hook-stage", "pre-push")
-    assert pushed.returncode == 1 and "would be annotated: notes.md" in pushed.stdout
+    assert pushed.returncode == 1 and "not annotated: notes.md" in pushed.stdout
     installed = next((tmp_path / "pre-commit").glob("repo*/py_env-*/bin/lmm"))
     assert subprocess.run([installed, "rag", "notes.md", "-q"], cwd=course, env=env).returncode == 0
     assert pre_commit("run", "--all-files", "--hook-stage", "pre-push").returncode == 0
