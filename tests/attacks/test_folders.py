@@ -651,14 +651,11 @@ def test_folders_are_removed_in_one_function_alone():
 
 
 def test_scripts_remove_no_folder_that_a_variable_names():
-    """But for a copy that is marked, and what `mktemp` has made."""
+    """But for a copy that is marked."""
     for path in (ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.sh")), *sorted((ROOT / ".ci").iterdir())):
         for line in re.findall(r"rm -[a-z]*r.*", text(path)):
             if "$" in line:
-                assert (path.name, line.split()[-1].strip("'\"")) in [
-                    ("copy_book.sh", "$folder"),
-                    ("course.sh", "EXIT"),
-                ]
+                assert (path.name, line.split()[-1].strip("'\"")) == ("copy_book.sh", "$folder")
 
 
 def test_a_folder_is_opened_only_where_it_is_ours(project):
