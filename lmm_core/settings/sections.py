@@ -174,7 +174,9 @@ class RetrieveSettings(_Section):
     """What a search knows beside the notes: `[retrieve]`."""
 
     synonyms: dict[str, list[str]] = Field(
-        default={}, description='names that mean the same: { SD = "standard deviation", MLM = ["mixed model", "HLM"] }'
+        default={},
+        description='names that mean the same: { SD = "standard deviation", MLM = ["mixed model", "HLM"] }',
+        json_schema_extra={"additionalProperties": {"type": ["string", "array"], "items": {"type": "string"}}},
     )
 
     @field_validator("synonyms", mode="before")

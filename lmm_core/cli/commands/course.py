@@ -40,16 +40,23 @@ _folder = click.argument("folder", default=".", type=click.Path(file_okay=False,
     default=None,
     help="Render by Quarto, or by pandoc alone (default: by Quarto if it is installed, or has a project there).",
 )
+@click.option(
+    "--editor",
+    "editors",
+    multiple=True,
+    type=click.Choice(["vscode", "rstudio"]),
+    help="Also write tasks and snippets for this editor.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
 @json_option
-def init(folder: Path, quarto: bool | None, dry_run: bool, as_json: bool) -> None:
+def init(folder: Path, quarto: bool | None, editors: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     """Make a course of a folder of notes, or of nothing.
 
     No file that is there is changed: what it lacks is printed to paste."""
     from ...course.create import create_course
 
     try:
-        parts = create_course(folder, quarto, dry_run)
+        parts = create_course(folder, quarto, editors, dry_run)
     except LmmError as error:
         _stop(str(error))
     except OSError as error:
