@@ -14,6 +14,7 @@ from ..files.gitignore import pattern_problem
 from ..files.outputs import check_output, check_replaced
 from ..files.walk import SUFFIXES
 from ..files.writing import STANDARD_OUTPUT, is_stream
+from ..installation import install_command
 from ..logging import LoggerBase
 from ..markdown.files import find_markdown
 from ..settings.project import Project, load_project
@@ -133,9 +134,8 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"the package {error.name!r} is missing: pip install 'lmm-markdown[{extra}]' installs what {what}"
-        ) from None
+        message = f"the package {error.name!r} is missing: {install_command(extra)} installs what {what}"
+        raise click.ClickException(message) from None
 
 
 # The project that is meant

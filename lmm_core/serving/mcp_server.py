@@ -1,7 +1,7 @@
 """The tools for any agent: a server of the Model Context Protocol.
 
-It offers the tools of `Tools` with the same schemas, and needs the package `mcp`
-(`pip install 'lmm-markdown[mcp]'`).
+It offers the tools of `Tools` with the same schemas, and needs the package `mcp` (the extra
+`mcp`).
 """
 
 from __future__ import annotations

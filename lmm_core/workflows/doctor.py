@@ -16,6 +16,7 @@ import yaml
 
 from .. import __version__
 from ..errors import ConfigError, ModelError, StoreError
+from ..installation import PACKAGE, in_pipx
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName
 from ..models.roles import ROLES
@@ -159,7 +160,7 @@ def _pandoc() -> MachineFinding:
     path = shutil.which("pandoc")
     if path is None:
         own = packaged_pandoc()
-        package = f"pipx inject lmm-markdown {PANDOC}" if _in_pipx() else f"pip install {PANDOC}"
+        package = f"pipx inject {PACKAGE} {PANDOC}" if in_pipx() else f"pip install {PANDOC}"
         advice = f"put the one that comes with this package there: {link_command(own)}" if own else (
             f"install pandoc (pandoc.org), or a package with it: {package}"
         )  # fmt: skip
@@ -179,7 +180,7 @@ def link_command(program: Path) -> str:
     lmm = shutil.which("lmm")
     own, users = Path(sys.executable).parent, Path.home() / ".local" / "bin"
     usable = [folder for folder in (*([Path(lmm).parent] if lmm else []), own, users) if _is_usable(folder)]
-    folder = usable[0] if usable else users if _in_pipx() else own
+    folder = usable[0] if usable else users if in_pipx() else own
     if sys.platform == "win32":
         return f'copy "{program}" "{folder}"'
     target = shlex.quote(str(folder))
@@ -191,10 +192,6 @@ def _is_usable(folder: Path) -> bool:
     """Return True if a folder is on PATH and may be written into."""
     on_path = {Path(name).resolve() for name in os.environ.get("PATH", "").split(os.pathsep) if name}
     return folder.resolve() in on_path and os.access(folder, os.W_OK)
-
-
-def _in_pipx() -> bool:
-    return (Path(sys.prefix) / "pipx_metadata.json").is_file()
 
 
 def packaged_pandoc() -> Path | None:
@@ -221,7 +218,7 @@ def _command(name: str) -> MachineFinding:
     path = shutil.which(name)
     if path is None:
         command = f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'
-        advice = f"pandoc looks for it on PATH: {'pipx ensurepath' if _in_pipx() else command}"
+        advice = f"pandoc looks for it on PATH: {'pipx ensurepath' if in_pipx() else command}"
         return MachineFinding(name, "not on PATH", ok=False, advice=advice)
     return MachineFinding(name, path)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.installation import install_command
 from tests.commands import write
 from tests.indexing import lmm
 from tests.model_server import ModelServer
@@ -114,7 +115,7 @@ def test_what_a_package_needs_is_missing(monkeypatch, sample_book):
     monkeypatch.delitem(sys.modules, "lmm_core.study.anki", raising=False)
     monkeypatch.setitem(sys.modules, "genanki", None)
     said = lmm("cards sample-book --format anki", status=1)[1]
-    assert "pip install 'lmm-markdown[cards]'" in said and "Traceback" not in said
+    assert install_command("cards") in said and "Traceback" not in said
     assert "Robust statistic" in lmm("cards sample-book --format csv")[0]
 
 

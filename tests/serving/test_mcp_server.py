@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from lmm_core.installation import install_command
 from lmm_core.retrieve.tools import Tools
 from tests.commands import write
 from tests.effort import PATIENCE
@@ -181,7 +182,7 @@ def test_where_the_package_is_missing_it_says_how_to_install_it(own_course, monk
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     monkeypatch.delitem(sys.modules, "lmm_core.serving.mcp_server", raising=False)
     monkeypatch.delattr("lmm_core.serving.mcp_server", raising=False)
-    assert "pip install 'lmm-markdown[mcp]'" in lmm("mcp", status=1)[1]
+    assert install_command("mcp") in lmm("mcp", status=1)[1]
 
 
 def test_the_docs_list_the_tools():
