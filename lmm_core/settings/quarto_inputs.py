@@ -121,11 +121,10 @@ class DocumentFinder:
                 by_project.setdefault(quarto, []).append(path)
         for quarto, paths in by_project.items():
             names = ", ".join(os.path.relpath(path, folder) for path in paths[:SHOWN])
-            are = "is left out, since it is no page" if len(paths) == 1 else "are left out, since they are no pages"
+            are, them = ("is no page", "it") if len(paths) == 1 else ("are no pages", "them")
             in_file(logger, Path(os.path.relpath(project_file(quarto) or quarto))).info(
-                f"{counted(len(paths), 'document')} {are} of this Quarto project "
-                f"({names}{', …' if len(paths) > SHOWN else ''}): name one by itself to use it, or write "
-                'include = ["*"] under [files] in config.toml'
+                f"{counted(len(paths), 'document')} left out that {are} ({names}{', …' if len(paths) > SHOWN else ''}); "
+                f'to use {them}, name {them}, or set include = ["*"] in [files] of config.toml'
             )
 
 

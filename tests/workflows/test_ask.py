@@ -218,7 +218,7 @@ def test_titles_and_files_cannot_steer_the_terminal():
 
 def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, monkeypatch):
     def index():
-        return subprocess.run(["lmm", "index", "-q", "."], capture_output=True, text=True)
+        return subprocess.run(["lmm", "index", "-q", ".", "zebras.md"], capture_output=True, text=True)
 
     write("config.toml", "[ask]\nqueries = 'keywords'\n")
     with ModelServer(reply="Stripes confuse flies [1].") as server:
