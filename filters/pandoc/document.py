@@ -10,10 +10,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
-from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, header_content
+from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling, header_content
 from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import OUT, KnitRules, named_types, words_of
@@ -74,9 +74,9 @@ class FilterDocument:
         """Return the project, with the settings of the document's header and of the options.
 
         Return None after reporting if the header has a wrong setting."""
-        spelling = self.options.spelling or self.project.spelling
-        project = replace(self.project, spelling=spelling, rules=self.rules)
-        return project_of(blocks, project, self.logger)
+        project = project_of(blocks, replace(self.project, rules=self.rules), self.logger)
+        spelling: Any = self.options.spelling  # of the header, unless the command line says another
+        return replace(project, spelling=spelling) if project and spelling else project
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
         known = ", ".join(f"lmm-{name}" for name in sorted(OPTIONS))
         logger.warning(f"There is no option lmm-{option}. Known options are {known}.")
     report_ignored_exclusions([word for word in options.div_types if word.startswith(OUT)], logger)
-    if options.spelling not in ("", "div", "native"):
-        raise FilterError(f"lmm-spelling must be div or native, not {options.spelling!r}.")
+    if options.spelling not in ("", *get_args(Spelling)):
+        raise FilterError(f"lmm-spelling must be div, native or comment, not {options.spelling!r}.")
 
 
 def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:

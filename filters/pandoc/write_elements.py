@@ -136,7 +136,7 @@ def _holds_native(block: Block) -> bool:
     """Return True if a native block stands inside a div, a quote, a list item or the like."""
     if not isinstance(block, TextBlock) or "---" not in block.source:
         return False
-    return any(part.metadata is not None and not part.attributes.classes for part in find_parts(block.source))
+    return any(part.spelling == "native" for part in find_parts(block.source))
 
 
 def _count_divs(blocks: list[Json]) -> int:
