@@ -123,7 +123,7 @@ class DocumentFinder:
             names = ", ".join(os.path.relpath(path, folder) for path in paths[:SHOWN])
             are, them = ("is no page", "it") if len(paths) == 1 else ("are no pages", "them")
             in_file(logger, Path(os.path.relpath(project_file(quarto) or quarto))).info(
-                f"{counted(len(paths), 'document')} left out that {are} ({names}{', …' if len(paths) > SHOWN else ''}); "
+                f"{counted(len(paths), 'document')} left out that {are} ({names}{', …' * (len(paths) > SHOWN)}); "
                 f'to use {them}, name {them}, or set include = ["*"] in [files] of config.toml'
             )
 
