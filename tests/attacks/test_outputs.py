@@ -31,6 +31,7 @@ PATHS = {
     "lmm recover file": INPUT,  # what it writes back is the file's own text
     # folders in which a command makes files of its own, and leaves all others as they are
     "lmm init folder": "folder", "lmm config init folder": "folder",
+    "lmm demo folder": "folder",  # a new one, or one with our mark (test_folders)
     "lmm md-index db_root": "folder", "lmm md-search db_root": "folder",
     "lmm chunks html": ("chunks notes.md --html {}", ".html"),
     "lmm bench html": ("bench notes.md --questions asked.csv --html {}", ".html"),

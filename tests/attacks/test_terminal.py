@@ -122,6 +122,7 @@ LINES = {
     "init": ["init q\x1b[2J", "init --dry-run"],
     "quarto pre-render": ["quarto pre-render"],
     "quarto post-render": ["quarto post-render"],
+    "demo": ["demo --copy no\x1b[2J", "demo --remove ."],
     "doctor": ["doctor"],
     "models list": ["models list"],
     "models get": ["models get no\x1b[2J"],

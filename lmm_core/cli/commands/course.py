@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -15,10 +16,11 @@ import click
 from ...errors import LmmError
 from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
-from ...markdown.files import project_root
+from ...markdown.blocks import serialize_blocks
+from ...markdown.files import project_root, save_markdown
 from ...settings.project import Project, load_project
 from ..arguments import config_checked, find_documents, json_option
-from ..reports import ReportPrinter, exit_with_status, print_json, shorten
+from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
     from ...course.create import CoursePart
@@ -236,3 +238,57 @@ def _project_dir() -> Path:
 
 def _script_logger() -> ReportPrinter:
     return ReportPrinter(quiet=os.environ.get("QUARTO_PROJECT_SCRIPT_QUIET") == "1")
+
+
+# The sample course
+
+
+@click.command()
+@click.argument("folder", default="demo", type=click.Path(path_type=Path))
+@click.option("--copy", "only_copy", is_flag=True, help="Copy the course, and do nothing else.")
+@click.option("--remove", is_flag=True, help="Remove the copy.")
+def demo(folder: Path, only_copy: bool, remove: bool) -> None:
+    """Copy the sample course into FOLDER, annotate it, and make lecture notes of it.
+
+    FOLDER is new or empty, or holds an earlier copy, which is replaced."""
+    from ...course.demo import copy_sample, remove_sample
+
+    if only_copy and remove:
+        raise click.UsageError("--copy and --remove exclude each other")
+    try:
+        remove_sample(folder) if remove else copy_sample(folder)
+        if only_copy:
+            say(f"{folder}: a copy of the sample course")
+        elif not remove:
+            _show(folder)
+    except LmmError as error:
+        _stop(str(error))
+
+
+def _show(folder: Path) -> None:
+    """Annotate and knit a copy of the sample course, and say where to look. Raise CourseError."""
+    from ...course.demo import NOTES, chapters, knit_notes, sample_course
+    from ...workflows.models import Models
+    from ...workflows.passes import RagWork, work_on
+    from ..files import for_each
+
+    async def annotate(path: Path, logger: ReportPrinter) -> bool:
+        file, blocks = await work_on(path, work.finish, logger)
+        text = serialize_blocks(blocks)
+        save_markdown(path, text, file)
+        return text != file.text
+
+    files = chapters(folder)
+    work = RagWork(Models("", None, warn))
+    say(f"Annotate (lmm rag {quote(str(folder))}):")
+    for_each(tuple(files), annotate, "annotated", models=work.models, tallies=work.tallies)
+    say("Knit lecture notes (pandoc -F lmm-knit --citeproc --mathml -s CHAPTER.md -o CHAPTER.html):")
+    for page in knit_notes(folder):
+        say(f"  {page}")
+    first = files[0]
+    original, copy = (quote(str(path)) for path in (sample_course() / first.name, first))
+    say(f"""
+What changed in the text:   git diff --no-index {original} {copy}
+An annotated chapter:       {first}
+Its lecture notes:          {folder / NOTES / first.stem}.html (no metadata, no exercises)
+An overview of it:          lmm scan {copy}""")
