@@ -30,7 +30,7 @@ demo: $(VENV)/.installed
 # What .github/workflows/course.yml does, on a copy of the sample book.
 course: $(VENV)/.installed
 	@$(BIN)/lmm demo --copy "$(COURSE)"
-	@PATH="$(abspath $(BIN)):$$PATH" sh docs/course.sh "$(COURSE)"
+	@PATH="$(abspath $(BIN)):$$PATH" lmm course "$(COURSE)"
 
 # What `quarto add` takes from a release: a zip with _extensions/ in it.
 extension:

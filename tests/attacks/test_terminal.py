@@ -117,6 +117,7 @@ LINES = {
     "llmd undo": ["llmd undo {name}"],
     "knit": ["knit nowhere\x1b[2J", "knit . -o out\x1b[2J"],
     "convert": ["convert . --to native --check", "convert . --to div"],
+    "course": ["course .", "course no\x1b[2J", "course --steps no\x1b[2J", "course --output no\x1b[2J"],
     "leak-check": ["leak-check site", "leak-check no\x1b[2J"],
     "quarto check": ["quarto check"],
     "init": ["init q\x1b[2J", "init --dry-run"],
