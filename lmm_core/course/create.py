@@ -162,7 +162,7 @@ def _site(folder: Path) -> str:
 
 
 def _ignored(site: str) -> list[str]:
-    return ["/.lmm/", "/.quarto/", f"/{site}/"]
+    return ["/.lmm/", "/.quarto/", "/.venv/", f"/{site}/"]
 
 
 def _unignored(folder: Path, site: str) -> str:
