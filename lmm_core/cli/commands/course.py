@@ -19,7 +19,7 @@ from ...logging import counted, one_line, say
 from ...markdown.blocks import serialize_blocks
 from ...markdown.files import project_root, save_markdown
 from ...settings.project import Project, load_project
-from ..arguments import config_checked, find_documents, json_option
+from ..arguments import config_checked, find_all_documents, json_option
 from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
     logger = ReportPrinter()
     project = _project(sources[0] if sources else output, keep)
-    files = find_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
+    files = find_all_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
     if not files:
         raise click.UsageError(
             f"{output}: there are no documents outside of it: name the folder of the rendered site, or the documents "
