@@ -17,7 +17,7 @@ from ..markdown.files import find_markdown, load_markdown, project_root
 from .project import load_project
 from .quarto_project import as_list, mapping_in, project_file, quarto_folder, read_project
 
-_INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
+INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
 # Files that Quarto renders only if they are named (see projectHiddenIgnoreGlob in its source).
 _IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
 _GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
@@ -217,7 +217,7 @@ def included_in(path: Path, folder: Path) -> list[Path]:
 
 def named_in(text: str, path: Path, folder: Path) -> list[Path]:
     """Return the files that a text includes. path: the file that holds the text."""
-    names = [found[1] or found[2] or found[3] for found in _INCLUDE.finditer(text)]
+    names = [found[1] or found[2] or found[3] for found in INCLUDE.finditer(text)]
     return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
 
 

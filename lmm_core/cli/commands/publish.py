@@ -68,11 +68,11 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
 
 @click.command()
 @writing_options
-@click.option("--to", required=True, type=click.Choice(["div", "native"]), help="The spelling to write.")
+@click.option("--to", required=True, type=click.Choice(["div", "native", "comment"]), help="The spelling to write.")
 def convert(
     paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool, to: Spelling
 ) -> None:
-    """Write all metadata blocks as fenced divs or as native `---` blocks, in place."""
+    """Write all metadata blocks as fenced divs, native `---` blocks or HTML comments, in place."""
     rewrite(paths, convert_work(to), check, diff, as_json, "converted", finder=finder)
 
 
