@@ -105,4 +105,4 @@ FORCE:
 clean:
 	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(DEMO)"
 	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(COURSE)"
-	rm -rf .venv .cache build dist *.egg-info lmm-quarto.zip
+	rm -rf .venv .cache build dist *.egg-info lmm-quarto.zip docs/_site docs/_extensions
