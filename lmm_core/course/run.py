@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import CourseError, LmmError, RenderError
 from ..files.walk import RENDERED, is_inside
-from ..logging import ListLogger, LoggerBase, Report
+from ..logging import ListLogger, LoggerBase, Report, counted
 from ..quarto.after_render import refresh_index, report_leaks
 from ..quarto.before_render import annotate_pages, convert_native, find_problems
 from ..quarto.check import check_project
@@ -108,7 +108,7 @@ def check(course: Course) -> str:
     problems += find_problems(pages, course.folder)
     if problems:
         raise RenderError("\n".join(dict.fromkeys(problems)))
-    return f"{len(pages)} documents"
+    return counted(len(pages), "document")
 
 
 def _project_problems(course: Course) -> list[str]:
@@ -125,7 +125,7 @@ def annotate(course: Course) -> str:
     if not pages:
         return "not wanted (annotate: true under lmm: in _quarto.yml)"
     annotate_pages(pages, course.folder, course.logger)
-    return f"{len(pages)} documents"
+    return counted(len(pages), "document")
 
 
 def render(course: Course) -> str:
@@ -137,7 +137,7 @@ def render(course: Course) -> str:
 
     shop = course.workshop
     pages = write_site(course.pages(), course.folder, shop.site, shop.pages, course.settings, course.logger)
-    return f"{pages} pages, by pandoc"
+    return f"{counted(pages, 'page')}, by pandoc"
 
 
 def _render_with_quarto(course: Course, quarto: str) -> str:
@@ -152,7 +152,7 @@ def _render_with_quarto(course: Course, quarto: str) -> str:
     if done.returncode:
         raise CourseError(f"quarto render has failed (exit status {done.returncode}); its own messages stand above")
     pages = len(list(course.workshop.site.rglob("*.html")))
-    return f"{pages} pages, by Quarto"
+    return f"{counted(pages, 'page')}, by Quarto"
 
 
 def leaks(course: Course) -> str:

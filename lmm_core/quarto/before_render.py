@@ -19,7 +19,7 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import project_rules
 from ..markdown.spelling import convert
 from ..settings.project import load_project
-from ..settings.quarto_inputs import find_inputs
+from ..settings.quarto_inputs import DocumentFinder, find_inputs
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
 from ..workflows.models import Models
 from ..workflows.passes import RagWork, work_on
@@ -53,7 +53,9 @@ def convert_native(pages: Sequence[Page], project_dir: Path, logger: LoggerBase)
 
 def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
     """Annotate the files of some pages, except included ones and those that may not be written."""
+    finder = DocumentFinder()
     wanted = [page for page in pages if not page.included]
+    wanted = [page for page in wanted if page.outside or finder.why_not(page.file.path) != "pattern"]
     for page in wanted:
         if is_notebook(page.file.path):
             in_file(logger, name_in_project(page.file.path, project_dir)).warning(NOT_ANNOTATED)

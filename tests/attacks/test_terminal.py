@@ -128,6 +128,8 @@ LINES = {
     "models list": ["models list"],
     "models get": ["models get no\x1b[2J"],
     "config show": ["config show", "config show no\x1b[2J"],
+    "config schema": ["config schema", "config schema --metadata"],
+    "completion": ["completion bash", "completion no\x1b[2J"],
     "config init": ["config init", "config init no\x1b[2J"],
     "cache": ["cache"],
     "trust list": ["trust list", "trust list --json"],

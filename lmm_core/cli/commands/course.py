@@ -19,7 +19,7 @@ from ...logging import counted, one_line, say
 from ...markdown.blocks import serialize_blocks
 from ...markdown.files import project_root, save_markdown
 from ...settings.project import Project, load_project
-from ..arguments import config_checked, find_documents, json_option
+from ..arguments import config_checked, find_all_documents, json_option
 from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
@@ -40,16 +40,23 @@ _folder = click.argument("folder", default=".", type=click.Path(file_okay=False,
     default=None,
     help="Render by Quarto, or by pandoc alone (default: by Quarto if it is installed, or has a project there).",
 )
+@click.option(
+    "--editor",
+    "editors",
+    multiple=True,
+    type=click.Choice(["vscode", "rstudio"]),
+    help="Also write tasks and snippets for this editor.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
 @json_option
-def init(folder: Path, quarto: bool | None, dry_run: bool, as_json: bool) -> None:
+def init(folder: Path, quarto: bool | None, editors: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     """Make a course of a folder of notes, or of nothing.
 
     No file that is there is changed: what it lacks is printed to paste."""
     from ...course.create import create_course
 
     try:
-        parts = create_course(folder, quarto, dry_run)
+        parts = create_course(folder, quarto, editors, dry_run)
     except LmmError as error:
         _stop(str(error))
     except OSError as error:
@@ -156,7 +163,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
     logger = ReportPrinter()
     project = _project(sources[0] if sources else output, keep)
-    files = find_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
+    files = find_all_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
     if not files:
         raise click.UsageError(
             f"{output}: there are no documents outside of it: name the folder of the rendered site, or the documents "
