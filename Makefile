@@ -63,6 +63,7 @@ test: $(VENV)/.installed-test
 
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
 fast-tests: $(VENV)/.installed-test
 	$(PYTEST) -m "not slow and not long and not quarto and not model" $(ARGS)
