@@ -25,7 +25,7 @@ from ..quarto.check import check_project
 from ..quarto.native_blocks import find_native
 from ..quarto.pages import Page, name_in_project, project_options, read_pages
 from ..settings.names import IN_COURSE
-from ..settings.quarto_inputs import find_inputs, only_inside
+from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
 from ..settings.quarto_project import mapping_in, project_file, read_project
 from .publish import Workshop
 
@@ -89,8 +89,10 @@ def _output_dir(folder: Path, settings: dict[str, Any]) -> str:
 
 
 def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Return the documents of a course in the order of its pages."""
-    return only_inside(find_inputs(folder, logger), folder, logger)
+    """Return the documents of a course in the order of its pages. In a Quarto project these are what
+    Quarto renders, else what `[files]` of the configuration chooses."""
+    found, finder = only_inside(find_inputs(folder, logger), folder, logger), DocumentFinder()
+    return [path for path in found if project_file(folder) or not finder.why_not(path)]
 
 
 # The steps
