@@ -120,12 +120,18 @@ class DocumentFinder:
             if quarto is not None:
                 by_project.setdefault(quarto, []).append(path)
         for quarto, paths in by_project.items():
-            names = ", ".join(os.path.relpath(path, folder) for path in paths[:SHOWN])
+            names = [path.relative_to(folder).as_posix() for path in paths[:SHOWN]]
+            shown = ", ".join([*names, *(["…"] if len(paths) > SHOWN else [])])
             are, them = ("is no page", "it") if len(paths) == 1 else ("are no pages", "them")
-            in_file(logger, Path(os.path.relpath(project_file(quarto) or quarto))).info(
-                f"{counted(len(paths), 'document')} left out that {are} ({names}{', …' * (len(paths) > SHOWN)}); "
+            in_file(logger, _as_typed(project_file(quarto) or quarto)).info(
+                f"{counted(len(paths), 'document')} left out that {are} ({shown}); "
                 f'to use {them}, name {them}, or set include = ["*"] in [files] of config.toml'
             )
+
+
+def _as_typed(path: Path) -> Path:
+    here = Path.cwd().resolve()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:

@@ -78,12 +78,17 @@ def convert(
 
 def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, keep: Sequence[str]) -> str:
     """Return the command by which pandoc makes the lecture notes in another format."""
+    from ...study.outline import course_title
+
     found = [find_documents((path,), None, finder=finder) if path.is_dir() else [path] for path in paths]
     files = [str(one) for inside in found for one in inside]
     options = ["-s"] if output.suffix.lower() in WHOLE else []
     if any(not file.lower().endswith((".md", ".markdown")) for file in files):
         options += ["-f", "markdown"]
     kept = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
+    if len(files) > 1:  # else each document's title would replace that of the one before
+        root = project_at(Path(files[0])).root
+        options += ["-M", f"title={course_title(root) or root.name}"]
     names = [f"./{file}" if file.startswith("-") else file for file in [*files, str(output)]]
     words = ["pandoc", *options, "-F", "lmm-knit", *kept, *names[:-1], "-o", names[-1]]
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
