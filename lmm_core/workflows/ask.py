@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ..errors import LmmError, ModelError, QuartoError, RetrieveError, StoreError
+from ..errors import IndexChangedError, LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import parse_name
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
+from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Conversation
 from ..retrieve.library import Lender, Library
 from ..retrieve.queries import Expander, ModelQueries, PlainQueries
 from ..retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from ..retrieve.retriever import Retriever
-from ..retrieve.tools import Tools
 from ..scan.exchange.requests import REPLY_TOKENS
 from ..settings.project import Project
 from ..settings.quarto_inputs import find_inputs
@@ -27,6 +27,7 @@ from .encode import encoder_for
 from .index import client_from_config
 from .models import Models
 
+NOTHING = "nothing is indexed yet: lmm index FILES"
 IDLE = 1.0  # seconds without use after which a shared library releases the index
 CLOSING = 3.0  # seconds that closing may take
 PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
@@ -43,7 +44,7 @@ async def open_library(
     opened: VectorStore = store if store is not None else await run_in_thread(client_from_config, project)
     try:
         if await run_in_thread(opened.metadata, index.collection) is None:
-            raise RetrieveError("nothing is indexed yet: lmm index FILES")
+            raise RetrieveError(NOTHING)
         encoder = await encoder_for(opened, project, models, index.collection, index.encoding)
         encoder.patience = patience
     except LmmError:
@@ -88,16 +89,31 @@ class SharedLibrary:
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())
                 self._opening.add_done_callback(self._opened)
-            yield await asyncio.shield(self._opening)  # if one user gives up, it goes on for the others
+            library = await asyncio.shield(self._opening)  # if one user gives up, it goes on for the others
+            try:
+                yield library
+            except IndexChangedError:
+                self._open_again(library.store)
+                raise
 
-    async def _open(self) -> Library:
+    def _open_again(self, store: VectorStore) -> None:
+        """Look at the index anew for the next use, since it changed while it was open, as on a server it may."""
+        if self._opening is not None and self._opening.done():
+            self._opening = asyncio.create_task(self._open(store))
+            self._opening.add_done_callback(self._opened)
+
+    async def _open(self, opened: VectorStore | None = None) -> Library:
+        """Open the library. opened: the store, if it is open."""
         order = await asyncio.to_thread(reading_order, self.project)
-        store = await run_in_thread(client_from_config, self.project)
+        store: VectorStore = await run_in_thread(client_from_config, self.project) if opened is None else opened
         known = await run_in_thread(_metadata, store, self.project.index.collection)
+        if known is None and self._known is not None:
+            store.close()
+            raise IndexChangedError("The index, which was there, is being made anew.")
         if self._library is None or known is None or known != self._known:
             self._library = await open_library(self.project, self.models, store, self.patience)
         self._library.store, self._library.order = store, order
-        self._known = known
+        self._known = known or self._known
         return self._library
 
     def _opened(self, opening: asyncio.Task[Library]) -> None:

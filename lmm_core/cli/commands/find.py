@@ -54,7 +54,7 @@ def index(
     paths: tuple[Path, ...], annotate: bool, prune: bool, rebuild: bool, dry_run: bool, quiet: bool, as_json: bool
 ) -> None:
     """Send documents to the index. Only what has changed is embedded."""
-    from ...workflows.index import Upload, describe_counts, describe_languages, drop_collections, open_index
+    from ...workflows.index import Upload, describe_counts, describe_languages, open_index
 
     began, logger = time.monotonic(), ReportPrinter(quiet)
     files = find_documents(paths, logger, INDEXED)
@@ -66,10 +66,8 @@ def index(
 
     async def work() -> Counts:
         async with open_index(project, models) as store:
-            if rebuild and not dry_run:
-                drop_collections(store, project)
             with ProgressBar(quiet) as bar:
-                upload = Upload(project, store, models, annotate, dry_run, logger, bar.expect, bar.add)
+                upload = Upload(project, store, models, annotate, dry_run, logger, bar.expect, bar.add, rebuild=rebuild)
                 counts = await upload.run(files)
             counts.removed += upload.prune() if prune else 0
             languages.update(upload.languages)

@@ -125,15 +125,19 @@ def _say(message: str) -> None:
 @click.command()
 @click.option("--http", "port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve by HTTP (0: any free port).")
 @click.option("--host", default="127.0.0.1", show_default=True, help="For --http: where to listen.")
-def mcp(port: int | None, host: str) -> None:
+@click.option("--project", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+              help="The folder of the notes, for an agent that starts it elsewhere.")  # fmt: skip
+def mcp(port: int | None, host: str, folder: Path | None) -> None:
     """Give agents tools to search and read the notes, by the Model Context Protocol.
 
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""
-    from ...retrieve.tools import Tools
+    from ...retrieve.agents.tools import Tools
     from ...workflows.ask import SharedLibrary
     from ...workflows.folders import add_tools
 
+    if folder is not None:
+        os.chdir(folder)  # as if it had been started there: everything else follows
     with needs_extra("mcp", "lmm mcp needs"):
         from ...serving import mcp_server as server
     project, models = searched_project(), Models(warn=warn)
