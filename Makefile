@@ -25,11 +25,11 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed
-	@PATH="$(abspath $(BIN)):$$PATH" sh docs/demo.sh "$(DEMO)"
+	@PATH="$(abspath $(BIN)):$$PATH" lmm demo "$(DEMO)"
 
 # What .github/workflows/course.yml does, on a copy of the sample book.
 course: $(VENV)/.installed
-	@sh docs/copy_book.sh "$(COURSE)"
+	@$(BIN)/lmm demo --copy "$(COURSE)"
 	@PATH="$(abspath $(BIN)):$$PATH" sh docs/course.sh "$(COURSE)"
 
 # What `quarto add` takes from a release: a zip with _extensions/ in it.
@@ -88,6 +88,6 @@ docs/api.md: $(VENV)/.installed-test FORCE
 FORCE:
 
 clean:
-	@sh docs/copy_book.sh --remove "$(DEMO)"
-	@sh docs/copy_book.sh --remove "$(COURSE)"
+	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(DEMO)"
+	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(COURSE)"
 	rm -rf .venv .cache build *.egg-info lmm-quarto.zip

@@ -26,8 +26,8 @@ page() {
     echo "  $html"
 }
 
-say "Set up (lmm quarto init, lmm quarto check):"
-lmm quarto init
+say "Set up (lmm init --quarto, lmm quarto check):"
+lmm init --quarto
 lmm quarto check
 output=${2:-$(sed -n 's/^ *output-dir: *\([^ #]*\).*/\1/p' _quarto.yml | sed 1q)}
 output=${output:-_book}

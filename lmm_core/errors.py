@@ -133,3 +133,7 @@ class QuartoError(LmmError):
 
 class RenderError(LmmError):
     """The render has to stop: one problem a line."""
+
+
+class CourseError(LmmError):
+    """The site of a course cannot be made or published."""

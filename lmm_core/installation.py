@@ -40,9 +40,8 @@ def install_command(extra: str = "") -> str:
         target = f"{PACKAGE}{_brackets(extra)} @ {origin.address}"
     else:
         target = f"{PACKAGE}{_brackets(extra)}"
-    if in_pipx():
-        return f"pipx install --force {_quote(target)}"
-    return f"pip install {'-e ' if origin.editable else ''}{_quote(target)}"
+    pip = f"pipx runpip {PACKAGE}" if in_pipx() else "pip"
+    return f"{pip} install {'-e ' if origin.editable else ''}{_quote(target)}"
 
 
 def requirement(extra: str = "") -> str:

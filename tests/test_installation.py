@@ -91,7 +91,7 @@ def test_in_an_environment_of_pipx(installed, checkout, monkeypatch, tmp_path):
     write(tmp_path / "venv" / "pipx_metadata.json", "{}")
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     installed({"url": checkout.as_uri(), "dir_info": {}})
-    assert install_command("serve") == f"pipx install --force '{checkout}[serve]'"
+    assert install_command("serve") == f"pipx runpip lmm-markdown install '{checkout}[serve]'"
 
 
 def test_in_the_shells_of_windows(installed, monkeypatch):

@@ -29,7 +29,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "Ask": {"ask": "ask", "toc": "teach", "cards": "teach", "bench": "bench", "mcp": "serve", "serve": "serve"},
     "Work on a project": {"llmd": "llmd"},
     "Publish": {"knit": "publish", "convert": "publish", "leak-check": "course", "quarto": "course"},
-    "Set up": dict.fromkeys(("doctor", "models", "config", "trust", "cache"), "machine"),
+    "Set up": dict.fromkeys(("init", "demo"), "course")
+    | dict.fromkeys(("doctor", "models", "config", "trust", "cache"), "machine"),
 }
 MODULES = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 

@@ -26,11 +26,31 @@ REMOVABLE = {
     "collection": ("collection.json", ".collection.json.*.tmp", "shard"),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "journal": ("journal.json", "*.old", "*.new"),
+    "sample-course": (  # the copy that `lmm demo` makes: its own files, and what our commands and Quarto make of them
+        "0[1-7]-*.md",
+        "07-computing.qmd",
+        "index.md",
+        "README.md",
+        "references.bib",
+        "_quarto*.yml",
+        "config.toml",
+        "figures",
+        "notes",
+        "_freeze",
+        "_book",
+        "_instructor",
+        "_site",
+        "_extensions",
+        ".lmm",
+        ".quarto",
+        ".gitignore",
+    ),
 }
 _OF_SYSTEMS = (  # patterns for what file managers and file systems leave everywhere
     ".DS_Store", "Thumbs.db", "desktop.ini", "._*", ".directory", "@eaDir", ".nfs*", ".fuse_hidden*",
 )  # fmt: skip
 _OF_PROJECTS = frozenset({"config.toml", "_quarto.yml", "_quarto.yaml", ".git"})
+_REPOSITORY = frozenset({".git"})  # what a folder of ours never holds that is a project itself
 _JUNCTION = 0xA0000003  # the tag of Windows' junctions, which work like links
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINARY", 0)
@@ -190,7 +210,7 @@ def _check_removable(folder: Path, kind: str) -> None:
         raise FolderError(
             f"{folder} is not removed: {', '.join(others[:3])} in it is not lmm's; move it away and run this again"
         )
-    if held := _held(folder):
+    if held := _held(folder, _REPOSITORY if kind == "sample-course" else _OF_PROJECTS):
         raise FolderError(f"{folder} is not removed: {held} lies in it; move that away and run this again")
 
 
@@ -202,13 +222,13 @@ def _others(folder: Path, kind: str) -> Iterator[str]:
             yield entry.name
 
 
-def _held(folder: Path) -> str:
-    """Return what a folder is or holds that must not be removed, or ""."""
+def _held(folder: Path, projects: frozenset[str]) -> str:
+    """Return what a folder is or holds that must not be removed, or "". projects: the names that make a project."""
     home = os.path.expanduser("~")  # noqa: PTH111 (Path.home fails where there is none)
     for what, place in (("the home folder", home), ("the working folder", ".")):
         if _holds(folder, place):
             return what
     for base, folders, files in os.walk(folder):
-        if found := _OF_PROJECTS & {*folders, *files}:
+        if found := projects & {*folders, *files}:
             return f"the project {base} ({', '.join(sorted(found))})"
     return ""

@@ -148,6 +148,11 @@ class Encoder:
         """True if a text can be searched by its words alone, without the embedding model."""
         return self.model in _WITH_SPARSE
 
+    @property
+    def has_meaning(self) -> bool:
+        """True if texts are embedded by a model."""
+        return self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None
+
     async def dimensions(self) -> int:
         """Return the length of the dense vectors, 0 if there are none. Raise ModelError."""
         if self.model not in _WITH_DENSE | _WITH_MULTI or self.embedder is None:

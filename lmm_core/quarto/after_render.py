@@ -14,7 +14,7 @@ from ..logging import LoggerBase, Report, counted, in_file
 from ..markdown.blocks import header_content
 from ..markdown.rag_only import KnitRules, project_rules
 from ..settings.project import Project, load_project
-from ..settings.quarto_inputs import find_inputs, only_inside, with_included
+from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside, with_included
 from ..settings.quarto_project import page_rules, read_project
 from ..workflows.models import Models
 from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
@@ -55,6 +55,8 @@ def finish_render(environment: Mapping[str, str], project_dir: Path, logger: Log
         _report_leaks(_outputs(output, named, pages, project_dir), pages, knitted, project_dir, logger)
     only_inside([page.file.path for page in pages], project_dir, logger)  # warns of the others
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
+    finder = DocumentFinder()
+    paths = [path for path in paths if finder.why_not(path) != "pattern"]
     if paths and not logger.errors:
         from ..workflows.index import describe_counts
 
@@ -95,15 +97,18 @@ def _indexed_rules(path: Path, project: Project) -> KnitRules:
 
 
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
-    """Index files. prune: remove those that are gone from the index. Raise StoreError, ModelError
-    and ConfigError."""
+    """Index files. prune: remove those that are gone, and those that `[files]` leaves out, from the index.
+    Raise StoreError, ModelError and ConfigError."""
     from ..workflows.index import Upload, open_index
 
     models = Models(warn=logger.warning)
     async with open_index(project, models) as store:
         upload = Upload(project, store, models, logger=logger, rules_of=lambda path: _indexed_rules(path, project))
+        finder = DocumentFinder()
+        # what is no page may be one in another profile
+        upload.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"
         counts = await upload.run(paths)
-        counts.removed += upload.prune() if prune else 0
+        counts.removed += upload.drop_left_out() + upload.prune() if prune else 0
         return counts
 
 
@@ -129,10 +134,12 @@ def site_pages(project_dir: Path) -> Iterator[SitePage]:
     text Quarto leaves out of the site, are skipped."""
     from .ask_box import SitePage
 
-    drafts = _listed_drafts(project_dir)
+    drafts, finder = _listed_drafts(project_dir), DocumentFinder()
     seen: set[Path] = set()
     for page in read_pages(find_inputs(project_dir), project_dir):
         if page.included or page.outside or ask_options(page.options.ask) is None or _is_draft(page, drafts):
+            continue
+        if finder.why_not(page.file.path) == "pattern":
             continue
         name = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html").as_posix()
         for path in only_inside(with_included([page.file.path], project_dir), project_dir):

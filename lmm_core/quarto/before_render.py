@@ -19,7 +19,7 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import project_rules
 from ..markdown.spelling import convert
 from ..settings.project import load_project
-from ..settings.quarto_inputs import find_inputs
+from ..settings.quarto_inputs import DocumentFinder, find_inputs
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
 from ..workflows.models import Models
 from ..workflows.passes import RagWork, work_on
@@ -43,7 +43,9 @@ def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: Lo
     native = find_native((name_in_project(page.file.path, project_dir), page.blocks) for page in pages)
     if problems := [*find_problems(pages, project_dir), *native]:
         raise RenderError("\n".join(problems))
+    finder = DocumentFinder()
     wanted = [page for page in pages if page.options.annotate and not page.included]
+    wanted = [page for page in wanted if page.outside or finder.why_not(page.file.path) != "pattern"]
     for page in wanted:
         if is_notebook(page.file.path):
             in_file(logger, name_in_project(page.file.path, project_dir)).warning(NOT_ANNOTATED)

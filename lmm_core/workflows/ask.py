@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
 from ..errors import IndexChangedError, LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import parse_name
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
+from ..retrieve.agents.library_tools import Function, Result
+from ..retrieve.agents.results import STATUS
 from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Conversation
 from ..retrieve.library import Lender, Library
@@ -24,7 +29,7 @@ from ..store.folder_lock import Lending
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .encode import encoder_for
-from .index import client_from_config
+from .index import client_from_config, index_info
 from .models import Models
 
 NOTHING = "nothing is indexed yet: lmm index FILES"
@@ -141,6 +146,26 @@ class SharedLibrary:
         """Release the index and close the models, without waiting long for a server that hangs."""
         await self.release(CLOSING)
         await self.models.close()
+
+
+def status_tool(library: SharedLibrary) -> Function:
+    """Return the tool that says what is indexed."""
+
+    async def status() -> Annotated[Result, STATUS]:
+        """Say what is indexed: how many documents, since when, where, and with which models."""
+        async with library.use() as lent:
+            found = await run_in_thread(index_info, library.project, lent.store)
+            kinds = dict(sorted((await lent.material()).kinds.items()))
+        told = {
+            key: value for key, value in asdict(found).items() if key not in ("others", "written") and value is not None
+        }
+        if found.written:
+            told["written"] = datetime.fromtimestamp(found.written, UTC).isoformat(timespec="seconds")
+            told["age_hours"] = round((time.time() - found.written) / 3600, 1)
+        model = str(library.models.name(library.project, "major"))
+        return {**told, "kinds": kinds, "model": model, "summary": found.summary()}
+
+    return status
 
 
 def _metadata(store: VectorStore, collection: str) -> dict[str, Any] | None:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import yaml
 
 from .. import __version__
-from ..errors import ConfigError, ModelError
+from ..errors import ConfigError, ModelError, StoreError
 from ..installation import PACKAGE, in_pipx
+from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName
 from ..models.roles import ROLES
 from ..models.sources import FASTEMBED, STAND_IN, RequestLimits, known_sources
@@ -54,12 +55,12 @@ def examine(online: bool = False) -> list[MachineFinding]:
         _pandoc(),
         *(_command(name) for name in FILTERS),
         _yaml(),
-        *_models(online),
+        *_project(online),
     ]
 
 
-def _models(online: bool) -> list[MachineFinding]:
-    """Find out which model has which role, and whether it can be asked."""
+def _project(online: bool) -> list[MachineFinding]:
+    """Find out which model has which role in the project, whether it can be asked, and what is indexed."""
     try:
         project = load_project(None)
     except ConfigError as error:
@@ -78,7 +79,23 @@ def _models(online: bool) -> list[MachineFinding]:
             found.append(MachineFinding(role, str(error), ok=False))
         else:
             found.append(_model(role, names[role], project))
-    return [*found, *(_asked(names, project) if online else [])]
+    return [*found, _index(project, online), *(_asked(names, project) if online else [])]
+
+
+def _index(project: Project, online: bool) -> MachineFinding:
+    """Find out what is in the index; a server is only asked with `online`."""
+    if project.index.url and not online:
+        address = shown_address(project.index.url)
+        return MachineFinding("index", f"{address}: not asked", False, True, "`lmm index --info` asks the server")
+    from .index import index_info
+
+    try:
+        info = index_info(project)
+    except StoreError as error:
+        return MachineFinding("index", str(error), ok=False)
+    if not info.collections:
+        return MachineFinding("index", "nothing is indexed yet", False, True, "`lmm index FILES` makes an index")
+    return MachineFinding("index", info.summary())
 
 
 def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFinding]:

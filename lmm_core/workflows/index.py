@@ -9,6 +9,7 @@ import asyncio
 import atexit
 import hashlib
 import json
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
 from ..files.marked import own_place
+from ..files.walk import size_on_disk
 from ..index.chunks import Chunk
-from ..index.collection import afind_documents, chunks_for, find_types
+from ..index.collection import IndexInfo, afind_documents, chunks_for, find_types, read_info
 from ..index.encoding import VERSION, Encoder, compare_identity
 from ..index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
 from ..index.rebuilding.replacement import Replacement, settle
@@ -43,7 +45,10 @@ from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_mark
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
+from ..models.addresses import shown_address
 from ..models.languages.recognize import language_name
+from ..models.sources import ModelSource, known_sources
+from ..models.tokens import count_tokens
 from ..retrieve.library import Library
 from ..retrieve.search import search_points
 from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
@@ -106,6 +111,18 @@ async def open_index(project: Project, models: Models) -> AsyncIterator[VectorSt
         store.close()
 
 
+def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo:
+    """Return what is in a project's index. opened: its store, if it is open. Raise StoreError and ConfigError."""
+    index, store = project.index, opened or client_from_config(project)
+    folder = None if index.memory or index.url else project.root / index.folder
+    place = str(folder) if folder else shown_address(index.url) if index.url else "memory"
+    try:
+        return read_info(store, place, index.collection, index.companion, size_on_disk(folder) if folder else None)
+    finally:
+        if opened is None:
+            store.close()
+
+
 # Indexing
 
 
@@ -114,7 +131,9 @@ class Upload:
     """One run of indexing files; see `markdown_upload`.
 
     expect, progress: are told how many chunks there are, and how many more are written;
-    rules_of: returns the knit rules of a file, if they are not those of the project; languages:
+    rules_of: returns the knit rules of a file, if they are not those of the project; is_left_out: tells
+    of a file in the index whether it shall be there no more; tokens: how many a
+    dry run would send to an embedding model that has a price; languages:
     how many of the files that were read are in which, and what names it; rebuild: make the
     collections anew. The encoders and records are set when the run starts, and whether an earlier
     version of the program made the collections. On a server, `store` has the collections behind
@@ -129,6 +148,8 @@ class Upload:
     expect: Callable[[int], None] = lambda count: None
     progress: Callable[[int], None] = lambda count: None
     rules_of: Callable[[Path], KnitRules] | None = None
+    is_left_out: Callable[[Path], bool] = lambda path: False
+    tokens: int = 0
     encoder: Encoder | None = None
     companion: Encoder | None = None
     records: dict[str, FileRecord] = field(default_factory=dict)
@@ -245,6 +266,7 @@ class Upload:
         That an earlier version made the index is said."""
         named = {source_of(path, self.project) for path in paths}
         found = find_unfinished(self.records, named, self.project.root)
+        found = replace(found, paths=[path for path in found.paths if not self.is_left_out(path)])
         if self.is_earlier:
             self.logger.warning(found.describe(len(named), self.dry_run))
         return found.paths
@@ -359,9 +381,11 @@ class Upload:
         """Bring the points of a document to its new state, and record its file as done."""
         index, store = self.project.index, self.store
         changes = await asyncio.to_thread(self._changes, index.collection, one, one.chunks)
-        if self.dry_run:
-            return changes.counts
         assert self.encoder is not None and self.companion is not None
+        if self.dry_run:
+            around = await asyncio.to_thread(self._changes, index.companion, one, one.documents)
+            self.tokens += self._tokens(self.encoder, changes.new) + self._tokens(self.companion, around.new)
+            return changes.counts
         around = await asyncio.to_thread(self._changes, index.companion, one, one.documents)
         around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
         await write_changes(store, index.companion, self.companion, around)
@@ -369,9 +393,20 @@ class Upload:
         self.progress(len(changes.moved) + changes.unchanged)
         if around_gone:
             await asyncio.to_thread(store.delete, index.companion, around_gone)
-        record = FileRecord(one.source, one.docid, fingerprint, len(one.chunks))
+        record = FileRecord(one.source, one.docid, fingerprint, len(one.chunks), written=time.time())
         await asyncio.to_thread(write_record, store, index.collection, record)
         return changes.counts
+
+    def priced_source(self) -> ModelSource | None:
+        """Return the source of the embedding model, None if it has no price."""
+        embedder = self.encoder.embedder if self.encoder is not None else None
+        source = known_sources(self.project.sources).get(embedder.name.partition("/")[0]) if embedder else None
+        return source if source is not None and source.price else None
+
+    def _tokens(self, encoder: Encoder, chunks: Sequence[Chunk]) -> int:
+        """Return how many tokens of chunks are embedded; they are not counted if they have no price."""
+        texts = [text for chunk in chunks for text in chunk.texts.dense] if self.priced_source() else []
+        return sum(map(count_tokens, texts)) if encoder.has_meaning else 0
 
     def _changes(self, collection: str, one: Encoded, chunks: Sequence[Chunk]) -> Changes:
         if self.store.metadata(collection) is None or (self.dry_run and self.is_earlier):
@@ -380,9 +415,16 @@ class Upload:
 
     def prune(self) -> int:
         """Remove the chunks of files that are gone. Return their number. Raise StoreError."""
+        return self._remove(lambda path: not path.exists())
+
+    def drop_left_out(self) -> int:
+        """Remove the chunks of files that are there but left out. Return their number. Raise StoreError."""
+        return self._remove(lambda path: path.exists() and self.is_left_out(path))
+
+    def _remove(self, is_meant: Callable[[Path], bool]) -> int:
         store, index, root = self.store, self.project.index, self.project.root
         records = read_records(store, index.collection).items()
-        gone = [record for source, record in records if not (source.startswith(STDIN) or (root / source).exists())]
+        gone = [record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)]
         if self.dry_run:
             return sum(record.count for record in gone)
         return remove_files(store, index.collection, gone, index.companion)

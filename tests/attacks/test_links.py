@@ -19,7 +19,8 @@ from lmm_core.quarto.after_render import site_pages
 from lmm_core.quarto.pages import read_pages
 from lmm_core.quarto.render import pre_render
 from lmm_core.settings.quarto_inputs import find_inputs, with_included
-from lmm_core.workflows.talk import keep_unmerged, present_files
+from lmm_core.workflows.session import SavedFiles
+from lmm_core.workflows.talk import keep_unmerged
 from tests.commands import held, write
 
 ROOT = Path(__file__).parents[2]
@@ -150,7 +151,7 @@ def test_links_that_lead_nowhere(home):
 
 def test_watching_does_not_follow(home):
     link(home, "sub/x.md", "{home}/secret.md")
-    assert present_files((Path(),)) == [Path("sub/notes.md")]
+    assert SavedFiles([Path()]).look().paths == [Path("sub/notes.md")]
 
 
 # Between looking and writing

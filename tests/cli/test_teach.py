@@ -77,7 +77,7 @@ def test_nothing_is_indexed():
 
 def test_cards_need_no_index(sample_book):
     said = lmm("cards sample-book --format anki")[1]
-    assert said == "sample-book.apkg: 51 cards (32 questions, 6 definitions, 13 exercises)\n"
+    assert said.endswith("\nsample-book.apkg: 51 cards (32 questions, 6 definitions, 13 exercises)\n")
     assert not (sample_book / ".lmm").exists()
 
 
@@ -108,7 +108,7 @@ def test_a_file_is_not_written_over():
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no device that is always full")
 def test_a_full_disk_is_told(sample_book):
     done = subprocess.run("lmm cards sample-book --format csv > /dev/full", shell=True, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "standard output: No space left on device\n")
+    assert done.returncode == 1 and done.stderr.endswith("\nstandard output: No space left on device\n")
 
 
 def test_what_a_package_needs_is_missing(monkeypatch, sample_book):

@@ -152,9 +152,9 @@ async def check_prompts(client):
 
 async def check_status(client):
     found = await asked(client, "status")
-    assert (found["documents"], found["types"], found["encoding"]) == (1, {"exercise": 1}, "bm25")
-    assert found["unfinished"] == [] and found["is_current"] and found["age_hours"] < 24
-    assert found["place"] == ".lmm/index"
+    assert (found["documents"], found["kinds"], found["collections"][0]["encoding"]) == (1, {"exercise": 1}, "bm25")
+    assert found["age_hours"] < 24 and found["size"] and not found["collections"][0]["is_earlier"]
+    assert found["place"].endswith(".lmm/index") and "1 document" in found["summary"]
 
 
 async def check_refresh(client, folder):

@@ -1,11 +1,14 @@
-"""The commands for course sites: set up a Quarto project, and look for leaks in what it renders."""
+"""The commands for courses and their sites: make one, check its Quarto project, and look for leaks."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -13,17 +16,75 @@ import click
 from ...errors import LmmError
 from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
-from ...markdown.files import project_root
+from ...markdown.blocks import serialize_blocks
+from ...markdown.files import project_root, save_markdown
 from ...settings.project import Project, load_project
-from ..arguments import config_checked, find_documents, json_option
-from ..reports import ReportPrinter, exit_with_status, print_json, shorten
+from ..arguments import config_checked, find_all_documents, json_option
+from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
+    from ...course.create import CoursePart
     from ...quarto.check import ProjectFinding
     from ...quarto.leaks import Findings
     from ...quarto.options import AskBoxSettings
 
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
+
+
+@click.command()
+@_folder
+@click.option(
+    "--quarto/--no-quarto",
+    default=None,
+    help="Render by Quarto, or by pandoc alone (default: by Quarto if it is installed, or has a project there).",
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
+@json_option
+def init(folder: Path, quarto: bool | None, dry_run: bool, as_json: bool) -> None:
+    """Make a course of a folder of notes, or of nothing.
+
+    No file that is there is changed: what it lacks is printed to paste."""
+    from ...course.create import create_course
+
+    try:
+        parts = create_course(folder, quarto, dry_run)
+    except LmmError as error:
+        _stop(str(error))
+    except OSError as error:
+        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    if as_json:
+        print_json([asdict(part) for part in parts])
+    else:
+        _print_parts(parts, dry_run)
+        _print_next(folder)
+
+
+def _print_parts(parts: Sequence[CoursePart], dry_run: bool) -> None:
+    for part in parts:
+        if part.state == "lacks":
+            say(f"--  {part.path}: {part.note}")
+            for line in part.paste.splitlines():
+                say(f"        {line}".rstrip())
+        else:
+            say(f"{'would be ' if dry_run and part.state == 'written' else ''}{part.state}: {part.path}")
+
+
+def _print_next(folder: Path) -> None:
+    from ...course.create import WHEELS, WORKFLOW, repository_of
+    from ...installation import ADDRESS, PACKAGE
+
+    place = "" if folder == Path() else f" {shlex.quote(str(folder))}"
+    if not ADDRESS and not any((folder / WHEELS).glob("*.whl")):
+        say(
+            f"{PACKAGE} is in no package registry yet. For the workflow, put its wheel into the folder {WHEELS} beside "
+            f"requirements.txt: pip wheel --no-deps -w {WHEELS} CHECKOUT"
+        )
+    say("Next:")
+    say(f"    lmm course{place}    # check, render, look for leaks, index")
+    if repository_of(folder) is None:
+        say(f"    git init{place}      # the folder is in no git repository, which hooks and publishing need")
+    else:
+        say(f"    git push      # after a commit: {WORKFLOW} publishes it")
 
 
 @click.command("leak-check")
@@ -43,7 +104,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
     logger = ReportPrinter()
     project = _project(sources[0] if sources else output, keep)
-    files = find_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
+    files = find_all_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
     if not files:
         raise click.UsageError(
             f"{output}: there are no documents outside of it: name the folder of the rendered site, or the documents "
@@ -111,7 +172,7 @@ def _inputs(project: Project, output: Path) -> list[Path]:
 
 @click.group()
 def quarto() -> None:
-    """Set up a Quarto project, and check whether it is set up."""
+    """Check whether a Quarto project is set up."""
 
 
 @quarto.command()
@@ -131,27 +192,6 @@ def check(folder: Path, as_json: bool) -> None:
     else:
         _print(findings)
     sys.exit(0 if all(finding.ok for finding in findings) else 1)
-
-
-@quarto.command()
-@_folder
-def init(folder: Path) -> None:
-    """Set up a Quarto project: the extension, and a _quarto.yml if there is none.
-
-    This asks nothing and overwrites nothing. It prints what is left to do."""
-    from ...errors import QuartoError
-    from ...quarto.setup import init_project
-
-    try:
-        findings = init_project(folder)
-    except QuartoError as error:
-        _stop(str(error))
-    except OSError as error:
-        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    for finding in findings:
-        if finding.ok:
-            say(f"{finding.what}: {finding.found}")
-    _print([finding for finding in findings if not finding.ok])
 
 
 def _stop(message: str) -> NoReturn:
@@ -191,3 +231,57 @@ def _project_dir() -> Path:
 
 def _script_logger() -> ReportPrinter:
     return ReportPrinter(quiet=os.environ.get("QUARTO_PROJECT_SCRIPT_QUIET") == "1")
+
+
+# The sample course
+
+
+@click.command()
+@click.argument("folder", default="demo", type=click.Path(path_type=Path))
+@click.option("--copy", "only_copy", is_flag=True, help="Copy the course, and do nothing else.")
+@click.option("--remove", is_flag=True, help="Remove the copy.")
+def demo(folder: Path, only_copy: bool, remove: bool) -> None:
+    """Copy the sample course into FOLDER, annotate it, and make lecture notes of it.
+
+    FOLDER is new or empty, or holds an earlier copy, which is replaced."""
+    from ...course.demo import copy_sample, remove_sample
+
+    if only_copy and remove:
+        raise click.UsageError("--copy and --remove exclude each other")
+    try:
+        remove_sample(folder) if remove else copy_sample(folder)
+        if only_copy:
+            say(f"{folder}: a copy of the sample course")
+        elif not remove:
+            _show(folder)
+    except LmmError as error:
+        _stop(str(error))
+
+
+def _show(folder: Path) -> None:
+    """Annotate and knit a copy of the sample course, and say where to look. Raise CourseError."""
+    from ...course.demo import NOTES, chapters, knit_notes, sample_course
+    from ...workflows.models import Models
+    from ...workflows.passes import RagWork, work_on
+    from ..files import for_each
+
+    async def annotate(path: Path, logger: ReportPrinter) -> bool:
+        file, blocks = await work_on(path, work.finish, logger)
+        text = serialize_blocks(blocks)
+        save_markdown(path, text, file)
+        return text != file.text
+
+    files = chapters(folder)
+    work = RagWork(Models("", None, warn))
+    say(f"Annotate (lmm rag {quote(str(folder))}):")
+    for_each(tuple(files), annotate, "annotated", models=work.models, tallies=work.tallies)
+    say("Knit lecture notes (pandoc -F lmm-knit --citeproc --mathml -s CHAPTER.md -o CHAPTER.html):")
+    for page in knit_notes(folder):
+        say(f"  {page}")
+    first = files[0]
+    original, copy = (quote(str(path)) for path in (sample_course() / first.name, first))
+    say(f"""
+What changed in the text:   git diff --no-index {original} {copy}
+An annotated chapter:       {first}
+Its lecture notes:          {folder / NOTES / first.stem}.html (no metadata, no exercises)
+An overview of it:          lmm scan {copy}""")

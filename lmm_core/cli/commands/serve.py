@@ -133,7 +133,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""
     from ...retrieve.agents.tools import Tools
-    from ...workflows.ask import SharedLibrary
+    from ...workflows.ask import SharedLibrary, status_tool
     from ...workflows.folders import add_tools
 
     if folder is not None:
@@ -147,6 +147,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
 
     async def serve() -> None:
         tools = Tools(library)
+        tools.add(status_tool(library), "What is indexed")
         indexes = add_tools(tools, project, models, Path.cwd())
         try:
             if port is None:

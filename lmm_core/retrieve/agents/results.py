@@ -75,17 +75,24 @@ MENTIONS = record(
 )  # fmt: skip
 STATUS = record(
     {
-        "documents": NUMBER, "chunks": NUMBER, "types": COUNTS,
-        "place": described(TEXT, "Where the index is: a folder in the project, or a server."),
-        "collection": TEXT,
-        "encoding": described(TEXT, "What is compared: words (bm25), meaning, or both (hybrid)."),
-        "embedding": described(TEXT, "The model by which meaning is compared; empty where only words are."),
+        "place": described(TEXT, "Where the index is: its folder, or the address of its server."),
+        "documents": NUMBER,
+        "collections": listed(record({
+            "name": TEXT,
+            "points": described(NUMBER, "How many chunks, or whole sections, are in it."),
+            "encoding": described(TEXT, "What is compared: words (bm25), meaning, or both (hybrid)."),
+            "embedding": described(TEXT, "The model by which meaning is compared; empty where only words are."),
+            "sparse": TEXT,
+            "languages": COUNTS,
+            "is_earlier": described({"type": "boolean"}, "An earlier version made it: `lmm index` makes it anew."),
+        })),
+        "kinds": described(COUNTS, "The types of material, with their numbers of passages."),
         "model": described(TEXT, "The chat model that the project has configured."),
-        "unfinished": described(listed(TEXT), "Files whose indexing was interrupted: `lmm index` goes on with them."),
-        "is_current": described({"type": "boolean"}, "False if another version of the program made the index."),
+        "summary": described(TEXT, "All of it in a line."),
     },
     {
-        "changed": described(TEXT, "When a document was last indexed, in UTC; left out if that is not known."),
-        "age_hours": {"type": "number"},
+        "size": described(NUMBER, "Bytes on disk, where the index is in a folder."),
+        "written": described(TEXT, "When a document was last indexed, in UTC; left out if that is not known."),
+        "age_hours": described({"type": "number"}, "How long ago that was."),
     },
 )  # fmt: skip
