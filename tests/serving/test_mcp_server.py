@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 from lmm_core.installation import install_command
 from lmm_core.retrieve.agents.tools import Tools
-from lmm_core.serving.mcp_prompts import list_prompts
+from lmm_core.serving.agents.prompts import list_prompts
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import document, lmm, section
@@ -282,8 +282,8 @@ def test_where_the_package_is_missing_it_says_how_to_install_it(own_course, monk
     monkeypatch.chdir(own_course)
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
-    monkeypatch.delitem(sys.modules, "lmm_core.serving.mcp_server", raising=False)
-    monkeypatch.delattr("lmm_core.serving.mcp_server", raising=False)
+    monkeypatch.delitem(sys.modules, "lmm_core.serving.agents.mcp_server", raising=False)
+    monkeypatch.delattr("lmm_core.serving.agents.mcp_server", raising=False)
     assert install_command("mcp") in lmm("mcp", status=1)[1]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from ..logging import one_line, printable
+from ...logging import one_line, printable
 
 LONGEST = 4_000  # characters of an argument
 CITE = (

@@ -15,13 +15,13 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from .. import __version__
-from ..crawl.tools import CHANGING
-from ..errors import ToolError
-from ..logging import as_json, printable
-from ..retrieve.agents.tools import Tool, Tools
-from .mcp_prompts import get_prompt, list_prompts
-from .mcp_resources import TEMPLATES, list_resources, read_resource
+from ... import __version__
+from ...crawl.tools import CHANGING
+from ...errors import ToolError
+from ...logging import as_json, printable
+from ...retrieve.agents.tools import Tool, Tools
+from .prompts import get_prompt, list_prompts
+from .resources import TEMPLATES, list_resources, read_resource
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -100,9 +100,9 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
 
     port: 0 for any free one; say: is told the address, and what goes wrong. Raise OSError if the
     port is not available."""
-    from . import server as http
-    from .connections import ConnectionLimits
-    from .log import Log
+    from .. import server as http
+    from ..connections import ConnectionLimits
+    from ..log import Log
 
     with http.listen(host, port) as listening:
         app = http_app(make_server(tools, await tools.greeting()), host)
