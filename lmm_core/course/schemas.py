@@ -7,6 +7,7 @@ from typing import Any
 
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.metadata.lmm_options import BY_DOCUMENT
+from ..models.sources import SOURCES
 from ..scan.check.header_keys import MODEL_KEYS
 from ..scan.check.near_misses import SWITCHES, TEXTS
 
@@ -23,6 +24,10 @@ def config_schema() -> Schema:
     from ..settings.sections import EducationSections
 
     schema = EducationSections.model_json_schema()
+    definitions = schema["$defs"]
+    own = {key: value for key, value in definitions["SourceSettings"].items() if key != "required"}
+    definitions["OwnSourceSettings"] = own  # a source of ours has a server without being told
+    schema["properties"]["sources"]["properties"] = {name: {"$ref": "#/$defs/OwnSourceSettings"} for name in SOURCES}
     return {"$schema": _DIALECT, **_without_titles(schema), "title": "config.toml of LM markdown",
             "additionalProperties": False}  # fmt: skip
 
