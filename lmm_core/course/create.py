@@ -33,6 +33,7 @@ from .editors import (
     rstudio_snippets_file,
     vscode_files,
 )
+from .run import OUTPUTS
 
 _FILES = Path(__file__).with_name("files")
 WORKFLOW = ".github/workflows/course.yml"
@@ -157,11 +158,11 @@ def _site(folder: Path) -> str:
     settings = read_project(folder)
     kind = mapping_in(settings, "project").get("type")
     said = mapping_in(settings, "project").get("output-dir")
-    return str(said or ("_book" if kind == "book" else SITE)).strip("/")
+    return str(said or OUTPUTS.get(str(kind), SITE)).strip("/")
 
 
 def _ignored(site: str) -> list[str]:
-    return ["/.lmm/", "/.quarto/", f"/{site}/"]
+    return ["/.lmm/", "/.quarto/", "/.venv/", f"/{site}/"]
 
 
 def _unignored(folder: Path, site: str) -> str:

@@ -18,6 +18,14 @@ SCHEMA_LINE = f"#:schema {CONFIG_SCHEMA}\n"  # read by Even Better TOML (taplo) 
 _TOML_EXTENSION = "tamasfe.even-better-toml"
 _LANGUAGES = "markdown,quarto,rmd"
 _EXPANDING = {"editor.tabCompletion": "onlySnippets"}  # in markdown, VS Code offers nothing unasked
+_SETTINGS = {
+    "[markdown]": _EXPANDING,
+    "[quarto]": _EXPANDING,
+    # Tasks find an `lmm` in the course's own environment (python -m venv .venv), too
+    "terminal.integrated.env.linux": {"PATH": "${workspaceFolder}/.venv/bin:${env:PATH}"},
+    "terminal.integrated.env.osx": {"PATH": "${workspaceFolder}/.venv/bin:${env:PATH}"},
+    "terminal.integrated.env.windows": {"PATH": "${workspaceFolder}\\.venv\\Scripts;${env:PATH}"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +45,16 @@ SNIPPETS = (
     Snippet("lmm-ask", "a question to the model", _block("?: ${1:your question}") + "$0"),
     Snippet("lmm-edit", "an edit that the model is to propose", _block("=: ${1:what to change}") + "$0"),
     Snippet("lmm-exercise", "an exercise, left out of the notes", "::: exercise\n${1:The exercise}\n:::\n$0"),
-    Snippet("lmm-topic", "a topic of the examination, left out of the notes", "::: topic\n${1:The topic}\n:::\n$0"),
+    Snippet("lmm-topic", "a topic, left out of the notes", "::: topic\n${1:The topic}\n:::\n$0"),
     Snippet(
         "lmm-definition",
         "a definition for the index alone",
         "::: {.rag-only type=definition}\n${1:The definition}\n:::\n$0",
     ),
-    Snippet("lmm-type", "the type of the section or text that follows", _block("type: ${1:exercise}") + "$0"),
+    Snippet("lmm-type", "the type of what follows", _block("type: ${1:exercise}") + "$0"),
     Snippet("lmm-questions", "questions that what follows answers", _block("questions:\n  - ${1:A question?}") + "$0"),
-    Snippet("lmm-skip", "what follows is neither annotated nor in the index", _block("skip: true") + "$0"),
-    Snippet("lmm-frozen", "no annotation of what follows is made again", _block("frozen: true") + "$0"),
+    Snippet("lmm-skip", "not annotated, not in the index", _block("skip: true") + "$0"),
+    Snippet("lmm-frozen", "annotations stay as they are", _block("frozen: true") + "$0"),
 )
 
 
@@ -58,7 +66,7 @@ def vscode_files() -> dict[str, str]:
     return {
         ".vscode/tasks.json": as_file(vscode_tasks()),
         ".vscode/lmm.code-snippets": as_file(vscode_snippets()),
-        ".vscode/settings.json": as_file({"[markdown]": _EXPANDING, "[quarto]": _EXPANDING}),
+        ".vscode/settings.json": as_file(_SETTINGS),
         ".vscode/extensions.json": as_file({"recommendations": [_TOML_EXTENSION]}),
         CONFIG_SCHEMA: as_file(config_schema()),
     }
@@ -95,8 +103,8 @@ def vscode_tasks() -> dict[str, Any]:
 
 
 def _task(label: str, words: Sequence[str], reveal: str = "always", **more: Any) -> dict[str, Any]:
-    # A process, because each shell quotes names in its own way
-    return {"label": label, "type": "process", "command": "lmm", "args": [*words], **more,
+    # Not "type": "process", for which VS Code does not look into the PATH of its settings
+    return {"label": label, "type": "shell", "command": "lmm", "args": [*words], **more,
             "presentation": {"reveal": reveal, "clear": True}}  # fmt: skip
 
 
@@ -118,11 +126,8 @@ def _matcher(owner: str, severity: str, pattern: Mapping[str, Any]) -> dict[str,
 
 
 def vscode_snippets() -> dict[str, Any]:
-    """Return the snippets of VS Code."""
-    return {
-        one.word: {"scope": _LANGUAGES, "prefix": one.word, "description": one.what, "body": one.body.split("\n")}
-        for one in SNIPPETS
-    }
+    """Return the snippets of VS Code, each by what it is for, which VS Code shows beside its word."""
+    return {one.what: {"scope": _LANGUAGES, "prefix": one.word, "body": one.body.split("\n")} for one in SNIPPETS}
 
 
 # RStudio

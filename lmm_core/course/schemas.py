@@ -7,7 +7,7 @@ from typing import Any
 
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.metadata.lmm_options import BY_DOCUMENT
-from ..models.sources import SOURCES
+from ..models.sources import known_sources
 from ..scan.check.header_keys import MODEL_KEYS
 from ..scan.check.near_misses import SWITCHES, TEXTS
 
@@ -24,10 +24,13 @@ def config_schema() -> Schema:
     from ..settings.sections import EducationSections
 
     schema = EducationSections.model_json_schema()
-    definitions = schema["$defs"]
-    own = {key: value for key, value in definitions["SourceSettings"].items() if key != "required"}
-    definitions["OwnSourceSettings"] = own  # a source of ours has a server without being told
-    schema["properties"]["sources"]["properties"] = {name: {"$ref": "#/$defs/OwnSourceSettings"} for name in SOURCES}
+    source = schema["$defs"]["SourceSettings"]
+    needed = source.pop("required")  # what a source that is known has already
+    one = {"$ref": "#/$defs/SourceSettings"}
+    schema["properties"]["sources"] |= {
+        "properties": dict.fromkeys(known_sources(), one),
+        "additionalProperties": {"allOf": [one], "required": needed},
+    }
     return {"$schema": _DIALECT, **_without_titles(schema), "title": "config.toml of LM markdown",
             "additionalProperties": False}  # fmt: skip
 

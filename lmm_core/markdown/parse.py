@@ -42,7 +42,6 @@ NOT_ONE_BLOCK = (
     "put the YAML between a line ``` yaml and a line ```"
 )
 DIV_UNDER_TEXT = "a fenced div needs a blank line before it"
-COMMENT_UNDER_TEXT = "a metadata comment needs a blank line before it"
 CLOSED_EARLY = (
     "`-->` ends a comment wherever it stands: write the YAML between a line `<!-- lmm` and a line `-->`, "
     "and a block that holds those signs as a div"

@@ -70,6 +70,13 @@ def test_messages_of_other_commands_are_found_too():
     ]  # fmt: skip
 
 
+def test_tasks_run_commands_that_there_are():
+    for task in vscode_tasks()["tasks"]:
+        assert task["command"] == "lmm"
+        done = run(f"lmm {task['args'][0]} --help")
+        assert done.returncode == 0, done.stderr
+
+
 # What is written
 
 

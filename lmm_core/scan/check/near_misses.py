@@ -41,6 +41,7 @@ from ...markdown.rag_only import (
     types_of,
 )
 from ...markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
+from .comment_marks import find_comment_marks
 from .finding import Finding
 from .stray_marks import ReadParts, explain_misplaced, find_stray_marks, read_parts
 
@@ -82,7 +83,7 @@ def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]
             found += finder.text(node.block, node.get("knit") is True)
             if node.metadata and properties_verdict(node, rules) and (why := explain_misplaced(node.block.content)):
                 found.append(Finding(node.metadata[-1].line, "about-nothing", why))
-    found += find_stray_marks(blocks, finder.types, read)
+    found += [*find_stray_marks(blocks, finder.types, read), *find_comment_marks(blocks, read)]
     return sorted(found, key=lambda one: one.line)
 
 
