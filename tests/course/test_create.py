@@ -286,7 +286,9 @@ def test_git_ignores_what_is_made():
         write(name, "x")
     git("add", "-A")
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True).stdout.split()
-    assert set(listed) == {name for name in tree() if not name.startswith((".git/", ".lmm", ".quarto", ".venv", "_site"))}
+    assert set(listed) == {
+        name for name in tree() if not name.startswith((".git/", ".lmm", ".quarto", ".venv", "_site"))
+    }
 
 
 def test_a_course_in_a_part_of_a_repository():
