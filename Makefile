@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 COURSE ?= course
 
-.PHONY: demo course extension test types fast-tests test-slow test-long test-model bench update-golden clean
+.PHONY: demo course extension dist test types fast-tests test-slow test-long test-model bench update-golden clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
@@ -30,12 +30,20 @@ demo: $(VENV)/.installed
 # What .github/workflows/course.yml does, on a copy of the sample book.
 course: $(VENV)/.installed
 	@$(BIN)/lmm demo --copy "$(COURSE)"
-	@PATH="$(abspath $(BIN)):$$PATH" sh docs/course.sh "$(COURSE)"
+	@PATH="$(abspath $(BIN)):$$PATH" lmm course "$(COURSE)"
 
 # What `quarto add` takes from a release: a zip with _extensions/ in it.
 extension:
 	rm -f lmm-quarto.zip
 	cd quarto-ext && $(PYTHON) -m zipfile -c ../lmm-quarto.zip README.md _extensions
+
+# What a release holds: wheel, sdist, the extension, and their checksums. It needs the package `build`.
+dist: extension
+	rm -rf dist
+	$(PYTHON) -m build --outdir dist $(BUILD_OPTIONS)
+	mv lmm-quarto.zip dist/
+	cd dist && $(PYTHON) -c 'import hashlib, pathlib; [print(hashlib.sha256(p.read_bytes()).hexdigest(), "", p) for p in sorted(pathlib.Path().iterdir())]' > ../SHA256SUMS
+	mv SHA256SUMS dist/
 
 # The tests start our commands hundreds of times: Python may keep what it has compiled.
 PYTEST := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto
@@ -90,4 +98,4 @@ FORCE:
 clean:
 	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(DEMO)"
 	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(COURSE)"
-	rm -rf .venv .cache build *.egg-info lmm-quarto.zip
+	rm -rf .venv .cache build dist *.egg-info lmm-quarto.zip

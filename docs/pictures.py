@@ -1,6 +1,6 @@
 """Take the pictures of index.md, quarto.md and students.md.
 
-Pandoc renders a chapter of the sample book, as in course.sh without Quarto, and a headless
+Pandoc renders a chapter of the sample book, as `lmm course` does without Quarto, and a headless
 Chromium takes the same place of the notes, the students' page and the instructor's page,
 then the ask box (ask-*.png). overview.png has the example, annotated, beside its lecture notes.
 
@@ -19,12 +19,13 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
+LOOKS = DOCS.parent / "lmm_core" / "course" / "files" / "page.css"
 CHAPTER = "07-computing"
 PLACE = ".panel-tabset"  # where the pictures begin
 WIDTH = 680  # pixels
 QUESTION = "an *exercise* on leaving one student out"
 BOX_PAGE, BOX_QUESTION = "02-describing", "when is a mean misleading?"
-LOOKS = """<style>
+FRAME = """<style>
 html, body { margin: 0; max-width: none; background: white; }
 body { padding: 12px 20px; }
 pre { margin: 0; padding: 14px 18px; border-radius: 6px; font: 13px/1.45 monospace; white-space: pre-wrap; }
@@ -78,12 +79,12 @@ def take_picture(content, picture, width=WIDTH):
 def from_place(page):
     """Return a rendered page from PLACE on."""
     hidden = f"<style>body > *:has(~ {PLACE}) {{ display: none; }}</style>"
-    return page.read_text(encoding="utf-8").replace("</head>", f"{LOOKS}{hidden}</head>")
+    return page.read_text(encoding="utf-8").replace("</head>", f"{FRAME}{hidden}</head>")
 
 
 def as_page(text, looks):
     """Return a page of plain text that looks like a file's source or a terminal."""
-    return f'<html><head>{LOOKS}</head><body><pre class="{looks}">{html.escape(text)}</pre></body></html>'
+    return f'<html><head>{FRAME}</head><body><pre class="{looks}">{html.escape(text)}</pre></body></html>'
 
 
 # A browser that only takes a picture cannot type into a page, so this script does it.
@@ -115,7 +116,7 @@ def take_box(site, picture, tab, size, *options):
 
 def take_boxes(book, folder):
     """Make the site of the sample book, and take the pictures of its ask box."""
-    run("sh", DOCS / "course.sh", book)
+    run("lmm", "course", book)
     site = book / "_book"
     take_box(site, folder / "ask-search.png", "", (WIDTH, 440))
     take_box(site, folder / "ask-dark.png", "cards", (WIDTH, 420), "--blink-settings=preferredColorScheme=0")
@@ -137,7 +138,7 @@ def take_overview(folder, picture):
 
 def render(book, name, *options):
     """Render the chapter and return the page's path."""
-    looks = ("--mathml", "-s", "--css", DOCS / "page.css", "-M", f"pagetitle={CHAPTER}")
+    looks = ("--mathml", "-s", "--css", LOOKS, "-M", f"pagetitle={CHAPTER}")
     run("pandoc", "-f", "markdown", "-F", "lmm-knit", *options, *looks, f"{CHAPTER}.qmd", "-o", name, folder=book)
     return book / name
 

@@ -20,7 +20,7 @@ from .knit.checks import (
 from .knit.references import cited, gone_on_other_pages, identifiers, make_readable
 from .knit.time_limit import limit_time
 from .pandoc.document import FilterDocument, FilterOutput, read_elements, require_places
-from .pandoc.json_tree import mentions
+from .pandoc.json_tree import find_comments, mentions
 from .pandoc.meta import header_from
 from .pandoc.write_elements import as_divs, hand_on, parse_as_input, write_blocks, write_elements
 from .pandoc.write_text import write_text
@@ -81,7 +81,7 @@ def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
     before = identifiers(ast["blocks"])
     header = header_from({"knit": ast["meta"]["knit"]}) if "knit" in ast["meta"] else None
     words = {"lmm", "knit", "quarto-title-block", *document.rules.div_types}
-    if header is not None or mentions(ast["blocks"], words):
+    if header is not None or mentions(ast["blocks"], words) or any(find_comments(ast["blocks"])):
         from .knit.book import knit_book
         from .pandoc.elements import dump, load
 

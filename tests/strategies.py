@@ -55,11 +55,11 @@ YAML_LINES = [
     "key: value", "questions: one", "~summary: text", "~~hash: {summary: [a, b]}", "? x", "?: Is #3 right: yes or no?",
     "+: more", "=: edit: this", "query: |", "  two", "key: [1", "key: 'x", "- item", "# comment", "{a: 1}",
     "skip: true", "frozen: true", "type: exercise", "knit: false", "title: T", "docid: d",
-    "date: 2024-01-02", "a: &x 1", "b: *x",
+    "date: 2024-01-02", "a: &x 1", "b: *x", "- --", "dash: a -- b", "arrow: a --> b",
 ]  # fmt: skip
 
 MARKUP = [
-    "<!--", "-->", "<!-- one -->", "text <!-- starts", "<div>", "</div>", "<script>", "</script>", "<pre>", "<br/>",
+    "<!--", "-->", "<!-- one -->", "<!-- lmm", "<!--lmm ", "--!>", "<!-- LMM", "--->", "> <!-- lmm", "text <!-- starts", "<div>", "</div>", "<script>", "</script>", "<pre>", "<br/>",
     "<table><tr>", "</table>", "<?php", "?>", "<![CDATA[", "]]>", "<!DOCTYPE html>", "$$", "$$ x $$ {#eq-x}",
     "\\begin{align}", "\\end{align}", "\\begin{x}", "% title", "| a | b |", "|---|---|", "[^1]: note", "[a]: http://x",
     "`code", "{{< include x.qmd >}}",
@@ -77,6 +77,7 @@ LINES = st.one_of(
 
 NATIVE = "---\n{}\n---"
 DIV = "::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::"
+COMMENT = "<!-- lmm\n{}\n-->"
 
 
 @st.composite
@@ -96,7 +97,7 @@ ends_of_any_kind = st.lists(st.sampled_from(LINE_ENDS), min_size=1, max_size=5)
 
 @st.composite
 def blocks(draw):
-    """A well-formed part: a metadata block in either spelling, a section, code, a div."""
+    """A well-formed part: a metadata block in any spelling, a section, code, a div."""
     body = "\n".join(draw(st.lists(st.sampled_from(YAML_LINES[:2] + YAML_LINES[5:7]), min_size=1, max_size=2)))
     return draw(
         st.sampled_from(
@@ -105,6 +106,9 @@ def blocks(draw):
                 "\n" + DIV.format(body) + "\n",
                 "\n" + NATIVE.format(body),
                 DIV.format(body),
+                "\n" + COMMENT.format(body) + "\n",
+                COMMENT.format(body),
+                f"\n- item\n\n  <!-- lmm\n  {body.splitlines()[0]}\n  -->\n\n  more\n",
                 f"\n# Section\n\n{PROSE}\n",
                 f"\n## Long section\n\n{LONG}\n",
                 "\n```\n# code\n\n---\na: 1\n---\n```\n",

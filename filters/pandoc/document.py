@@ -10,10 +10,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
-from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, header_content
+from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling, header_content
+from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import OUT, KnitRules, named_types, words_of
@@ -23,6 +24,7 @@ from lmm_core.workflows.passes import project_of
 
 from ..errors import FilterError
 from .call import FilterCall, read_call
+from .json_tree import find_comments
 from .meta import FilterOptions, header_from, is_positional, plain_options
 from .outputs import refuse_overwriting
 from .source import Source, input_source, is_its_source, left_source
@@ -74,9 +76,9 @@ class FilterDocument:
         """Return the project, with the settings of the document's header and of the options.
 
         Return None after reporting if the header has a wrong setting."""
-        spelling = self.options.spelling or self.project.spelling
-        project = replace(self.project, spelling=spelling, rules=self.rules)
-        return project_of(blocks, project, self.logger)
+        project = project_of(blocks, replace(self.project, rules=self.rules), self.logger)
+        spelling: Any = self.options.spelling  # of the header, unless the command line says another
+        return replace(project, spelling=spelling) if project and spelling else project
 
 
 @dataclass(frozen=True)
@@ -124,8 +126,8 @@ def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
         known = ", ".join(f"lmm-{name}" for name in sorted(OPTIONS))
         logger.warning(f"There is no option lmm-{option}. Known options are {known}.")
     report_ignored_exclusions([word for word in options.div_types if word.startswith(OUT)], logger)
-    if options.spelling not in ("", "div", "native"):
-        raise FilterError(f"lmm-spelling must be div or native, not {options.spelling!r}.")
+    if options.spelling not in ("", *get_args(Spelling)):
+        raise FilterError(f"lmm-spelling must be div, native or comment, not {options.spelling!r}.")
 
 
 def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
@@ -211,7 +213,11 @@ def read_elements(document: FilterDocument, with_text: bool) -> tuple[Elements, 
 def require_places(document: FilterDocument) -> None:
     """Raise FilterError if metadata blocks may have lost their places on the way to the filter."""
     text = document.input_text
-    if document.call.done or (text is not None and not _has_native(parse_markdown_text(text.text))):
+    blocks = parse_markdown_text(text.text) if text is not None else None
+    if document.call.done:
+        return
+    _require_comments(document, blocks)
+    if blocks is not None and not _has_native(blocks):
         return
     keys = [key for key in document.ast["meta"] if is_positional(key)]
     if not keys:
@@ -224,6 +230,27 @@ def require_places(document: FilterDocument) -> None:
     if text is not None and document.call.may_follow_foreign:
         advice = f"Put -F {name} before the other filters (and before --citeproc)"
     raise FilterError(f"{found} {advice}, or write the blocks as divs (lmm convert --to div FILE).")
+
+
+def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) -> None:
+    """Raise FilterError if the metadata comments of a document have not come through to the filter."""
+    run = document.call.run
+    if blocks is None:
+        is_lost = run is not None and run.strips_comments
+    else:
+        is_lost = any(map(_holds_comment, blocks)) and not any(find_comments(document.ast["blocks"]))
+    if is_lost:
+        raise FilterError(
+            "The document's comments were taken out before this filter (by --strip-comments, or by another filter), "
+            "and with them the metadata in comments. Keep the comments, or write the blocks as divs: "
+            "lmm convert --to div FILE"
+        )
+
+
+def _holds_comment(block: Block) -> bool:
+    if isinstance(block, MetadataBlock):
+        return block.spelling == "comment"
+    return "<!--" in block.source and any(part.spelling == "comment" for part in find_parts(block.source))
 
 
 def _has_native(blocks: Sequence[Block]) -> bool:

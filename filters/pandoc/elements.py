@@ -1,7 +1,7 @@
 """Pandoc's elements as blocks, and back: for documents without a source text.
 
-Divs of class `lmm` (and raw blocks of format `lmm`, which an earlier filter of
-ours leaves) are the metadata, headers the sections, everything else text.
+Divs of class `lmm`, comments (and raw blocks of format `lmm`, which an earlier filter
+of ours leaves) are the metadata, headers the sections, everything else text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import panflute as pf
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock
 from lmm_core.markdown.metadata.body import parse_metadata
 from lmm_core.markdown.metadata.lists import not_a_mapping
-from lmm_core.markdown.parse import NOT_ONE_BLOCK
+from lmm_core.markdown.parse import COMMENT_OPEN, NOT_ONE_BLOCK, parse_markdown_text
 from lmm_core.markdown.spelling import make_block
 
 from .json_tree import find_elements
@@ -66,9 +66,9 @@ def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
 def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
     """Return the metadata block held in an element, or None.
 
-    An error block is a div of class `lmm` that holds no YAML mapping."""
-    if isinstance(element, pf.RawBlock) and element.format == RAW:
-        return make_block(element.text, "div")
+    An error block is a div of class `lmm`, or a comment, that holds no YAML mapping."""
+    if isinstance(element, pf.RawBlock):
+        return make_block(element.text, "div") if element.format == RAW else _in_comment(element)
     if not (isinstance(element, pf.Div) and "lmm" in element.classes):
         return None
     inside = list(element.content)
@@ -81,10 +81,19 @@ def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
     return ErrorBlock("", 0, NOT_ONE_BLOCK, 0)
 
 
+def _in_comment(element: pf.RawBlock) -> MetadataBlock | ErrorBlock | None:
+    if element.format != "html" or not COMMENT_OPEN.match(element.text):
+        return None
+    block = parse_markdown_text(element.text.rstrip() + "\n\n")[0]
+    return replace(block, line=0) if isinstance(block, MetadataBlock | ErrorBlock) else None
+
+
 def metadata_element(block: MetadataBlock, raw: bool = False) -> pf.Element:
-    """Return a metadata block as a div, or as a raw block for the next filter of ours."""
+    """Return a metadata block as a div or a comment, or as a raw block for the next filter of ours."""
     if raw:
         return pf.RawBlock(block.body, format=RAW)
+    if block.spelling == "comment":
+        return pf.RawBlock(block.source.strip(), format="html")
     code = pf.CodeBlock(block.body.removesuffix("\n"), classes=["yaml"])
     return pf.Div(code, classes=["lmm", "content-hidden"])
 
@@ -136,7 +145,7 @@ class Elements:
 
 
 def strip_metadata(ast: dict[str, Any]) -> dict[str, Any]:
-    """Return Pandoc's JSON without metadata divs and our raw blocks, at any depth."""
+    """Return Pandoc's JSON without metadata divs and comments and our raw blocks, at any depth."""
     doc = load(ast)
 
     def drop(element: pf.Element, _doc: pf.Doc) -> list[pf.Element] | None:
@@ -146,7 +155,7 @@ def strip_metadata(ast: dict[str, Any]) -> dict[str, Any]:
 
 
 def mark_metadata(ast: dict[str, Any]) -> dict[str, Any]:
-    """Return Pandoc's JSON with top-level metadata divs as raw blocks, for a later filter of ours."""
+    """Return Pandoc's JSON with top-level metadata divs and comments as raw blocks, for a later filter of ours."""
     doc = load(ast)
     content = []
     for element in doc.content:

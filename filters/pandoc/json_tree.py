@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import Any
 
+from lmm_core.markdown.parse import COMMENT_OPEN
+
 
 def walk(node: Any) -> Iterator[Any]:
     """Yield a JSON value and every value inside it, parents before their children.
@@ -24,6 +26,12 @@ def walk(node: Any) -> Iterator[Any]:
 def find_elements(node: Any, *kinds: str) -> Iterator[dict[str, Any]]:
     """Yield the Pandoc elements of some kinds (`Cite`, `RawBlock`), at any depth."""
     return (one for one in walk(node) if isinstance(one, dict) and one.get("t") in kinds)
+
+
+def find_comments(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield the raw blocks that are comments with metadata, at any depth."""
+    found = (one for one in find_elements(node, "RawBlock") if one["c"][0] == "html")
+    return (one for one in found if COMMENT_OPEN.match(one["c"][1]))
 
 
 def mentions(node: Any, words: Set[str]) -> bool:

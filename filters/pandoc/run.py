@@ -162,6 +162,12 @@ class PandocRun:
         return [at for at, name in enumerate(self.filters) if is_ours(name)]
 
     @property
+    def strips_comments(self) -> bool:
+        """True if the reader leaves comments out."""
+        said = [value for name, value in self.options if name == "strip-comments"]
+        return said[-1] != "false" if said else self.value("strip-comments") == "True"
+
+    @property
     def shifts_headings(self) -> bool:
         """True if the levels of headings are shifted."""
         return any(self.value(name) not in (None, "0") for name in _SHIFT)

@@ -16,7 +16,7 @@ from lmm_core.scan.system_keys import FLOW_KEYS
 
 from ..errors import FilterError
 from .document import FilterDocument, FilterOutput
-from .json_tree import mentions
+from .json_tree import find_comments, mentions
 from .meta import TEXT, to_meta
 from .run import PandocRun
 from .source import foreign_meta, needs_text
@@ -34,7 +34,7 @@ def write_elements(document: FilterDocument, ast: Json, text: str | None = None)
     document's metadata; text: of the document, for the next filter of ours."""
     from .elements import mark_metadata, strip_metadata
 
-    if mentions(ast["blocks"], {"lmm"}):
+    if mentions(ast["blocks"], {"lmm"}) or any(find_comments(ast["blocks"])):
         ast = mark_metadata(ast) if document.call.is_followed else strip_metadata(ast)
     output = hand_on(document, ast)
     return _leave_text(document, output, text) if text is not None else output
@@ -120,7 +120,7 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
     if needs_text(document.call) or any("fenced div" in problem.message for problem in document.problems):
         return None
     unfolded = restore_originals(blocks).blocks
-    if any(_holds_native(block) for block in unfolded):
+    if any(_loses_metadata(document, block) for block in unfolded):
         return None
     converted = serialize_blocks(convert(unfolded, "div"))
     run, ast = document.call.run, document.ast
@@ -132,11 +132,14 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
     return ast if _count_divs(ast["blocks"]) == count else None
 
 
-def _holds_native(block: Block) -> bool:
-    """Return True if a native block stands inside a div, a quote, a list item or the like."""
-    if not isinstance(block, TextBlock) or "---" not in block.source:
+def _loses_metadata(document: FilterDocument, block: Block) -> bool:
+    """Return True if a metadata block inside a div, a quote, a list item or the like does not come
+    through pandoc's reader: a native one, or a comment where comments are left out."""
+    if not isinstance(block, TextBlock) or "--" not in block.source:
         return False
-    return any(part.metadata is not None and not part.attributes.classes for part in find_parts(block.source))
+    run = document.call.run
+    lost = {"native", "comment"} if run is not None and run.strips_comments else {"native"}
+    return any(part.spelling in lost for part in find_parts(block.source))
 
 
 def _count_divs(blocks: list[Json]) -> int:

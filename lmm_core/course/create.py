@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,15 @@ from ..settings.names import CONFIG_NAME
 from ..settings.project import load_project
 from ..settings.quarto_inputs import find_inputs
 from ..settings.quarto_project import mapping_in, project_file, read_project
+from .editors import (
+    SCHEMA_LINE,
+    lacking_in_rstudio,
+    lacking_in_vscode,
+    rstudio_snippets,
+    rstudio_snippets_file,
+    vscode_files,
+)
+from .run import OUTPUTS
 
 _FILES = Path(__file__).with_name("files")
 WORKFLOW = ".github/workflows/course.yml"
@@ -60,18 +69,22 @@ class _Planned:
     lacking: Callable[[str], str] = lambda text: ""
 
 
-def create_course(folder: Path, quarto: bool | None = None, dry_run: bool = False) -> list[CoursePart]:
+def create_course(
+    folder: Path, quarto: bool | None = None, editors: Sequence[str] = (), dry_run: bool = False
+) -> list[CoursePart]:
     """Write the files that a course lacks, all or none, and return what became of each.
 
     quarto: whether Quarto renders the course (None: if it is on PATH, or the folder is a project of
-    Quarto's); dry_run: write nothing. Raise LmmError if something is in the way, and OSError."""
+    Quarto's); editors: "vscode" and "rstudio" get tasks and snippets; dry_run: write nothing. Raise
+    LmmError if something is in the way, and OSError."""
     _check_folder(folder)
     with_quarto = bool(shutil.which("quarto") or project_file(folder)) if quarto is None else quarto
-    planned = _plan(folder, with_quarto)
+    planned = [*_plan(folder, with_quarto, editors), *_for_editors(folder, editors)]
     files = {one.name: one.text.encode("utf-8") for one in planned if not _is_there(folder / one.name)}
     extension = lacking_files(folder) if with_quarto else {}
     for name in files | extension:
-        check_inside(folder, folder / name)
+        if not Path(name).is_absolute():  # RStudio's snippets are in the user's settings
+            check_inside(folder, folder / name)
     if not dry_run:
         create_files(folder, files | extension)
     parts = [_part(folder, one, one.name in files) for one in planned]
@@ -105,11 +118,12 @@ def _part(folder: Path, one: _Planned, is_new: bool) -> CoursePart:
 # The files
 
 
-def _plan(folder: Path, with_quarto: bool) -> list[_Planned]:
+def _plan(folder: Path, with_quarto: bool, editors: Sequence[str]) -> list[_Planned]:
     notes = _notes(folder)
     site = _site(folder)
+    schema = SCHEMA_LINE if "vscode" in editors else ""
     planned = [
-        _Planned(CONFIG_NAME, _text("config.toml")),
+        _Planned(CONFIG_NAME, schema + _text("config.toml"), lambda text: "" if schema in text else schema),
         _Planned(".gitignore", "".join(f"{line}\n" for line in _ignored(site)), lambda text: _unignored(folder, site)),
         *([] if notes else [_Planned("index.md", _text("index.md"))]),
         _Planned(REQUIREMENTS, _requirements(notes, with_quarto), _lacking_requirement),
@@ -120,6 +134,14 @@ def _plan(folder: Path, with_quarto: bool) -> list[_Planned]:
         lacking = partial(_lacking_steps, with_quarto=with_quarto)
         planned.append(_Planned(workflow, _workflow(with_quarto, site, ""), lacking))
     return planned
+
+
+def _for_editors(folder: Path, editors: Sequence[str]) -> Iterator[_Planned]:
+    if "vscode" in editors:
+        for name, text in vscode_files().items():
+            yield _Planned(name, text, partial(lacking_in_vscode, name))
+    if "rstudio" in editors:
+        yield _Planned(str(rstudio_snippets_file().absolute()), rstudio_snippets(), lacking_in_rstudio)
 
 
 def _notes(folder: Path) -> list[Path]:
@@ -136,11 +158,11 @@ def _site(folder: Path) -> str:
     settings = read_project(folder)
     kind = mapping_in(settings, "project").get("type")
     said = mapping_in(settings, "project").get("output-dir")
-    return str(said or ("_book" if kind == "book" else SITE)).strip("/")
+    return str(said or OUTPUTS.get(str(kind), SITE)).strip("/")
 
 
 def _ignored(site: str) -> list[str]:
-    return ["/.lmm/", "/.quarto/", f"/{site}/"]
+    return ["/.lmm/", "/.quarto/", "/.venv/", f"/{site}/"]
 
 
 def _unignored(folder: Path, site: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-Spelling = Literal["native", "div"]
+Spelling = Literal["native", "div", "comment"]
 
 BOM = "\ufeff"
 

@@ -29,6 +29,8 @@ from .regions import BLANKS, DIV_OPEN, Forward, Regions, div_attributes
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")
 NATIVE_CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
+COMMENT_OPEN = re.compile(r"<!--[ \t]*lmm[ \t]*\r?\n")
+_COMMENT_CLOSE = re.compile(r"(?<=\n)-->[ \t]*\r?(?:\n|\Z)")
 _REMARK_OPEN = re.compile(r"\n---[ \t]+#")
 _DIV_HEAD = re.compile(
     r":{3,}[^\n]*\n(?:[ \t]*\r?\n)*"
@@ -40,6 +42,11 @@ NOT_ONE_BLOCK = (
     "put the YAML between a line ``` yaml and a line ```"
 )
 DIV_UNDER_TEXT = "a fenced div needs a blank line before it"
+CLOSED_EARLY = (
+    "`-->` ends a comment wherever it stands: write the YAML between a line `<!-- lmm` and a line `-->`, "
+    "and a block that holds those signs as a div"
+)
+CLOSED_FOR_SOME = "`--!>` ends a comment for browsers and Pandoc: write this block as a div"
 NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
 _HEADING_INSIDE = re.compile(r"\n[ \t]*\r?\n#{1,6}[ \t]")
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
@@ -116,6 +123,8 @@ class _Parser:
         if char == "-" and (block := self._native(start, pos, line)):
             return block
         if char == ":" and (block := self._div(start, pos, line)):
+            return block
+        if char == "<" and (block := self._comment(start, pos, line)):
             return block
         return TextBlock(self.text[start : self._text_end(pos)], line)
 
@@ -194,6 +203,22 @@ class _Parser:
             return None
         return (head.end(), close.start() + 1), tail.end()
 
+    def _comment(self, start: int, pos: int, line: int) -> Block | None:
+        found = COMMENT_OPEN.match(self.text, pos)
+        end = self.regions.end(pos) if found else None
+        if not found or end is None:
+            return None
+        body = (found.end(), self.text.find("-->", found.end()))
+        if not _COMMENT_CLOSE.match(self.text, body[1]):
+            return ErrorBlock(self._source(start, end), line, CLOSED_EARLY, line + self.text.count("\n", pos, body[1]))
+        if (at := self.text.find("--!>", *body)) >= 0:
+            return ErrorBlock(self._source(start, end), line, CLOSED_FOR_SOME, line + self.text.count("\n", pos, at))
+        parsed = parse_metadata(self.text[body[0] : body[1]])
+        if parsed.content is not None:
+            return self._metadata(start, end, line, body, parsed, "comment")
+        message = parsed.error or not_a_mapping(self.text[body[0] : body[1]])
+        return ErrorBlock(self._source(start, end), line, message, line + 1 + parsed.error_line)
+
     def _metadata(
         self, start: int, end: int, line: int, body: tuple[int, int], parsed: Parsed, spelling: Spelling
     ) -> MetadataBlock:
@@ -237,6 +262,7 @@ class _Parser:
             (char == "#" and bool(_HEADING.match(self.text, pos)))
             or (char == "-" and bool(NATIVE_OPEN.match(self.text, pos)))
             or (char == ":" and is_metadata_div(self.text[pos : self.regions.line_end(pos)]))
+            or (char == "<" and bool(COMMENT_OPEN.match(self.text, pos)))
         )
 
     def _goes_on(self, first: int, after: int) -> bool:

@@ -1,4 +1,4 @@
-"""The two spellings of metadata blocks: native `---` blocks and fenced divs."""
+"""The three spellings of metadata blocks: native `---` blocks, fenced divs and HTML comments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .blocks import (
     serialize_blocks,
     trim_blank_lines,
 )
-from .metadata.body import edit_metadata, parse_metadata
+from .metadata.body import CLOSED, edit_metadata, parse_metadata
 from .parse import parse_markdown_text
 
 _RUN = re.compile(r"`+|~+")
@@ -33,7 +33,10 @@ _REMARK = re.compile(r"---[ \t]+(#[^\r\n]*)")
 def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool = False) -> MetadataBlock:
     """Return a metadata block around a YAML text, with a blank line after it.
 
-    Its line is 0, because it stands in no text yet."""
+    A text that a comment must not hold gets a div. Its line is 0, because it stands in no text
+    yet."""
+    if spelling == "comment" and CLOSED in body:
+        spelling = "div"
     head, tail = _markers(body, spelling, newline)
     parsed = parse_metadata(body)
     kind = HeaderBlock if header else MetadataBlock
@@ -46,23 +49,31 @@ def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool 
 def _markers(body: str, spelling: Spelling, newline: str) -> tuple[str, str]:
     if spelling == "native":
         return f"---{newline}", f"---{newline}"
+    if spelling == "comment":
+        return f"<!-- lmm{newline}", f"-->{newline}"
     fence = _fence(body, "`")
     return f"::: {{.lmm .content-hidden}}{newline}{fence} yaml{newline}", f"{fence}{newline}:::{newline}"
 
 
 def edit_block(
-    block: MetadataBlock, changes: dict[str, Any], flow: frozenset[str] = frozenset()
+    block: MetadataBlock, changes: dict[str, Any], flow: frozenset[str] = frozenset(), stays: bool = False
 ) -> MetadataBlock | None:
     """Return a block with some keys set (`DELETED` removes one), or None if nothing is left.
 
-    The lines of other keys stay as they are. Raise MarkdownError if the block is written in a
-    way that cannot be edited."""
-    body = edit_metadata(block.body, changes, newline_of(block.source), flow)
+    The lines of other keys stay as they are. flow: keys to write on one line; stays: a comment
+    stays one, whatever it is to hold (see `with_body`). Raise MarkdownError if the block is
+    written in a way that cannot be edited."""
+    closed = stays and block.spelling == "comment"
+    body = edit_metadata(block.body, changes, newline_of(block.source), flow, closed)
     return None if blank(body) else with_body(block, body)
 
 
 def with_body(block: MetadataBlock, body: str) -> MetadataBlock:
-    """Return a block with another YAML text between its markers."""
+    """Return a block with another YAML text between its markers.
+
+    A comment becomes a div if the text brings what it must not hold."""
+    if block.spelling == "comment" and body.count(CLOSED) > block.body.count(CLOSED):
+        return _respell(block, body, "div")
     head, tail = block.source[: block.start], block.source[block.end :]
     if block.spelling == "div":
         head, tail = _longer_fence(head, body, tail)
@@ -100,8 +111,9 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
 
     The header stays native; a comment behind an opening `---` becomes the first line of the body.
     A body that native markers cannot hold (it starts with a blank line, or has `---` or `...` at
-    the start of a line) stays a div, and so does a div at the very start, which would become the
-    header. Raise MarkdownError as `settle_safely`."""
+    the start of a line) stays as it is, and so does a block at the very start, which would become
+    the header. A body with `--`, which is closed to comments, becomes a div instead, or stays in
+    the comment that it stands in. Raise MarkdownError as `settle_safely`."""
     converted = [
         _convert_block(block, to) if isinstance(block, MetadataBlock) and not _stays(block, to, at) else block
         for at, block in enumerate(blocks)
@@ -117,8 +129,8 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
 def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
     """Do the same as `settle`, and make sure that the text parses into these blocks again.
 
-    It does not if the fence of a new block closes a code fence that was unclosed before; new
-    blocks then get fences of tildes. Raise MarkdownError if that does not help."""
+    It does not if a new block closes a code fence or a comment that was unclosed before; new
+    blocks then are divs with fences of tildes. Raise MarkdownError if that does not help."""
     settled = settle(before, after)
     if keeps_structure(settled):
         return settled
@@ -143,6 +155,7 @@ def keeps_structure(blocks: Sequence[Block]) -> bool:
 def _with_tildes(block: Block) -> Block:
     if not isinstance(block, MetadataBlock) or block.spelling == "native":
         return block
+    block = _respell(block, block.body, "div") if block.spelling == "comment" else block
     head, tail = _refence(block.source[: block.start], _fence(block.body, "~"), block.source[block.end :])
     return replace(block, source=head + block.body + tail, start=len(head), end=len(head) + len(block.body))
 
@@ -152,6 +165,8 @@ def _stays(block: MetadataBlock, to: Spelling, at: int) -> bool:
         return _remark(block) is None
     if block.spelling == to and block.source == _convert_block(block, to).source:
         return True
+    if to == "comment":
+        return block.spelling == "comment" and CLOSED in block.body
     if to == "div":
         return False
     lines = block.body.split("\n", 1)
@@ -159,13 +174,17 @@ def _stays(block: MetadataBlock, to: Spelling, at: int) -> bool:
 
 
 def _convert_block(block: MetadataBlock, to: Spelling) -> MetadataBlock:
-    newline = newline_of(block.source)
-    header = isinstance(block, HeaderBlock)
     remark = _remark(block)
-    body = (remark + newline if remark else "") + block.body
+    body = (remark + newline_of(block.source) if remark else "") + block.body
+    return _respell(block, body, "native" if isinstance(block, HeaderBlock) else to)
+
+
+def _respell(block: MetadataBlock, body: str, to: Spelling) -> MetadataBlock:
+    """Return a block with other markers around a body; the blank lines around it stay."""
+    newline = newline_of(block.source)
     after = block.source[block.end :]
     blanks = after[len(after.rstrip(" \t\r\n")) :].split("\n", 1)
-    made = make_block(body, "native" if header else to, newline, header)
+    made = make_block(body, to, newline, isinstance(block, HeaderBlock))
     source = made.source.removesuffix(newline) + (blanks[1] if len(blanks) > 1 else "")
     lead = block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
     return replace(cast(MetadataBlock, prefix_block(replace(made, source=source), lead)), line=block.line)

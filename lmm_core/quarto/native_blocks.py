@@ -77,5 +77,5 @@ def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
 def _native_inside(text: str) -> Iterator[int]:
     """Yield the places where native blocks start inside the divs of a text."""
     for part in find_parts(text):
-        if part.metadata is not None and not part.attributes.classes:
+        if part.spelling == "native":
             yield part.start

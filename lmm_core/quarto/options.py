@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import RenderError
 from ..markdown.rag_only import words_of
-from ..settings.quarto_project import mapping_in, read_project
+from ..settings.quarto_project import mapping_in, project_file, read_project
 
 WORDS, SWITCH, WORD = "a word or a list of words", "true or false", "a word"
 ASK = "true, false, or a mapping of server, include"
@@ -105,6 +105,9 @@ def ask_options(value: Any) -> AskBoxSettings | None:
 
 
 def read_ask(folder: Path) -> AskBoxSettings | None:
-    """Return the ask box settings of a project, or None if it has no box. Raise QuartoError if
-    its settings cannot be read."""
+    """Return the ask box settings of a project, or None if it has no box. A folder of notes without
+    `_quarto.yml`, of which `lmm course` makes a site, has one. Raise QuartoError if its settings cannot
+    be read."""
+    if project_file(folder) is None:
+        return AskBoxSettings()
     return ask_options(mapping_in(read_project(folder), "lmm").get("ask"))

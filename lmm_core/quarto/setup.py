@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ..errors import MarkdownError, QuartoError
+from ..errors import QuartoError
 from ..files.walk import is_inside
-from ..markdown.blocks import HeadingBlock, header_content
-from ..markdown.files import load_markdown
-from ..markdown.parse import parse_markdown_text
 from ..settings.quarto_project import PROJECT_FILES, project_file
-from ..study.outline import plain_title
+from ..study.outline import course_title
 from .extension import EXTENSION, installed_extension, packaged_extension
 
 _NEW_PROJECT = """\
@@ -37,7 +34,6 @@ lmm:
   index: true       # the search index is refreshed after each render
   # ask: true       # a box on every page in which students search, and practise cards
 """
-_FIRST_PAGES = ("index.qmd", "index.md", "index.Rmd")
 
 
 def lacking_files(folder: Path) -> dict[str, bytes]:
@@ -47,7 +43,8 @@ def lacking_files(folder: Path) -> dict[str, bytes]:
         raise QuartoError(
             f"{folder / '_extensions'}: This link leads out of the project. Nothing was written. Remove the link."
         )
-    settings = _NEW_PROJECT.replace("{title}", json.dumps(_site_title(folder), ensure_ascii=False))
+    title = course_title(folder) or folder.resolve().name
+    settings = _NEW_PROJECT.replace("{title}", json.dumps(title, ensure_ascii=False))
     own = {} if project_file(folder) else {PROJECT_FILES[0]: settings.encode("utf-8")}
     return own | ({} if extension_place(folder).exists() else _extension_files())
 
@@ -55,18 +52,6 @@ def lacking_files(folder: Path) -> dict[str, bytes]:
 def extension_place(folder: Path) -> Path:
     """Return the folder in a project that holds the extension, or is to hold it."""
     return installed_extension(folder) or folder / "_extensions" / EXTENSION
-
-
-def _site_title(folder: Path) -> str:
-    """Return the title of a new site: that of its first page, else the folder's name."""
-    first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
-    try:
-        blocks = parse_markdown_text(load_markdown(first).text) if first else []
-    except (OSError, MarkdownError):  # check_project reports the file
-        blocks = []
-    header = header_content(blocks)
-    heading = next((block.title for block in blocks if isinstance(block, HeadingBlock)), "")
-    return plain_title(str(header.get("title") or heading)) or folder.resolve().name
 
 
 def _extension_files() -> dict[str, bytes]:

@@ -170,7 +170,7 @@ class RagRun:
         nodes = list(traverse(tree))
         self._newline = first_newline(self._blocks)
         self._spellings = dict(zip(map(id, nodes), nearest_spellings(nodes, self.spelling), strict=True))
-        if not tree.metadata and len(nodes) > 1:
+        if not tree.metadata and len(nodes) > 1 and self._spellings[id(nodes[1])] == "native":
             self._spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
         if self.opts.remove_messages:
             for node in nodes:

@@ -94,14 +94,15 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
     if not kept:
         return
     if not node.metadata:
-        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline) for key, value in kept.items())
+        closed = spelling == "comment"
+        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline, closed) for key, value in kept.items())
         node.metadata = [make_block(body, spelling, newline)]
         return
     nearest = node.metadata[-1]
     if blank(nearest.body) and nearest.line:
         kept[EMPTY] = True
     try:
-        edited = edit_block(nearest, kept, FLOW_KEYS) or replace(with_body(nearest, ""), line=0)
+        edited = edit_block(nearest, kept, FLOW_KEYS, stays=True) or replace(with_body(nearest, ""), line=0)
     except MarkdownError as error:
         logger.error(f"metadata not updated: {error}", nearest.line)
         return
@@ -154,7 +155,8 @@ def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling
 def _spelling(node: Node) -> Spelling | None:
     """Return the spelling of the metadata at a node, even if that cannot be read."""
     if isinstance(node, TextNode) and isinstance(node.block, ErrorBlock):
-        return "native" if trim_blank_lines(node.block.source.lstrip(BOM)).startswith("-") else "div"
+        first = trim_blank_lines(node.block.source.lstrip(BOM))[:1]
+        return "native" if first == "-" else "comment" if first == "<" else "div"
     if node.metadata and not isinstance(node.metadata[-1], HeaderBlock):
         return node.metadata[-1].spelling
     return None

@@ -10,10 +10,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import ConfigError, LmmError
+from ..markdown.blocks import Spelling
 from ..markdown.files import project_root
+from ..markdown.metadata.lmm_options import options_in
 from ..markdown.rag_only import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ModelName, is_default, leads_outside, parse_name
 from ..models.roles import ROLES, choose_model
@@ -105,15 +107,15 @@ class ServeOptions:
 class Project:
     """The settings of a project.
 
-    root: the project's folder; spelling: of new blocks in a document without any, `div` or
-    `native`; rules: for leaving parts out of the notes; opts: the annotations to make; models: the
+    root: the project's folder; spelling: of new blocks in a document without any;
+    rules: for leaving parts out of the notes; opts: the annotations to make; models: the
     name of the model for each role (`default`, `source` or `source/model`); requests: the limits
     of requests for each role; sources: only the configured ones; system: the system message for
     chats and edits, "" for ours; synonyms: the names that mean the same as a name, beside those that
     the notes give; index, ask, serve, files: their sections of the configuration."""
 
     root: Path
-    spelling: str = "div"
+    spelling: Spelling = "div"
     rules: KnitRules = field(default_factory=KnitRules)
     opts: ScanOpts = field(default_factory=ScanOpts)
     models: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ROLES, DEFAULT))
@@ -200,10 +202,16 @@ def model_name(project: Project, role: str) -> ModelName:
 def for_document(project: Project, header: Mapping[str, Any]) -> Project:
     """Return the project with the settings of a document's header.
 
-    These are `model` (a mapping, or a list of mappings with one key each) and the knit rules under
-    `lmm`. Raise ConfigError, whose lines name the keys; the caller names the document."""
+    These are `model` (a mapping, or a list of mappings with one key each), and under `lmm` the knit
+    rules and the spelling of new blocks. Raise ConfigError, whose lines name the keys; the caller
+    names the document."""
     project = replace(project, rules=header_rules(header, project.rules))
     problems: list[str] = []
+    spelling: Any = options_in(header).get("spelling")
+    if spelling in get_args(Spelling):
+        project = replace(project, spelling=spelling)
+    elif spelling is not None:
+        problems.append(f"`lmm.spelling`: should be div, native or comment, not {spelling!r:.60}")
     for key, value in _header_keys(header.get("model"), problems):
         try:
             if not _is_unset(value):

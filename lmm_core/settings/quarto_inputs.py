@@ -17,7 +17,7 @@ from ..markdown.files import find_markdown, load_markdown, project_root
 from .project import load_project
 from .quarto_project import as_list, mapping_in, project_file, quarto_folder, read_project
 
-_INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
+INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
 # Files that Quarto renders only if they are named (see projectHiddenIgnoreGlob in its source).
 _IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
 _GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
@@ -120,12 +120,18 @@ class DocumentFinder:
             if quarto is not None:
                 by_project.setdefault(quarto, []).append(path)
         for quarto, paths in by_project.items():
-            names = ", ".join(os.path.relpath(path, folder) for path in paths[:SHOWN])
+            names = [path.relative_to(folder).as_posix() for path in paths[:SHOWN]]
+            shown = ", ".join([*names, *(["…"] if len(paths) > SHOWN else [])])
             are, them = ("is no page", "it") if len(paths) == 1 else ("are no pages", "them")
-            in_file(logger, Path(os.path.relpath(project_file(quarto) or quarto))).info(
-                f"{counted(len(paths), 'document')} left out that {are} ({names}{', …' if len(paths) > SHOWN else ''}); "
+            in_file(logger, _as_typed(project_file(quarto) or quarto)).info(
+                f"{counted(len(paths), 'document')} left out that {are} ({shown}); "
                 f'to use {them}, name {them}, or set include = ["*"] in [files] of config.toml'
             )
+
+
+def _as_typed(path: Path) -> Path:
+    here = Path.cwd().resolve()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
@@ -211,7 +217,7 @@ def included_in(path: Path, folder: Path) -> list[Path]:
 
 def named_in(text: str, path: Path, folder: Path) -> list[Path]:
     """Return the files that a text includes. path: the file that holds the text."""
-    names = [found[1] or found[2] or found[3] for found in _INCLUDE.finditer(text)]
+    names = [found[1] or found[2] or found[3] for found in INCLUDE.finditer(text)]
     return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
 
 

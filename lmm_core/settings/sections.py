@@ -200,7 +200,9 @@ class RetrieveSettings(_Section):
     """What a search knows beside the notes: `[retrieve]`."""
 
     synonyms: dict[str, list[str]] = Field(
-        default={}, description='names that mean the same: { SD = "standard deviation", MLM = ["mixed model", "HLM"] }'
+        default={},
+        description='names that mean the same: { SD = "standard deviation", MLM = ["mixed model", "HLM"] }',
+        json_schema_extra={"additionalProperties": {"type": ["string", "array"], "items": {"type": "string"}}},
     )
 
     @field_validator("synonyms", mode="before")
@@ -325,8 +327,8 @@ def _checked_url(url: str) -> str:
 class MarkdownSections(BaseModel):
     """The sections of LM markdown."""
 
-    spelling: Literal["div", "native"] = Field(
-        default="div", description='of new blocks in documents without any: "div" or "native"'
+    spelling: Literal["div", "native", "comment"] = Field(
+        default="div", description='of new blocks in documents without any: "div", "native" or "comment"'
     )
     major: ModelSettings = Field(default=ModelSettings(), description="the model for chats and edits")
     minor: ModelSettings = Field(default=ModelSettings(), description="the model for annotations")

@@ -10,7 +10,6 @@ import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ..errors import ConfigError, LmmError, MarkdownError, ModelError
 from ..files.outputs import MARKDOWN, check_output, write_output
@@ -169,8 +168,7 @@ class RagWork:
 
 def new_rag_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
     """Return a run of the RAG pass with the options of a project; it has not started."""
-    spelling: Any = project.spelling
-    return RagRun(project.opts, annotator, docid, spelling, project.rules, True, False, logger)
+    return RagRun(project.opts, annotator, docid, project.spelling, project.rules, True, False, logger)
 
 
 def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:

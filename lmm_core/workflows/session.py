@@ -124,6 +124,7 @@ class SavedFiles:
 
     def _report(self, there: Sequence[Path]) -> Saved | None:
         found = replace(self.finder).find(there, endings=self.endings)  # anew, since settings may have changed
+        self._stamps = {path: stamp for path in found if (stamp := _stamp(path)) is not None} | self._stamps
         before, waiting = self._documents, self._waiting
         paths = [path for path in found if path in waiting.paths or path not in before]
         left_out = [path for path in before if path not in found and path not in self._away]

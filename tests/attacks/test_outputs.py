@@ -29,6 +29,8 @@ PATHS = {
     "lmm llmd sync document": INPUT, "lmm llmd undo document": INPUT, "lmm llmd new files": INPUT,
     "lmm quarto check folder": INPUT, "lmm config show path": INPUT, "lmm md-index root": INPUT,
     "lmm recover file": INPUT,  # what it writes back is the file's own text
+    # a folder that is replaced as a whole, and kept if it is not ours: tests/course/test_publish.py
+    "lmm course folder": "folder", "lmm course output": "folder",
     # folders in which a command makes files of its own, and leaves all others as they are
     "lmm init folder": "folder", "lmm config init folder": "folder",
     "lmm demo folder": "folder",  # a new one, or one with our mark (test_folders)

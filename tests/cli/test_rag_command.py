@@ -511,7 +511,7 @@ HOSTILE = ["---\n# A\n---", "...", ":::\n\n# A", "```\n:::", "-->", "<!--", "nul
            "{{< include x >}}", "- a\n- b", "~" * 10, "x" * 500, "\ufeff\u2028\u2029\x85", "a </text>", "'\"`", "\ud800"]  # fmt: skip
 
 
-@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("spelling", ["div", "native", "comment"])
 def test_no_reply_changes_the_documents_structure(spelling, model):
     notes = "".join(f"# Part {number}\n\n{number}. {LONG}\n\n" for number in range(len(HOSTILE)))
     write("notes.md", notes)
@@ -534,7 +534,7 @@ def test_no_reply_changes_the_documents_structure(spelling, model):
     assert (asked(model), text("notes.md")) == ([], once)
 
 
-@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("spelling", ["div", "native", "comment"])
 def test_a_filter_hands_on_the_document_whatever_fails(spelling, model, pandoc):
     write("config.toml", NO_PATIENCE)
     write("notes.md", NOTES)

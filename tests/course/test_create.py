@@ -156,7 +156,7 @@ def test_no_file_is_changed_and_what_it_lacks_pasted_is_all(monkeypatch):
         write(name, content)
     parts = create_course(Path())
     assert {name: text(name) for name in mine} == mine
-    assert pasted(parts, ".gitignore") == "/.lmm/\n/_site/\n"
+    assert pasted(parts, ".gitignore") == "/.lmm/\n/.venv/\n/_site/\n"
     for part in parts:
         if part.state == "lacks":
             write(part.path, text(part.path) + part.paste + "\n")
@@ -282,11 +282,13 @@ def test_the_index_is_an_artifact_and_never_on_the_site():
 def test_git_ignores_what_is_made():
     git("init")
     create_course(Path(), quarto=True)
-    for name in (".lmm/index/x", ".quarto/x", "_site/index.html"):
+    for name in (".lmm/index/x", ".quarto/x", ".venv/bin/lmm", "_site/index.html"):
         write(name, "x")
     git("add", "-A")
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True).stdout.split()
-    assert set(listed) == {name for name in tree() if not name.startswith((".git/", ".lmm", ".quarto", "_site"))}
+    assert set(listed) == {
+        name for name in tree() if not name.startswith((".git/", ".lmm", ".quarto", ".venv", "_site"))
+    }
 
 
 def test_a_course_in_a_part_of_a_repository():

@@ -43,7 +43,7 @@ def test_knit_of_annotated_notes_is_pandocs_html_of_the_plain(real_place, pandoc
     for file in spread(real_place, 2):
         write("notes.md", text(file))
         ok("pandoc notes.md -o plain.html", pandoc)
-        for spelling in ("div", "native"):
+        for spelling in ("div", "native", "comment"):
             ok(f"pandoc -F lmm-rag -M lmm-spelling={spelling} '{file}' -t markdown -o {spelling}.md", pandoc)
             ok(f"pandoc -F lmm-knit {spelling}.md -o knit.html", pandoc)
             assert text("knit.html") == text("plain.html"), file

@@ -313,7 +313,7 @@ def test_a_longer_fence_leaves_what_is_around_it(after):
 
 
 @often
-@given(values, st.sampled_from(["native", "div"]))
+@given(values, st.sampled_from(["native", "div", "comment"]))
 def test_a_made_block_holds_what_was_put_in(value, spelling):
     source = make_block(dump_entry("key", value), spelling).source
     blocks = parse_markdown_text("text\n\n" + source + "# h\n")

@@ -1,4 +1,6 @@
-"""Native blocks and fenced divs: one thing, written in two ways."""
+"""Native blocks, fenced divs and comments: one thing, written in three ways."""
+
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from lmm_core.markdown import MetadataBlock, convert, parse_markdown_text, seria
 from lmm_core.markdown.spelling import make_block, settle_safely
 from tests.strategies import markdown, outside_metadata, squeezed
 
+SPELLINGS = ("native", "div", "comment")
 often = settings(max_examples=150, deadline=None)
 NATIVE = "---\nquestions: What is a linear model?\n---\n"
 DIV = "::: {.lmm .content-hidden}\n``` yaml\nquestions: What is a linear model?\n```\n:::\n"
@@ -121,7 +124,7 @@ def test_fences_that_an_unclosed_one_needs_stay():
 @often
 @given(markdown())
 def test_converting_there_and_back_keeps_text_and_bodies(text):
-    for one, other in (("div", "native"), ("native", "div")):
+    for one, other in permutations(SPELLINGS, 2):
         there = can_be_converted(text, one)
         back = there if there is None else can_be_converted(there, other)
         for result in filter(None, (there, back)):
@@ -132,7 +135,7 @@ def test_converting_there_and_back_keeps_text_and_bodies(text):
 @often
 @given(markdown())
 def test_converting_twice_is_converting_once(text):
-    for to in ("div", "native"):
+    for to in ("div", "native", "comment"):
         once = can_be_converted(text, to)
         if once is not None:
             assert converted(once, to) == once
@@ -141,11 +144,13 @@ def test_converting_twice_is_converting_once(text):
 @often
 @given(markdown())
 def test_there_and_back_is_the_identity_from_the_second_time_on(text):
-    once = can_be_converted(text, "div")
-    back = once and can_be_converted(once, "native")
-    if back:
-        assert converted(converted(back, "div"), "native") == back
-        assert bodies(converted(back, "div")) == bodies(back)
+    for one, other in permutations(SPELLINGS, 2):
+        once = can_be_converted(text, one)
+        back = once and can_be_converted(once, other)
+        there = back and can_be_converted(back, one)
+        if there:
+            assert converted(there, other) == back
+            assert bodies(there) == bodies(back)
 
 
 def test_a_new_div_does_not_close_a_code_fence_left_open():

@@ -391,7 +391,7 @@ def test_the_page_for_teachers():
 
 
 @pytest.mark.long
-def test_the_local_script(sample_book, pandoc):
+def test_a_course_without_quarto(sample_book, pandoc):
     """What CI does, without Quarto."""
     folder = Path("bin")
     folder.mkdir()
@@ -399,22 +399,21 @@ def test_the_local_script(sample_book, pandoc):
     path = os.pathsep.join([str(folder.resolve()), str(BIN), "/usr/bin", "/bin"])
     if shutil.which("quarto", path=path):
         pytest.skip("quarto is on PATH: tests/quarto has that")
-    done = run(f"sh '{ROOT}/docs/course.sh' '{sample_book}'", env={"PATH": path})
+    done = run(f"lmm course '{sample_book}'", env={"PATH": path})
     assert done.returncode == 0, done.stderr
     assert "8 documents" in done.stderr.decode()
     assert "none found" in done.stderr.decode()
     assert "from statistics import mean" in re.sub("<[^>]*>", "", text(sample_book / "_book/07-computing.html"))
 
 
-def test_the_local_script_on_a_folder_of_notes(pandoc):
-    """The output is where the new `_quarto.yml` says."""
+def test_a_folder_of_notes_is_a_course(pandoc):
     Path("bin").mkdir()
     Path("bin/pandoc").symlink_to(pandoc)
     path = os.pathsep.join([str(Path("bin").resolve()), str(BIN), "/usr/bin", "/bin"])
     if shutil.which("quarto", path=path):
         pytest.skip("quarto is on PATH: tests/quarto has that")
     write("my notes/the mean.md", "# The mean\n\nText.\n")
-    done = run(f"sh '{ROOT}/docs/course.sh' 'my notes'", env={"PATH": path})
+    done = run("lmm course 'my notes'", env={"PATH": path})
     assert done.returncode == 0, done.stderr
     assert Path("my notes/_site/the mean.html").is_file()
 

@@ -317,7 +317,7 @@ def test_only_true_closes(value):
 # Again: nothing to do
 
 
-@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("spelling", ["div", "native", "comment"])
 @pytest.mark.parametrize("text", [ONE, TWO, f"# A\n\n{LONG}\n", f"{LONG}\n", f"\ufeff# A\r\n\r\n{LONG}\r\n"])
 def test_a_second_run_changes_nothing_and_asks_nothing(text, spelling):
     once = annotate(text, spelling=spelling)
@@ -329,7 +329,7 @@ def test_a_second_run_changes_nothing_and_asks_nothing(text, spelling):
 @often
 @given(markdown())
 def test_a_second_run_never_changes_nor_asks(text):
-    for spelling in ("div", "native"):
+    for spelling in ("div", "native", "comment"):
         logger, annotator = ListLogger(), CountingAnnotator()
         once = annotate(text, opts=ScanOpts(titles=True), spelling=spelling, logger=logger)
         again = annotate(once, annotator, ScanOpts(titles=True), spelling)
@@ -415,7 +415,7 @@ def test_text_outside_metadata_stays(text):
 @often
 @given(markdown().filter(has_no_metadata))
 def test_text_without_metadata_gets_blank_lines_around_new_blocks_at_most(text):
-    for spelling in ("div", "native"):
+    for spelling in ("div", "native", "comment"):
         made = iter(outside_metadata(annotate(text, spelling=spelling)).split("\n"))
         lines = outside_metadata(text).split("\n")
         for line in lines:
@@ -443,7 +443,7 @@ class Hostile(CountingAnnotator):
         return Annotation([self.reply], self.reply)
 
 
-@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("spelling", ["div", "native", "comment"])
 @pytest.mark.parametrize(
     "reply",
     ["---\n# h\n---", "```\n:::\n\n# h", "...\n", "a\n...\nb", ":::\n:::", "~~~~~~", "# h", "- a\n- b", "a: b", "'",
@@ -598,9 +598,14 @@ def test_the_state_of_a_key(properties, state):
 
 
 @pytest.mark.parametrize(
-    ("block", "spelling"), [("---\na: [\n---\n", "native"), ("::: lmm\n``` yaml\na: [\n```\n:::\n", "div")]
+    ("block", "spelling"),
+    [
+        ("---\na: [\n---\n", "native"),
+        ("::: lmm\n``` yaml\na: [\n```\n:::\n", "div"),
+        ("<!-- lmm\na: [\n-->\n", "comment"),
+    ],
 )
-@pytest.mark.parametrize("default", ["native", "div"])
+@pytest.mark.parametrize("default", ["native", "div", "comment"])
 def test_a_block_that_cannot_be_read_says_how_blocks_are_spelled(block, spelling, default):
     tree = blocks_to_tree(parse_markdown_text(f"# A\n\n{block}\nText.\n"))
     assert set(nearest_spellings(list(traverse(tree)), default)) == {spelling}

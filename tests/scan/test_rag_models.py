@@ -209,7 +209,7 @@ replies = st.one_of(
 
 
 @often
-@given(replies, st.sampled_from(["div", "native"]))
+@given(replies, st.sampled_from(["div", "native", "comment"]))
 def test_no_reply_of_a_model_changes_the_text(reply, spelling):
     logger = ListLogger()
     made = by_model(SHORT, reply, spelling=spelling, logger=logger)
@@ -219,7 +219,7 @@ def test_no_reply_of_a_model_changes_the_text(reply, spelling):
 
 
 @often
-@given(words.filter(lambda word: 0 < len(one_line(word)) < 500), st.sampled_from(["div", "native"]))
+@given(words.filter(lambda word: 0 < len(one_line(word)) < 500), st.sampled_from(["div", "native", "comment"]))
 def test_what_a_model_says_is_what_is_read(word, spelling):
     question, summary = f"{word} is said of the mean?", f"{word} is said of the mean."
     reply = json.dumps({"questions": [question], "summary": summary})
@@ -234,7 +234,7 @@ def test_what_a_model_says_is_what_is_read(word, spelling):
 @often
 @given(markdown(), words)
 def test_no_document_is_changed_by_what_is_said_of_it(text, word):
-    for spelling in ("div", "native"):
+    for spelling in ("div", "native", "comment"):
         reply = json.dumps({"questions": [word], "summary": word})
         made = by_model(text, reply, spelling=spelling, logger=ListLogger())
         assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(text))

@@ -20,6 +20,7 @@ EVERYTHING = ScanOpts(titles=True, questions_threshold=0, summary_threshold=0)
 WITH_IDS = ScanOpts(titles=True, questions_threshold=0, summary_threshold=0, textUUID=True, headingid=True)
 NATIVE = "---\n{}\n---\n"
 DIV = "::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::\n"
+COMMENT = "<!-- lmm\n{}\n-->\n"
 
 
 def cleared(text, logger=None, **choice):
@@ -78,7 +79,7 @@ ONLY_OURS = {
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["lf", "crlf"])
-@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("spelling", ["div", "native", "comment"])
 @pytest.mark.parametrize("name", ONLY_OURS)
 def test_a_file_that_only_we_annotated_is_what_it_was(name, spelling, newline):
     text = ONLY_OURS[name].replace("\n", newline)
@@ -90,7 +91,7 @@ def test_a_file_that_only_we_annotated_is_what_it_was(name, spelling, newline):
 
 
 @often
-@given(markdown(), st.sampled_from(["div", "native"]), st.sampled_from([EVERYTHING, WITH_IDS, None]))
+@given(markdown(), st.sampled_from(["div", "native", "comment"]), st.sampled_from([EVERYTHING, WITH_IDS, None]))
 def test_what_was_written_can_be_taken_out(text, spelling, opts):
     for annotator in (stand_in(), CountingAnnotator()):
         made = annotate(text, annotator, opts, spelling)
@@ -224,7 +225,7 @@ WRITERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("spelling", [NATIVE, DIV], ids=["native", "div"])
+@pytest.mark.parametrize("spelling", [NATIVE, DIV, COMMENT], ids=["native", "div", "comment"])
 @pytest.mark.parametrize("body", WRITERS)
 def test_what_is_the_writers_is_not_touched(body, spelling):
     text = f"{HEADER}{spelling.format(body)}\n# A\n\n{LONG}\n"
@@ -344,7 +345,7 @@ def test_a_document_with_a_broken_edit_is_left_as_it_is():
     assert "its markers" in messages(text)[0][1]
 
 
-@pytest.mark.parametrize("spelling", [NATIVE, DIV], ids=["native", "div"])
+@pytest.mark.parametrize("spelling", [NATIVE, DIV, COMMENT], ids=["native", "div", "comment"])
 def test_a_block_that_cannot_be_read_is_left_as_it_is_and_said(spelling):
     text = f"{OURS}\n{spelling.format('~summary: [')}\n# C\n\nText.\n"
     assert cleared(text) == f"{PLAIN}\n{spelling.format('~summary: [')}\n# C\n\nText.\n"
@@ -380,7 +381,7 @@ def test_no_heading_becomes_part_of_a_paragraph():
 # What an annotating run takes out itself
 
 
-@pytest.mark.parametrize("spelling", ["div", "native"])
+@pytest.mark.parametrize("spelling", ["div", "native", "comment"])
 @pytest.mark.parametrize("name", ONLY_OURS)
 def test_a_run_that_takes_everything_out_leaves_the_text_as_it_was(name, spelling):
     text = ONLY_OURS[name]

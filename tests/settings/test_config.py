@@ -198,7 +198,7 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
         ("speling = 'div'", "unknown key `speling`"),
         ("[rag]\nquestions = true", "did you mean `RAG`?"),
         ("_env_file = 'x'", "unknown key `_env_file`"),
-        ("spelling = 'both'", "`spelling`: should be 'div' or 'native', not 'both'"),
+        ("spelling = 'both'", "`spelling`: should be 'div', 'native' or 'comment', not 'both'"),
         ("major = 'openai/x'", "`major`: should be a table, [major] and its keys"),
         ("[RAG]\nquestions = 'maybe'", "`RAG.questions`: should be true or false, not 'maybe'"),
         ("[RAG]\nquestions = 'true'", "`RAG.questions`: should be true or false"),

@@ -1,4 +1,4 @@
-"""The commands for courses and their sites: make one, check its Quarto project, and look for leaks."""
+"""The commands for courses and their sites: make them, check a Quarto project, and look for leaks."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
     from ...course.create import CoursePart
+    from ...course.run import StepResult
     from ...quarto.check import ProjectFinding
     from ...quarto.leaks import Findings
     from ...quarto.options import AskBoxSettings
 
+_STEPS = ("check", "annotate", "render", "leaks", "index", "publish")  # those of lmm_core.course.run, not imported yet
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 
 
@@ -38,16 +40,23 @@ _folder = click.argument("folder", default=".", type=click.Path(file_okay=False,
     default=None,
     help="Render by Quarto, or by pandoc alone (default: by Quarto if it is installed, or has a project there).",
 )
+@click.option(
+    "--editor",
+    "editors",
+    multiple=True,
+    type=click.Choice(["vscode", "rstudio"]),
+    help="Also write tasks and snippets for this editor.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
 @json_option
-def init(folder: Path, quarto: bool | None, dry_run: bool, as_json: bool) -> None:
+def init(folder: Path, quarto: bool | None, editors: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     """Make a course of a folder of notes, or of nothing.
 
     No file that is there is changed: what it lacks is printed to paste."""
     from ...course.create import create_course
 
     try:
-        parts = create_course(folder, quarto, dry_run)
+        parts = create_course(folder, quarto, editors, dry_run)
     except LmmError as error:
         _stop(str(error))
     except OSError as error:
@@ -85,6 +94,56 @@ def _print_next(folder: Path) -> None:
         say(f"    git init{place}      # the folder is in no git repository, which hooks and publishing need")
     else:
         say(f"    git push      # after a commit: {WORKFLOW} publishes it")
+
+
+@click.command()
+@_folder
+@click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="The folder of the site.")
+@click.option("--steps", metavar="STEPS", help=f"Only these steps, with commas between them: {','.join(_STEPS)}.")
+@json_option
+def course(folder: Path, output: Path | None, steps: str | None, as_json: bool) -> None:
+    """Make the site and the index of a course: check the notes, annotate them (if `_quarto.yml` says
+    so, or --steps), render by Quarto or else by pandoc, look for leaks, refresh the index, publish.
+
+    The first step that fails is the last. The published folder is replaced as a whole, and only when
+    all steps have succeeded."""
+    from ...course.run import open_course, run_steps
+
+    logger = ReportPrinter()
+    wanted = _wanted_steps(steps)
+    if not folder.is_dir():
+        raise click.UsageError(f"{folder}: no such folder")
+    try:
+        opened = open_course(folder, output, logger)
+    except LmmError as error:
+        raise click.UsageError(str(error)) from None
+    opened.annotate = steps is not None and "annotate" in wanted
+    done = []
+    for result in run_steps(opened, wanted, lambda name: say(f"{name}:", err=True)):
+        done.append(result)
+        _print_step(result)
+    if as_json:
+        print_json([asdict(result) for result in done])
+    sys.exit(0 if all(result.ok for result in done) else 1)
+
+
+def _wanted_steps(said: str | None) -> list[str]:
+    """Return the steps to take. Raise UsageError for a step that does not exist, and for one that
+    publishes what was not rendered and checked."""
+    if said is None:
+        return [*_STEPS]
+    steps = said.replace(",", " ").split()
+    if unknown := [step for step in steps if step not in _STEPS]:
+        raise click.UsageError(f"--steps: there is no step {unknown[0]} (there are {', '.join(_STEPS)})")
+    if "publish" in steps and not {"render", "leaks"} <= set(steps):
+        raise click.UsageError("--steps: a site is published only with the steps render and leaks before that")
+    return steps
+
+
+def _print_step(result: StepResult) -> None:
+    """Print how a step has ended, below its name and its messages."""
+    said = f": {result.said}" if result.said else ""
+    say(f"  {'done' if result.ok else 'failed'} in {result.seconds:.1f} s{said}", err=True)
 
 
 @click.command("leak-check")

@@ -68,22 +68,27 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
 
 @click.command()
 @writing_options
-@click.option("--to", required=True, type=click.Choice(["div", "native"]), help="The spelling to write.")
+@click.option("--to", required=True, type=click.Choice(["div", "native", "comment"]), help="The spelling to write.")
 def convert(
     paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool, to: Spelling
 ) -> None:
-    """Write all metadata blocks as fenced divs or as native `---` blocks, in place."""
+    """Write all metadata blocks as fenced divs, native `---` blocks or HTML comments, in place."""
     rewrite(paths, convert_work(to), check, diff, as_json, "converted", finder=finder)
 
 
 def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, keep: Sequence[str]) -> str:
     """Return the command by which pandoc makes the lecture notes in another format."""
+    from ...study.outline import course_title
+
     found = [find_documents((path,), None, finder=finder) if path.is_dir() else [path] for path in paths]
     files = [str(one) for inside in found for one in inside]
     options = ["-s"] if output.suffix.lower() in WHOLE else []
     if any(not file.lower().endswith((".md", ".markdown")) for file in files):
         options += ["-f", "markdown"]
     kept = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
+    if len(files) > 1:  # else each document's title would replace that of the one before
+        root = project_at(Path(files[0])).root
+        options += ["-M", f"title={course_title(root) or root.name}"]
     names = [f"./{file}" if file.startswith("-") else file for file in [*files, str(output)]]
     words = ["pandoc", *options, "-F", "lmm-knit", *kept, *names[:-1], "-o", names[-1]]
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

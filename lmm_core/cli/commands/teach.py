@@ -113,6 +113,7 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
 
     Cards that are imported into Anki again update the earlier ones."""
     from ...study.cards import make_cards
+    from ...study.outline import course_title
 
     logger, form = ReportPrinter(), form or _form_of(output)
     files = [
@@ -129,7 +130,7 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
     if material is None:
         sys.exit(1)
     if made := make_cards(material):
-        _write(made, form, name, output, project.root, logger)
+        _write(made, form, course_title(project.root) or name, output, project.root, logger)
     else:
         logger.error(
             "no cards: they are made of annotated questions (`lmm rag` writes them), definitions and exercises"
@@ -148,7 +149,9 @@ def _form_of(output: Path | None) -> str:
 
 
 def _name(paths: tuple[Path, ...], project: Project) -> str:
-    """Return the name of a file or folder, or that of the project if several or none are given."""
+    """Return the name of a file or folder, or that of the project if several or none are given.
+
+    A file is named by it, since a title may be somebody else's and hold a path."""
     if len(paths) != 1:
         return project.root.name or "cards"
     path = paths[0].resolve()

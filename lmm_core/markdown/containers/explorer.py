@@ -12,9 +12,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..blocks import BOM, Attributes, Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_attributes
+from ..blocks import (
+    BOM,
+    Attributes,
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    MetadataBlock,
+    Spelling,
+    TextBlock,
+    parse_attributes,
+)
 from ..metadata.ownership import find_key
-from ..parse import parse_markdown_text
+from ..parse import COMMENT_OPEN, parse_markdown_text
 from ..regions import DIV_CLOSE, DIV_OPEN, div_attributes
 from ..tree import Node, blocks_to_tree, node_block, traverse
 from .views import Tag, View
@@ -23,7 +33,7 @@ from .views import Tag, View
 # If that is not enough, a container goes whole when something in it may have to go.
 TIMES, MORE = 10, 1_500_000
 
-_MARK = re.compile(r":::|---|<(?:div|section)\b", re.I)
+_MARK = re.compile(r":::|---|<(?:div|section)\b|<!--[ \t]*lmm\b", re.I)
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 _ELEMENT = re.compile(r"<[a-z]", re.I)
@@ -36,13 +46,14 @@ _READ_BY_VALUE = ("type", "knit", "skip")  # keys that decide about a part, whoe
 class Part:
     """A div or a metadata block inside a text: `text[start:end]`.
 
-    metadata: the mapping of a metadata block, None for any other div; error: why it cannot be read."""
+    metadata, spelling: those of a metadata block, None for any other div; error: why it cannot be read."""
 
     start: int
     end: int
     attributes: Attributes = field(default_factory=Attributes)
     metadata: dict[str, Any] | None = None
     error: str = ""
+    spelling: Spelling | None = None
 
 
 Goes = Callable[[Part], bool | None]
@@ -129,8 +140,8 @@ class Explorer:
                 return
 
     def _metadata(self, view: View, block: MetadataBlock, start: int) -> Part:
-        attributes = Attributes() if block.spelling == "native" else div_attributes(block.source.lstrip())
-        part = self._part(view, start, start + len(block.source), attributes, block.content)
+        attributes = div_attributes(block.source.lstrip()) if block.spelling == "div" else Attributes()
+        part = self._part(view, start, start + len(block.source), attributes, block.content, spelling=block.spelling)
         self._take(view, start, start + len(block.source), None)
         return part
 
@@ -152,13 +163,14 @@ class Explorer:
         attributes: Attributes | None = None,
         metadata: dict[str, Any] | None = None,
         error: str = "",
+        spelling: Spelling | None = None,
     ) -> Part:
         text = view.text[start:end]
         end = start + len(text.rstrip(" \t\r\n"))
         start += (
             text.rfind("\n", 0, len(text) - len(text.lstrip(" \t\r\n"))) + 1
         )  # the first block of a container has blank lines before it
-        part = Part(view.outer(start), view.outer_end(end), attributes or Attributes(), metadata, error)
+        part = Part(view.outer(start), view.outer_end(end), attributes or Attributes(), metadata, error, spelling)
         self.parts.append(part)
         return part
 
@@ -192,6 +204,8 @@ class Explorer:
         if free and (text.startswith("    ") or text.lstrip(" ").startswith("\t")):
             return at + 1, True  # indented code
         if (end := self._region(view, text, pos)) is not None:
+            if free and COMMENT_OPEN.match(text):
+                self._is_metadata(view, pos, end, Attributes())
             return view.number(end - 1) + 1, True
         if free and _CELLS.match(text):
             return self._grid(view, at), True
@@ -229,7 +243,7 @@ class Explorer:
         return view.number(end - 1) + 1, True
 
     def _is_metadata(self, view: View, start: int, end: int, attributes: Attributes) -> bool:
-        """Take a metadata div inside a text block; it annotates nothing that could go."""
+        """Take a metadata block inside a text block; it annotates nothing that could go."""
         block = parse_markdown_text(view.text[start:end])[0]
         if isinstance(block, MetadataBlock):
             self._metadata(view, block, start)
@@ -304,7 +318,7 @@ class Explorer:
         return after
 
     def _marks(self, lines: Any) -> Iterator[Part]:
-        """Yield the divs that lines look like, wherever they stand, if they would go.
+        """Yield the divs and metadata that lines look like, wherever they stand, if they would go.
 
         The content of metadata is not looked at."""
         for line in lines:
@@ -313,6 +327,8 @@ class Explorer:
             attributes = parse_attributes(opened["attributes"]) if opened else None
             if attributes is None and (at := bare.lower().find("<div")) >= 0:
                 attributes = _html_attributes(bare[at:])
+            if attributes is None and COMMENT_OPEN.match(f"{bare}\n"):
+                attributes = Attributes("", ["lmm"])
             if attributes is None:
                 continue
             part = Part(0, 0, attributes)

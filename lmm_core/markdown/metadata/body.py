@@ -20,6 +20,8 @@ from ..blocks import Message
 Value = Any
 MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
 DELETED = object()
+CLOSED = "--"  # see `dump_entry`
+WIDTH = 88  # columns after which a long value goes on in a new line, at its next blank
 MAX_DEPTH = 64
 MAX_ALIASES = 20
 MAX_REPEATED = 10_000  # values that aliases repeat, all together
@@ -44,6 +46,8 @@ class _Dumper(yaml.SafeDumper):
 
     It is PyYAML's own, because libyaml's escapes letters outside the basic plane."""
 
+    is_closed = False
+
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
 
@@ -55,13 +59,21 @@ def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     Unicode's line ends, it is quoted so that they are escaped. (PyYAML always quotes inside
     braces.) The text may be of a subclass of str, as output parsers return."""
     style = None
-    if "\n" in text or _LINE_ENDS.search(text):
+    if dumper.is_closed and CLOSED in text:
+        style = '"'
+    elif "\n" in text or _LINE_ENDS.search(text):
         style = "|" if _literal(text) and not text.endswith("\n\n") else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _represent_text)
 _Dumper.add_multi_representer(str, _represent_text)
+
+
+class _ClosedDumper(_Dumper):
+    """The same, for text that holds no `--`."""
+
+    is_closed = True
 
 
 def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
@@ -266,23 +278,29 @@ def _yaml_value(source: str) -> Any:
 # Editing
 
 
-def dump_entry(key: str, value: Value, flow: bool = False, newline: str = "\n") -> str:
+def dump_entry(key: str, value: Value, flow: bool = False, newline: str = "\n", closed: bool = False) -> str:
     """Return one `key: value` as YAML with its line end.
 
-    Text of several lines becomes a literal block. flow: write the value on one line."""
-    if isinstance(value, str) and _literal(value):
-        text = _dump_literal(key, value)
-    elif flow:
-        text = f"{_dump(key, True)}: {_dump(value, True)}\n"
-    else:
-        text = _dump({key: value}, False) + "\n"
+    Text of several lines becomes a literal block. flow: write the value on one line; closed: write
+    no `--`, which HTML comments must not hold, but an escape for its second sign."""
+    text = _dump_entry(key, value, flow, _Dumper)
+    if closed and CLOSED in text:
+        text = re.sub("(?<=-)-", r"\\x2D", _dump_entry(key, value, flow, _ClosedDumper))
     return text.replace("\n", newline)
 
 
-def _dump(value: Value, flow: bool) -> str:
+def _dump_entry(key: str, value: Value, flow: bool, dumper: type[_Dumper]) -> str:
+    if isinstance(value, str) and _literal(value) and not (dumper.is_closed and CLOSED in f"{key}{value}"):
+        return _dump_literal(key, value)
+    if flow:
+        return f"{_dump(key, True, dumper)}: {_dump(value, True, dumper)}\n"
+    return _dump({key: value}, False, dumper) + "\n"
+
+
+def _dump(value: Value, flow: bool, dumper: type[_Dumper] = _Dumper) -> str:
     dumped: str = yaml.dump(
         [value] if flow else value,
-        Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30, default_flow_style=flow,
+        Dumper=dumper, sort_keys=False, allow_unicode=True, width=1 << 30 if flow else WIDTH, default_flow_style=flow,
     )  # fmt: skip
     # in a list, so that nothing ends the document (`...`) or looks as if it did
     return dumped.rstrip("\n")[1:-1] if flow else dumped.removesuffix("\n")
@@ -310,11 +328,17 @@ def _dump_literal(key: str, value: str) -> str:
     return "\n".join([f"{name}: |{chomp}", *lines]) + "\n"
 
 
-def edit_metadata(body: str, changes: dict[str, Value], newline: str = "\n", flow: frozenset[str] = frozenset()) -> str:
+def edit_metadata(
+    body: str,
+    changes: dict[str, Value],
+    newline: str = "\n",
+    flow: frozenset[str] = frozenset(),
+    closed: bool = False,
+) -> str:
     """Return a body with some keys set, or removed where the value is `DELETED`.
 
     All other lines stay byte for byte. Chat and edit keys can only be removed. flow: keys to
-    write on one line. Raise MarkdownError if the body is no block mapping, or if other keys
+    write on one line; closed: see `dump_entry`. Raise MarkdownError if the body is no block mapping, or if other keys
     would not keep their values."""
     before = parse_metadata(body)
     if before.content is None:
@@ -322,7 +346,7 @@ def edit_metadata(body: str, changes: dict[str, Value], newline: str = "\n", flo
     spans = key_spans(body)
     indent = min((span[2] for span in spans.values()), default=0)
     entries = {
-        key: "" if value is DELETED else _indented(dump_entry(key, value, key in flow, newline), indent)
+        key: "" if value is DELETED else _indented(dump_entry(key, value, key in flow, newline, closed), indent)
         for key, value in changes.items()
     }
     edits = [(*spans[key][:2], entry) for key, entry in entries.items() if key in spans]

@@ -66,10 +66,12 @@ def _of_parser(problem: Problem) -> Finding:
 
 
 def _once(found: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, each once; colons of a div that is reported anyway are not reported again."""
+    """Return the findings, each once; what is reported in another way is not reported again."""
     kept: dict[tuple[int, str], Finding] = {}
     for one in found:
         first = kept.setdefault((one.line, one.code), one)
         kept[one.line, one.code] = replace(first, asks="".join(dict.fromkeys(first.asks + one.asks)))
     told = {one.line for one in kept.values() if one.code == "no-blank-line" or one.asks}
-    return [one for one in kept.values() if one.code != "stray-colons" or one.line not in told]
+    unreadable = {one.line for one in kept.values() if one.code == "unreadable-block"}
+    silent = {"stray-colons": told, "not-closed": unreadable}
+    return [one for one in kept.values() if one.line not in silent.get(one.code, ())]

@@ -107,20 +107,40 @@ def _fences(parts: Sequence[tuple[int, Part, str]]) -> dict[int, bool]:
 
 def lines_outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the lines outside code, comments and display math, each with its number."""
+    return ((number, line) for number, line, last in _outside_code(lines) if last is None)
+
+
+def lines_of_comments(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the number of each line outside code in which a comment begins, and that of the line in which
+    it ends, which is the number of lines if it is not closed."""
+    for number, line, last in _outside_code(lines):
+        if "<!--" in _CODE.sub("", line):
+            yield number, number if last is None else last
+
+
+def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str, int | None]]:
+    """Yield the lines outside code and display math, each with its number, and, where a comment begins
+    that goes on, the number of its last line."""
     end: str | None = None
+    comment: tuple[int, str] | None = None
     for number, line in enumerate(lines):
         if end is not None:
             end = None if end in line.lower() else end
+            if end is None and comment is not None:
+                yield *comment, number
+                comment = None
         elif opened := _FENCE.match(line):
             end = opened[1]
         elif opened := _VERBATIM.match(line):
             end = None if f"</{opened[1].lower()}" in line.lower() else f"</{opened[1].lower()}"
         elif "<!--" in line and "-->" not in line.rpartition("<!--")[2]:
-            end = "-->"
+            end, comment = "-->", (number, line)
         elif line.count("$$") % 2:
             end = "$$"
         else:
-            yield number, line
+            yield number, line, None
+    if comment is not None:
+        yield *comment, len(lines)
 
 
 def _is_stray(line: str, types: frozenset[str]) -> bool:

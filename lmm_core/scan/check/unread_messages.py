@@ -56,7 +56,7 @@ def _in_text(source: str, first: int, read: ReadParts) -> Iterator[Finding]:
         return
     lines = source.split("\n")
     taken: set[int] = set()  # lines of blocks, and of what is reported
-    for line, part, text in read(source) if ":::" in source or "---" in source else ():
+    for line, part, text in read(source) if any(sign in source for sign in (":::", "---", "<!--")) else ():
         if part.metadata is not None:
             yield from _without_colon(text, first + line)
         if part.metadata is not None or part.error:

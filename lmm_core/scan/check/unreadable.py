@@ -20,7 +20,7 @@ def find_errors(blocks: Sequence[Block]) -> Iterator[Finding]:
     for block in blocks:
         if isinstance(block, ErrorBlock):
             yield _error(block.error_line, block.message, block.source)
-        elif isinstance(block, TextBlock) and ":::" in block.source:
+        elif isinstance(block, TextBlock) and (":::" in block.source or "<!--" in block.source):
             first = block.line - count_lead(block.source)
             for line, part, source in parts_by_line(block.source):
                 if part.error:

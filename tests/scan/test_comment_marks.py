@@ -1,0 +1,58 @@
+"""Comments that are meant as metadata and are none."""
+
+import pytest
+
+from lmm_core.markdown import parse_markdown_text
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.scan.check.mistakes import find_mistakes
+from tests.strategies import knitted
+
+UNDER_TEXT, NEARLY, OPEN = "no-blank-line", "near-miss", "unreadable-block"
+
+
+def found(text):
+    problems = []
+    blocks = parse_markdown_text(text, problems)
+    return [(one.line, one.code, one.asks) for one in find_mistakes(blocks, problems, KnitRules())]
+
+
+@pytest.mark.parametrize(
+    ("comment", "code", "asks"),
+    [
+        ("para\n<!-- lmm\ntype: exercise\n-->\n", UNDER_TEXT, ""),
+        ("  <!-- lmm\n  ?: Is it?\n  -->\n", UNDER_TEXT, "?"),
+        ("- item\n  <!-- lmm\n  type: exercise\n  -->\n", UNDER_TEXT, ""),
+        ("<!--- lmm\ntype: exercise\n-->\n", NEARLY, ""),
+        ("<!-- LMM\n+: more\n-->\n", NEARLY, "+"),
+        ("<!-- lmm: type: exercise -->\n", NEARLY, ""),
+        ("<!-- llm\nsummary: s\n-->\n", NEARLY, ""),
+        ("> <!-- lmm type: exercise -->\n", NEARLY, ""),
+        ("<!-- lmm\n=: shorter\n", OPEN, "="),
+        ("<!-- lmm\na: [\n-->\n", OPEN, ""),
+        ("<!-- lmm\nprose\n-->\n", OPEN, ""),
+        ("<!-- lmm\na: b --> c\n-->\n", OPEN, ""),
+        ("<!-- lmm\na: b --!> c\n-->\n", OPEN, ""),
+        ("<!-- lmm\ntyp: exercise\n-->\n\ntext\n", NEARLY, ""),
+        ("> <!-- lmm\n> type: [\n> -->\n", OPEN, ""),
+    ],
+)
+def test_a_comment_that_is_no_block_is_an_error(comment, code, asks):
+    ((_, said, signs),) = found(f"# A\n\n{comment}")
+    assert (said, signs) == (code, asks)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- a note: on this -->\n", "<!-- lm is nice -->\n", "<!-- lmm: note to self -->\n", "`<!-- lmm type: x -->`\n",
+        "```\n<!-- lmm type: x -->\n```\n", "<!-- lmm\ntype: exercise\n-->\ntext\n", "- a\n\n  <!-- lmm\n  skip: true\n  -->\n\n  b\n",
+        "<!--\nlmm: x\n-->\n", "$$\n<!-- lmm type: x -->\n$$\n",
+    ],
+)  # fmt: skip
+def test_other_comments_are_no_mistake(text):
+    assert found(f"# A\n\nText.\n\n{text}") == []
+
+
+def test_a_comment_is_text_unless_it_is_a_block():
+    text = "# A\n\n<!-- lmm: type: exercise -->\n\nText.\n\n<!-- lmm is\nfine -->\n"
+    assert knitted(text) == text
