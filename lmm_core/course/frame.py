@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from .contents import Entry
 
 _TOC = re.compile(r"<!--lmm-toc-start-->.*?<!--lmm-toc-end-->\n?", re.S)
+# A page whose title is its first heading: the table of contents comes after that.
+_FIRST_HEADING = re.compile(r"(<!--lmm-toc-start-->.*?<!--lmm-toc-end-->\n?)(<h1\b[^<>]*>.*?</h1>\n?)", re.S)
 _FIRST_PAGE = """\
 <!DOCTYPE html>
 <html lang="{language}">
@@ -46,6 +48,7 @@ def framed(text: str, entry: Entry, title: str, contents: Sequence[Entry], words
     }
     if text.count("<li>", text.find("<!--lmm-toc-start-->"), text.find("<!--lmm-toc-end-->")) < 2:
         text = _TOC.sub("", text, count=1)
+    text = _FIRST_HEADING.sub(r"\2\1", text, count=1)
     text = re.sub(r"<!--lmm-toc-(?:start|end)-->\n?", "", text)
     return re.sub(r"<!--lmm-([a-z-]+)-->", lambda found: pieces.get(found[1], found[0]), text)
 

@@ -22,6 +22,7 @@ from .sources import frozen_folder
 
 _REFERENCE = re.compile(r'<a\b[^<>]*?href="#([^"<>]+)"[^<>]*?class="quarto-xref"[^<>]*>[^<>]*</a>')
 _LINK = re.compile(r'(<a\b[^<>]*?\shref=")([^"<>]*)(")', re.I)
+_FROM_FOLDER = re.compile(r'(<(?:a|img|source|video|audio|embed|iframe)\b[^<>]*?\s(?:href|src|poster)=")/(?!/)', re.I)
 _SOURCES = {"img": ("src",), "source": ("src", "srcset"), "video": ("src", "poster"), "audio": ("src",),
             "track": ("src",), "embed": ("src",), "iframe": ("src",), "object": ("data",), "a": ("href",),
             "link": ("href",)}  # fmt: skip
@@ -120,8 +121,10 @@ def _with_references(
 
 
 def _with_page_links(text: str, page: str, pages: Mapping[str, Path], folder: Path) -> str:
-    """Return a page whose links to documents lead to the pages of these."""
-    return _LINK.sub(lambda found: f"{found[1]}{_page_link(found[2], page, pages, folder)}{found[3]}", text)
+    """Return a page whose links to documents lead to the pages of these, and whose links from the
+    course's folder (`/figures/a.png`) start from the page, since a site may lie in a folder of its host."""
+    text = _LINK.sub(lambda found: f"{found[1]}{_page_link(found[2], page, pages, folder)}{found[3]}", text)
+    return _FROM_FOLDER.sub(rf"\1{'../' * page.count('/')}", text)
 
 
 def _page_link(link: str, page: str, pages: Mapping[str, Path], folder: Path) -> str:

@@ -25,10 +25,10 @@ _EXCHANGE = 2  # RENAME_EXCHANGE, on macOS RENAME_SWAP
 
 class Workshop:
     """The folders in which the site of a course is made. course: the course's folder, absolute;
-    published: the folder of its site. Raise CourseError
-    if that cannot be one, and FolderError if a link lies on the way to it."""
+    published: the folder of its site; may_remove: what is in that folder may be removed, whoever made
+    it. Raise CourseError if that cannot be one, and FolderError if a link lies on the way to it."""
 
-    def __init__(self, course: Path, published: Path) -> None:
+    def __init__(self, course: Path, published: Path, may_remove: bool = False) -> None:
         published = Path(os.path.normpath(published))
         inside = published.is_relative_to(course)
         if course.is_relative_to(published) or (inside and published.relative_to(course).parts[0].startswith(".")):
@@ -40,6 +40,7 @@ class Workshop:
         self.pages = own / "pages"  # what pandoc reads, in the project, whose settings hold for it
         self.site = self.folder / "site"
         self._old = self.folder / "site.old"
+        self._may_remove = may_remove
         self._folders = dict.fromkeys((own, self.folder))
 
     def check(self) -> None:
@@ -72,7 +73,7 @@ class Workshop:
         self.published.parent.mkdir(parents=True, exist_ok=True)
         if not self.published.exists():
             self.site.rename(self.published)
-        elif has_mark(self.published, SITE) or not any(self.published.iterdir()):
+        elif self._may_remove or has_mark(self.published, SITE) or not any(self.published.iterdir()):
             self._exchange(self.site)
         else:
             kept = self._free_name()
@@ -106,10 +107,11 @@ class Workshop:
 def _exchange_at_once(one: Path, other: Path) -> bool:
     """Let two folders change places in one step. Return False if the system cannot do that, and raise
     OSError if it fails."""
-    paths = os.fsencode(one), os.fsencode(other)
-    if os.name != "posix":
+    if sys.platform == "win32":
         return False
+    paths = os.fsencode(one), os.fsencode(other)
     libc = ctypes.CDLL(None, use_errno=True)
+    failed: int
     if sys.platform == "darwin" and hasattr(libc, "renamex_np"):
         failed = libc.renamex_np(*paths, _EXCHANGE)
     elif sys.platform == "linux" and hasattr(libc, "renameat2"):

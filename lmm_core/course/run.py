@@ -19,16 +19,18 @@ from typing import Any
 from ..errors import CourseError, LmmError, RenderError
 from ..files.walk import RENDERED, is_inside
 from ..logging import ListLogger, LoggerBase, Report, counted
-from ..quarto.after_render import refresh_index, report_leaks
+from ..markdown.files import find_markdown
+from ..quarto.after_render import refresh_index, report_leaks, write_site_box
 from ..quarto.before_render import annotate_pages, convert_native, find_problems
 from ..quarto.check import check_project
 from ..quarto.native_blocks import find_native
 from ..quarto.pages import Page, name_in_project, project_options, read_pages
 from ..settings.names import IN_COURSE
-from ..settings.quarto_inputs import find_inputs, only_inside
+from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
 from ..settings.quarto_project import mapping_in, project_file, read_project
 from .publish import Workshop
 
+CLEANED = ("website", "book", "manuscript")  # kinds of projects whose output Quarto removes at each render
 OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # of Quarto's kinds of projects; else _site
 
 
@@ -73,7 +75,8 @@ def open_course(folder: Path, output: Path | None, logger: LoggerBase) -> Course
         raise CourseError(f"{folder} is a part of the Quarto project {around}: name that folder")
     settings = read_project(folder)
     published = Path.cwd() / output if output else folder / _output_dir(folder, settings)
-    workshop = Workshop(folder, published)
+    is_cleaned = output is None and mapping_in(settings, "project").get("type") in CLEANED
+    workshop = Workshop(folder, published, may_remove=is_cleaned)
     workshop.check()
     return Course(folder, workshop, logger, settings)
 
@@ -89,8 +92,13 @@ def _output_dir(folder: Path, settings: dict[str, Any]) -> str:
 
 
 def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Return the documents of a course in the order of its pages."""
-    return only_inside(find_inputs(folder, logger), folder, logger)
+    """Return the documents that are pages of a course: those that Quarto renders; in a folder that is no
+    Quarto project, without those that `[files]` excludes. Raise QuartoError and ConfigError."""
+    found = only_inside(find_inputs(folder, logger), folder, logger)
+    if project_file(folder):
+        return found
+    finder = DocumentFinder()
+    return [path for path in found if finder.why_not(path) != "pattern"]
 
 
 # The steps
@@ -108,7 +116,7 @@ def check(course: Course) -> str:
     problems += find_problems(pages, course.folder)
     if problems:
         raise RenderError("\n".join(dict.fromkeys(problems)))
-    return counted(len(pages), "document")
+    return counted(sum(not page.included for page in pages), "document")
 
 
 def _project_problems(course: Course) -> list[str]:
@@ -116,7 +124,23 @@ def _project_problems(course: Course) -> list[str]:
     if not course.quarto:
         return []
     findings = [one for one in check_project(course.folder) if not one.ok and one.what in ("extension", "filters")]
-    return [f"{one.what}: {one.found}" + (f"\n{one.paste}" if one.paste else "") for one in findings]
+    lines = [f"{one.what}: {one.found}" + (f"\n{one.paste}" if one.paste else "") for one in findings]
+    return [*lines, *_published_inputs(course)]
+
+
+def _published_inputs(course: Course) -> list[str]:
+    """Return a message if Quarto would take documents in the published folder for pages, since it
+    renders into another one."""
+    published = course.workshop.published
+    chosen = mapping_in(course.settings, "book").get("chapters") or mapping_in(course.settings, "project").get("render")
+    if chosen or not (published.is_relative_to(course.folder) and published.is_dir()) or published.name.startswith("_"):
+        return []
+    found = find_markdown([published], endings=RENDERED)
+    if not found:
+        return []
+    name = published.relative_to(course.folder).as_posix()
+    line = f'Write under `project:` in _quarto.yml: render: ["*", "!{name}/"]'
+    return [f"{found[0].relative_to(course.folder)}: Quarto would make a page of this file of the old site. {line}"]
 
 
 def annotate(course: Course) -> str:
@@ -151,6 +175,7 @@ def _render_with_quarto(course: Course, quarto: str) -> str:
     )
     if done.returncode:
         raise CourseError(f"quarto render has failed (exit status {done.returncode}); its own messages stand above")
+    write_site_box(course.workshop.site, course.folder, course.logger)  # Quarto 1.4 runs no scripts of extensions
     pages = len(list(course.workshop.site.rglob("*.html")))
     return f"{counted(pages, 'page')}, by Quarto"
 

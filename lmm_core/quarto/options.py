@@ -105,9 +105,12 @@ def ask_options(value: Any) -> AskBoxSettings | None:
 
 
 def read_ask(folder: Path) -> AskBoxSettings | None:
-    """Return the ask box settings of a project, or None if it has no box. A folder of notes without
-    `_quarto.yml`, of which `lmm course` makes a site, has one. Raise QuartoError if its settings cannot
-    be read."""
-    if project_file(folder) is None:
-        return AskBoxSettings()
-    return ask_options(mapping_in(read_project(folder), "lmm").get("ask"))
+    """Return the ask box settings of a project, or None if it has no box. Raise QuartoError if
+    its settings cannot be read."""
+    return ask_options(mapping_in(read_project(folder), "lmm").get("ask", has_box(folder)))
+
+
+def has_box(folder: Path) -> bool:
+    """Return True if the pages of a folder have an ask box where no setting says so: those that `lmm
+    course` makes of notes without `_quarto.yml`."""
+    return project_file(folder) is None
