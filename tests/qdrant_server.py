@@ -56,10 +56,16 @@ class OwnNames:
         return models.CollectionsAliasesResponse(aliases=ours)
 
     def update_collection_aliases(self, operations):
-        for operation in operations:
-            made = operation.create_alias
-            made.collection_name, made.alias_name = self.prefix + made.collection_name, self.prefix + made.alias_name
-        return self.client.update_collection_aliases(operations)
+        ours = [
+            models.CreateAliasOperation(
+                create_alias=models.CreateAlias(
+                    collection_name=self.prefix + one.create_alias.collection_name,
+                    alias_name=self.prefix + one.create_alias.alias_name,
+                )
+            )
+            for one in operations
+        ]
+        return self.client.update_collection_aliases(ours)
 
     def close(self):
         self.client.close()
