@@ -37,6 +37,8 @@ class DocumentFinder:
     exclude: Sequence[str] = ()
     included: bool = True
     _files: dict[Path, tuple[Rules | None, Rules]] = field(default_factory=dict, init=False)  # by the project's root
+    _roots: dict[Path, tuple[Path, Path]] = field(default_factory=dict, init=False)  # by folder
+    _typed: Rules | None = field(default=None, init=False)
     _pages: dict[Path, frozenset[str]] = field(default_factory=dict, init=False)  # by the Quarto project
 
     def find(
@@ -54,13 +56,13 @@ class DocumentFinder:
 
     def why_not(self, path: Path) -> Literal["", "pattern", "no page"]:
         """Return why a document of a folder is not taken, "" if it is. Raise ConfigError and QuartoError."""
-        place = path.parent.resolve() / path.name
-        root = project_root(place)
+        folder, root = self._places(path.parent)
+        place = folder / path.name
         include, exclude = self._rules(root)
         name = place.relative_to(root).as_posix()
         here = Path.cwd().resolve()
         typed = place.relative_to(here).as_posix() if place.is_relative_to(here) else place.as_posix().lstrip("/")
-        if matches(exclude, name) or matches(read_rules(self.exclude), typed):
+        if matches(exclude, name) or matches(self._excluded(), typed):
             return "pattern"
         if include is not None:
             return "" if matches(include, name) else "pattern"
@@ -74,6 +76,18 @@ class DocumentFinder:
         if not is_document(path.name, INDEXED) or path.resolve() in [one.resolve() for one in paths]:
             return False
         return any(is_inside(path, folder) for folder in paths) and self.why_not(path) != ""
+
+    def _places(self, folder: Path) -> tuple[Path, Path]:
+        """Return a folder with links followed, and the root of the project that its documents belong to."""
+        if folder not in self._roots:
+            place = folder.resolve()
+            self._roots[folder] = place, project_root(place / "-")
+        return self._roots[folder]
+
+    def _excluded(self) -> Rules:
+        if self._typed is None:
+            self._typed = read_rules(self.exclude)
+        return self._typed
 
     def _rules(self, root: Path) -> tuple[Rules | None, Rules]:
         if root not in self._files:
