@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 COURSE ?= course
 
-.PHONY: demo course extension dist test types fast-tests test-slow test-long test-model bench update-golden clean
+.PHONY: demo course site extension dist test types fast-tests test-slow test-long test-model bench update-golden clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
@@ -30,7 +30,14 @@ demo: $(VENV)/.installed
 # What .github/workflows/course.yml does, on a copy of the sample book.
 course: $(VENV)/.installed
 	@$(BIN)/lmm demo --copy "$(COURSE)"
+	@$(BIN)/lmm init "$(COURSE)"
 	@PATH="$(abspath $(BIN)):$$PATH" lmm course "$(COURSE)"
+
+# The site of docs/, in docs/_site: by Quarto, or by pandoc where there is none.
+site: $(VENV)/.installed
+	rm -rf docs/_extensions
+	cp -R quarto-ext/_extensions docs/
+	@PATH="$(abspath $(BIN)):$$PATH" lmm course docs
 
 # What `quarto add` takes from a release: a zip with _extensions/ in it.
 extension:
@@ -56,6 +63,7 @@ test: $(VENV)/.installed-test
 
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
 fast-tests: $(VENV)/.installed-test
 	$(PYTEST) -m "not slow and not long and not quarto and not model" $(ARGS)
@@ -98,4 +106,4 @@ FORCE:
 clean:
 	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(DEMO)"
 	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(COURSE)"
-	rm -rf .venv .cache build dist *.egg-info lmm-quarto.zip
+	rm -rf .venv .cache build dist *.egg-info lmm-quarto.zip docs/_site docs/_extensions

@@ -104,6 +104,10 @@ class StoreError(LmmError):
     """A vector store cannot do what was asked."""
 
 
+class IndexChangedError(StoreError):
+    """An index is no longer the one that was opened: it was made anew, or is in this moment."""
+
+
 class RetrieveError(LmmError):
     """A question cannot be answered."""
 

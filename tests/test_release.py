@@ -96,7 +96,7 @@ def test_the_wheel_is_enough_by_itself(tmp_path):
     for step in try_steps():
         said = run_step(step, tmp_path, {}, env)[1]
     assert "none found" in said
-    assert Path(tmp_path, "course/notes/01-data.html").is_file()
+    assert Path(tmp_path, "course/_book/01-data.html").is_file()
     where = run_step({"run": "cd course && python -c 'import lmm_core; print(lmm_core.__file__)'"}, tmp_path, {}, env)[
         1
     ]

@@ -99,6 +99,7 @@ def test_the_steps_of_the_action(tmp_path, pinned):
     """In another repository, without Quarto."""
     checkout = copy_checkout(tmp_path / "action")
     course = tmp_path / "work/my course"
+    write(course / "config.toml", "")
     write(course / "index.md", "# Means\n\nThe mean is the balance point of its values.\n\n::: exercise\nBalance a ruler "
           "with three coins of the same weight on it, and say where.\n:::\n")  # fmt: skip
     if pinned:

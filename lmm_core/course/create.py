@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import which
 from typing import Literal
 
 from .. import __version__
@@ -78,7 +78,7 @@ def create_course(
     Quarto's); editors: "vscode" and "rstudio" get tasks and snippets; dry_run: write nothing. Raise
     LmmError if something is in the way, and OSError."""
     _check_folder(folder)
-    with_quarto = bool(shutil.which("quarto") or project_file(folder)) if quarto is None else quarto
+    with_quarto = bool(which("quarto") or project_file(folder)) if quarto is None else quarto
     planned = [*_plan(folder, with_quarto, editors), *_for_editors(folder, editors)]
     files = {one.name: one.text.encode("utf-8") for one in planned if not _is_there(folder / one.name)}
     extension = lacking_files(folder) if with_quarto else {}

@@ -107,10 +107,11 @@ class Workshop:
 def _exchange_at_once(one: Path, other: Path) -> bool:
     """Let two folders change places in one step. Return False if the system cannot do that, and raise
     OSError if it fails."""
-    paths = os.fsencode(one), os.fsencode(other)
-    if os.name != "posix":
+    if sys.platform == "win32":
         return False
+    paths = os.fsencode(one), os.fsencode(other)
     libc = ctypes.CDLL(None, use_errno=True)
+    failed: int
     if sys.platform == "darwin" and hasattr(libc, "renamex_np"):
         failed = libc.renamex_np(*paths, _EXCHANGE)
     elif sys.platform == "linux" and hasattr(libc, "renameat2"):

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.metadata.lmm_options import BY_DOCUMENT
+from ..models.sources import known_sources
 from ..scan.check.header_keys import MODEL_KEYS
 from ..scan.check.near_misses import SWITCHES, TEXTS
 
@@ -23,6 +24,13 @@ def config_schema() -> Schema:
     from ..settings.sections import EducationSections
 
     schema = EducationSections.model_json_schema()
+    source = schema["$defs"]["SourceSettings"]
+    needed = source.pop("required")  # what a source that is known has already
+    one = {"$ref": "#/$defs/SourceSettings"}
+    schema["properties"]["sources"] |= {
+        "properties": dict.fromkeys(known_sources(), one),
+        "additionalProperties": {"allOf": [one], "required": needed},
+    }
     return {"$schema": _DIALECT, **_without_titles(schema), "title": "config.toml of LM markdown",
             "additionalProperties": False}  # fmt: skip
 

@@ -46,7 +46,7 @@ def lacking_files(folder: Path) -> dict[str, bytes]:
     title = course_title(folder) or folder.resolve().name
     settings = _NEW_PROJECT.replace("{title}", json.dumps(title, ensure_ascii=False))
     own = {} if project_file(folder) else {PROJECT_FILES[0]: settings.encode("utf-8")}
-    return own | ({} if extension_place(folder).exists() else _extension_files())
+    return own | ({} if extension_place(folder).exists() else extension_files())
 
 
 def extension_place(folder: Path) -> Path:
@@ -54,7 +54,8 @@ def extension_place(folder: Path) -> Path:
     return installed_extension(folder) or folder / "_extensions" / EXTENSION
 
 
-def _extension_files() -> dict[str, bytes]:
+def extension_files() -> dict[str, bytes]:
+    """Return the files of the extension, by their paths in a project. Raise QuartoError if it is missing."""
     source = packaged_extension()
     paths = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
     kept = [path for path in paths if path.suffix != ".pyc" and not any(name.startswith(".") for name in path.parts)]

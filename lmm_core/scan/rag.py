@@ -16,7 +16,7 @@ from ..logging import ConsoleLogger, LoggerBase, counted
 from ..markdown.blocks import Block, MetadataBlock, Spelling
 from ..markdown.edits import broken_edits, open_edit
 from ..markdown.metadata.body import DELETED
-from ..markdown.metadata.ownership import HASHES, hash_pair, read_hashes
+from ..markdown.metadata.ownership import HASHES, hash_pair, read_hashes, short_hashes
 from ..markdown.originals import RestoredBlocks, restore_originals
 from ..markdown.rag_only import KnitRules
 from ..markdown.spelling import edit_block, settle, settle_safely, take_out
@@ -249,7 +249,7 @@ class RagRun:
         """Make the next run ask for keys that this refresh did not get."""
         if self.refresh:
             left = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
-            self._write(node, {HASHES: {**read_hashes(node.properties), **left}} if left else {})
+            self._write(node, {HASHES: short_hashes({**read_hashes(node.properties), **left})} if left else {})
 
     async def _say(self, node: HeadingNode, needs: SectionNeeds) -> dict[str, Any] | None:
         """Return the annotations of a section, or None if the annotator fails."""

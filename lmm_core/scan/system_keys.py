@@ -25,7 +25,7 @@ from ..markdown.blocks import (
     trim_blank_lines,
 )
 from ..markdown.metadata.body import DELETED, dump_entry, edit_metadata
-from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair, read_hashes
+from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair, read_hashes, short_hashes
 from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import Node, TextNode
 
@@ -79,8 +79,8 @@ def set_values(
         value = DELETED if value is None else value
         if (value is not DELETED or f"~{key}" in properties) and properties.get(f"~{key}", DELETED) != value:
             changes[f"~{key}"] = value
-    if hashes != (properties.get(HASHES) or {}):
-        changes[HASHES] = hashes or DELETED
+    if hashes != read_hashes(properties) or not isinstance(properties.get(HASHES) or {}, dict):
+        changes[HASHES] = short_hashes(hashes) or DELETED
     return changes
 
 

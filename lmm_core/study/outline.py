@@ -102,9 +102,14 @@ def plain_title(title: str) -> str:
     return printable("".join(shown)).strip()
 
 
-def course_title(folder: Path) -> str:
-    """Return the title of the course in a folder: that of its `_quarto.yml`, else of its first page; "" if
-    none has one, or can be read."""
+def course_title(*folders: Path) -> str:
+    """Return the title of the course in the first folder that has one, "" if none has.
+
+    It is that of `_quarto.yml`, else of the first page (`index.md`)."""
+    return next(filter(None, map(_title_in, folders)), "")
+
+
+def _title_in(folder: Path) -> str:
     try:
         settings = read_project(folder)
     except QuartoError:  # who reads the project for more reports it

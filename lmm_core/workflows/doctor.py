@@ -182,10 +182,18 @@ def link_command(program: Path) -> str:
     usable = [folder for folder in (*([Path(lmm).parent] if lmm else []), own, users) if _is_usable(folder)]
     folder = usable[0] if usable else users if in_pipx() else own
     if sys.platform == "win32":
-        return f'copy "{program}" "{folder}"'
+        copy = f'copy "{program}" "{folder}"'
+        return copy if usable else f"{copy}; {path_command(folder)}"
     target = shlex.quote(str(folder))
     link = f"ln -sf {shlex.quote(str(program))} {target}/pandoc"
-    return link if usable else f'mkdir -p {target} && {link} && export PATH={target}:"$PATH"'
+    return link if usable else f"mkdir -p {target} && {link} && {path_command(folder)}"
+
+
+def path_command(folder: Path) -> str:
+    """Return a command that puts a folder on PATH, for the shell that people use here (on Windows: PowerShell)."""
+    if sys.platform == "win32":
+        return f'$env:PATH = "{folder};$env:PATH"'
+    return f'export PATH={shlex.quote(str(folder))}:"$PATH"'
 
 
 def _is_usable(folder: Path) -> bool:
@@ -217,8 +225,8 @@ def _version(path: str) -> tuple[int, ...]:
 def _command(name: str) -> MachineFinding:
     path = shutil.which(name)
     if path is None:
-        command = f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'
-        advice = f"pandoc looks for it on PATH: {'pipx ensurepath' if in_pipx() else command}"
+        command = "pipx ensurepath" if in_pipx() else path_command(Path(sys.executable).parent)
+        advice = f"pandoc looks for it on PATH: {command}"
         return MachineFinding(name, "not on PATH", ok=False, advice=advice)
     return MachineFinding(name, path)
 

@@ -12,7 +12,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,8 @@ from ..files.walk import size_on_disk
 from ..index.chunks import Chunk
 from ..index.collection import IndexInfo, afind_documents, chunks_for, find_types, read_info
 from ..index.encoding import VERSION, Encoder, compare_identity
-from ..index.rebuild import are_earlier, find_unfinished, make_collections
+from ..index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
+from ..index.rebuilding.replacement import Replacement, settle
 from ..index.refresh import (
     BEGUN,
     FILES,
@@ -55,7 +56,7 @@ from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
-from ..store.vector_store import ScoredPoint, VectorStore, Where
+from ..store.vector_store import ScoredPoint, VectorStore, Where, is_alias_store
 from .encode import Encoded, blocklist_encode, encoder_for, project_from, source_of
 from .models import Models
 from .passes import RagWork, docid_of, project_of, report_concerns, save_as
@@ -110,15 +111,16 @@ async def open_index(project: Project, models: Models) -> AsyncIterator[VectorSt
         store.close()
 
 
-def index_info(project: Project) -> IndexInfo:
-    """Return what is in a project's index. Raise StoreError and ConfigError."""
-    index, store = project.index, client_from_config(project)
+def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo:
+    """Return what is in a project's index. opened: its store, if it is open. Raise StoreError and ConfigError."""
+    index, store = project.index, opened or client_from_config(project)
     folder = None if index.memory or index.url else project.root / index.folder
     place = str(folder) if folder else shown_address(index.url) if index.url else "memory"
     try:
         return read_info(store, place, index.collection, index.companion, size_on_disk(folder) if folder else None)
     finally:
-        store.close()
+        if opened is None:
+            store.close()
 
 
 # Indexing
@@ -132,8 +134,10 @@ class Upload:
     rules_of: returns the knit rules of a file, if they are not those of the project; is_left_out: tells
     of a file in the index whether it shall be there no more; tokens: how many a
     dry run would send to an embedding model that has a price; languages:
-    how many of the files that were read are in which, and what names it. The encoders and records
-    are set when the run starts, and whether an earlier version of the program made the collections."""
+    how many of the files that were read are in which, and what names it; rebuild: make the
+    collections anew. The encoders and records are set when the run starts, and whether an earlier
+    version of the program made the collections. On a server, `store` has the collections behind
+    their names, so that a run never writes into two if the names change hands meanwhile."""
 
     project: Project
     store: VectorStore
@@ -151,14 +155,28 @@ class Upload:
     records: dict[str, FileRecord] = field(default_factory=dict)
     languages: Counter[tuple[str, str]] = field(default_factory=Counter)
     is_earlier: bool = False
+    rebuild: bool = False
+    replacement: Replacement | None = None
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
+        with ExitStack() as ending:
+            return await self._run(paths, ending)
+
+    async def _run(self, paths: Sequence[Path], ending: ExitStack) -> Counts:
         files = [file for path in paths if (file := self._load(path)) is not None]
+        server = self.store
+        if self.rebuild and not self.dry_run:
+            await self._start_anew(server, ending)
+        else:
+            await self._settle()
         await self._prepare()
         if self.annotate and not self.dry_run:
             files = [await self._annotate(file) for file in files]
         files += [file for path in self._unfinished(paths) if (file := self._load(path)) is not None]
+        if self.is_earlier and not self.dry_run and is_alias_store(server):
+            await self._start_anew(server, ending)
+            self.is_earlier = False
         changed = []
         counts = Counts()
         for file in files:
@@ -173,12 +191,35 @@ class Upload:
         self.expect(sum(len(one.chunks) for _, one in encoded))
         for file, one in encoded:
             counts += await self._write(one, self._fingerprint(file))
+        if self.replacement is not None:
+            if not encoded:
+                raise StoreError("None of the files could be indexed: the index stays as it was.")
+            await asyncio.to_thread(self.replacement.finish)
         return counts
+
+    async def _settle(self) -> None:
+        """End what a killed run left on a server, and hold on to the collections that are in service now.
+
+        Raise StoreError, also if another run makes them anew."""
+        if is_alias_store(self.store) and not self.dry_run:
+            self.store = await asyncio.to_thread(settle, self.store, collection_names(self.project))
+
+    async def _start_anew(self, store: VectorStore, ending: ExitStack) -> None:
+        """Work on new collections from now on.
+
+        On a server, they are filled beside those in service, which a replacement puts them in place
+        of; elsewhere the old ones are removed. Raise StoreError."""
+        if not is_alias_store(store):
+            await asyncio.to_thread(drop_collections, store, self.project)
+            return
+        self.replacement = ending.enter_context(Replacement(store, collection_names(self.project)))
+        self.store = await asyncio.to_thread(self.replacement.begin)
 
     async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
         """Index one document by its blocks; `docid` is used if its header names none.
 
         Raise StoreError, ModelError and ConfigError."""
+        await self._settle()
         await self._prepare()
         for collection, encoder in self._encoders().items():
             if (known := await asyncio.to_thread(self.store.metadata, collection)) is not None:
@@ -320,6 +361,8 @@ class Upload:
             begun[one.source] = FileRecord(one.source, one.docid, "", before.count if before else 0)
         if not self.dry_run:
             await make_collections(self.store, self.project.index.collection, self._encoders(), self.is_earlier)
+            if self.replacement is not None and self.records:  # what is missing now may come back
+                await asyncio.to_thread(write_record, self.store, self.project.index.collection, *self.records.values())
             await asyncio.to_thread(begin_files, self.store, self.project.index.collection, begun.values())
 
     def _check_docids(self, made: Sequence[Encoded]) -> None:
@@ -407,9 +450,14 @@ def describe_counts(counts: Counts, dry_run: bool = False) -> str:
     return f"{written}, {counts.removed} removed{moved}, {counts.unchanged} unchanged"
 
 
+def collection_names(project: Project) -> list[str]:
+    """Return the names of the project's collections, that of the chunks first."""
+    return [project.index.collection, project.index.companion, project.index.collection + FILES]
+
+
 def drop_collections(store: VectorStore, project: Project) -> None:
     """Remove the project's collections. Raise StoreError."""
-    for name in (project.index.collection, project.index.companion, project.index.collection + FILES):
+    for name in collection_names(project):
         store.drop(name)
 
 

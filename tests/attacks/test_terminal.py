@@ -256,7 +256,7 @@ def test_logs_of_a_server_are_entries():
 def test_what_agents_are_told_is_printable(notes):
     import asyncio
 
-    from lmm_core.retrieve.tools import Tools
+    from lmm_core.retrieve.agents.tools import Tools
     from lmm_core.settings.project import load_project
     from lmm_core.workflows.ask import SharedLibrary
     from lmm_core.workflows.models import Models
@@ -271,7 +271,7 @@ def test_what_agents_are_told_is_printable(notes):
             seen = [await tools.greeting(), json.dumps(tools.schemas(), ensure_ascii=False)]
             outline = await tools.call("outline", {})
             name = outline["sections"][-1]["section"]
-            seen += [str(outline), str(await tools.call("read_section", {"section": name}))]
+            seen += [str(outline), str(await tools.call("read", {"name": name}))]
             seen += [str(await tools.call("search", {"query": "line"}))]
             return seen
         finally:

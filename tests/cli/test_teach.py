@@ -93,6 +93,18 @@ def test_cards_of_one_file(sample_book):
     assert "01-data.apkg: 8 cards" in lmm("cards sample-book/01-data.md --format anki")[1]
 
 
+def test_cards_are_named_after_the_course(sample_book):
+    """A file is not: a title may be somebody else's, and hold a path."""
+    first = "# A short course in introductory statistics\n"
+    assert lmm("cards sample-book --format md")[0].startswith(first)
+    assert lmm("cards sample-book/01-data.md --format md")[0].startswith(first)
+    write("course/notes.md", "::: exercise\nWhat is it?\n:::\n")
+    assert lmm("cards course --format md")[0].startswith("# course\n")
+    write("course/index.md", "---\ntitle: ../../Woods::Oaks\n---\n")
+    assert lmm("cards course --format md")[0].startswith("# ../../Woods::Oaks\n")
+    assert lmm("cards course --format anki")[1].startswith("course.apkg: 1 card")
+
+
 def test_nothing_to_make_cards_of():
     write("notes.md", "# T\n\nText alone.\n")
     assert "no cards: they are made of annotated questions" in lmm("cards notes.md", status=1)[1]

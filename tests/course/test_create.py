@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -26,7 +27,7 @@ ALONE = {
 
 @pytest.fixture(autouse=True)
 def _no_quarto(monkeypatch):
-    monkeypatch.setattr(create.shutil, "which", lambda name: None)
+    monkeypatch.setattr(create, "which", lambda name: None)
 
 
 def tree(folder="."):
@@ -102,7 +103,7 @@ def test_quarto_is_wanted_where_it_is_or_has_a_project(monkeypatch):
     assert "one/_quarto.yml" not in states(create_course(Path("one")))
     write("two/_quarto.yml", "project:\n  type: website\nfilters:\n  - lmm\n")
     assert states(create_course(Path("two")))["two/_extensions/lmm"] == "written"
-    monkeypatch.setattr(create.shutil, "which", lambda name: "/bin/quarto")
+    monkeypatch.setattr(create, "which", lambda name: "/bin/quarto")
     assert states(create_course(Path("three")))["three/_quarto.yml"] == "written"
     assert "four/_quarto.yml" not in states(create_course(Path("four"), quarto=False))
 
@@ -307,6 +308,39 @@ def test_a_course_in_a_part_of_a_repository():
     write("repository/.github/workflows/course.yml", workflow)
     write("repository/.pre-commit-config.yaml", hooks)
     assert set(states(create_course(folder)).values()) == {"left alone"}
+
+
+@pytest.mark.slow
+def test_pre_commit_runs_the_hooks(monkeypatch, tmp_path):
+    """The real pre-commit, on a course that nobody has changed, then on a slip, then before a push."""
+    if shutil.which("pre-commit") is None:
+        pytest.skip("pre-commit is not installed")
+    monkeypatch.setenv("PRE_COMMIT_HOME", str(tmp_path / "hooks"))
+    create_course(Path("course"))
+    monkeypatch.chdir("course")
+    git("init")
+    git("add", "-A")
+    assert run("pre-commit run").returncode == 0
+    write("means.md", f"{NOTES}\n::: excercise\nCompute.\n:::\n")
+    git("add", "-A")
+    done = run("pre-commit run")
+    assert done.returncode == 1 and b"means.md:5: near-miss" in done.stdout
+    write("means.md", NOTES)
+    git("add", "-A")
+    assert run("pre-commit run --hook-stage pre-push --all-files").returncode == 1
+    assert run("lmm rag -q .").returncode == 0
+    assert run("pre-commit run --hook-stage pre-push --all-files").returncode == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("quarto", [True, False])
+@pytest.mark.parametrize("below", ["", "stats 1"])
+def test_workflows_are_well_written(quarto, below):
+    if shutil.which("actionlint") is None:
+        pytest.skip("actionlint is not installed")
+    write("course.yml", create._workflow(quarto, "_book", below))
+    done = run("actionlint course.yml")
+    assert done.returncode == 0, done.stdout
 
 
 def test_with_a_public_address_the_hooks_are_those_of_the_project(monkeypatch):

@@ -62,7 +62,6 @@ def test_every_key_is_in_the_schema_with_what_it_is_for():
     [
         'speling = "div"', "[minr]", '[minor]\nmodle = "x"', '[minor]\ntimeout = "a minute"', '[RAG]\nquestions = "yes"',
         "[split]\nsize = 0", '[embeddings]\nencoding = "hybird"', '[sources.own]\nkey_variable = "OWN_KEY"',
- '[sources.ollama]\nchat_model = "llama3"',
         '[sources.own]\nbase_url = "http://localhost"\nmodel = "x"', "[retrieve]\nsynonyms = { SD = 1 }",
     ],
 )  # fmt: skip
@@ -76,7 +75,8 @@ def test_what_lmm_refuses_the_schema_refuses(toml):
     "toml",
     [
         "", 'spelling = "native"', '[minor]\nmodel = "openai/gpt-4o"\ntimeout = 5', "[minor.extra]\ntop_p = 0.9",
-        '[sources.groq]\nbase_url = "https://api.groq.com/openai/v1"',
+        '[sources.groq]\nbase_url = "https://api.groq.com/openai/v1"', '[sources.ollama]\nchat_model = "llama3"',
+        "[sources.openai]\nprice = [0.15, 0.6]", '[files]\nexclude = ["drafts/"]',
         '[retrieve]\nsynonyms = { SD = "standard deviation", MLM = ["mixed model", "HLM"] }',
     ],
 )  # fmt: skip

@@ -147,3 +147,91 @@ def test_exercises_in_odd_places_are_left_out_by_every_way(hidden, pandoc):
         shown = ok(command, pandoc).stdout
         assert b"SECRET" not in shown, command
         assert b"Stays, too." in shown, command
+
+
+# Comments
+
+COMMENTS = """---
+title: T
+---
+
+<!-- mine -->
+
+<!-- lmm
+~summary: SECRET
+-->
+# A
+
+Kept.
+
+<!-- lmm
+type: exercise
+-->
+## E
+
+SECRET
+
+# B
+
+<!-- lmm
+type: topic
+-->
+SECRET
+
+Kept.
+
+- item
+
+  <!-- lmm
+  type: exercise
+  -->
+
+  SECRET
+
+- Kept.
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "-f gfm",
+        "-f commonmark_x",
+        "--strip-comments",
+        "-L same.lua",
+        "--strip-comments -L same.lua",
+        "-L changes.lua",
+    ],
+)
+def test_comments_are_read_among_text_and_elements(options, pandoc):
+    write("notes.md", COMMENTS)
+    write("same.lua", "function Para(p) return p end")
+    write("changes.lua", "function Header(h) h.level = h.level return {h, pandoc.Para('New.')} end")
+    html = ok(f"pandoc {options} -F lmm-knit notes.md -t html", pandoc).stdout
+    assert html.count(b"Kept.") == 3
+    assert b"SECRET" not in html
+    assert b"lmm" not in html
+    assert (b"<!-- mine -->" in html) == ("--strip" not in options)
+
+
+def test_comments_are_read_from_standard_input(pandoc):
+    html = run("pandoc -f markdown -t html -F lmm-knit", pandoc, COMMENTS).stdout
+    assert (html.count(b"Kept."), b"SECRET" in html) == (3, False)
+
+
+@pytest.mark.parametrize("options", ["-f markdown --strip-comments -F lmm-knit", "-L drops.lua -F lmm-knit notes.md"])
+def test_nothing_is_written_where_comments_were_taken_out(options, pandoc):
+    write("notes.md", COMMENTS)
+    write("drops.lua", "function RawBlock(b) return {} end")
+    done = run(f"pandoc {options} -t html", pandoc, COMMENTS)
+    assert (done.returncode != 0, done.stdout) == (True, b"")
+    assert b"lmm convert --to div FILE" in done.stderr
+
+
+def test_comments_come_through_pandocs_own_writer(pandoc):
+    write("notes.md", COMMENTS)
+    write("changes.lua", "function Header(h) return {h, pandoc.Para('New.')} end")
+    made = ok("pandoc -L changes.lua -F lmm-rag notes.md -t markdown", pandoc).stdout
+    assert made.count(b"<!-- lmm\ntype: exercise\n-->") == 1
+    assert made.count(b"<!-- lmm\n") == 4

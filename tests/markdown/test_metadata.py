@@ -321,6 +321,32 @@ def test_a_made_block_holds_what_was_put_in(value, spelling):
     assert blocks[1].content == {"key": value}
 
 
+@often
+@given(values)
+def test_a_closed_entry_keeps_its_value_and_holds_no_dashes(value):
+    entry = dump_entry("a--b", value, closed=True)
+    assert "--" not in entry
+    assert parse_metadata(entry).content == parse_metadata(dump_entry("a--b", value)).content == {"a--b": value}
+
+
+@often
+@given(st.lists(st.text("ab:#'\"-é \\", max_size=12), max_size=40).map(" ".join), st.sampled_from(["k", "~summary"]))
+def test_a_long_value_goes_on_in_the_next_line_and_stays_the_same(value, key):
+    for made in (dump_entry(key, value), dump_entry(key, [value, {"in": value}])):
+        assert list(parse_metadata(made).content) == [key]
+        assert parse_metadata(made).content[key] in (value, [value, {"in": value}])
+        longest = max((len(word) for word in value.split(" ")), default=0)
+        assert max(map(len, made.splitlines())) < 110 + 4 * longest
+
+
+def test_a_reply_with_dashes_turns_a_comment_into_a_div():
+    block = parse_markdown_text("# h\n\n<!-- lmm\na: 1\n-->\n\n\ntext\n")[1]
+    made = edit_block(block, {"~chat": [{"model": "See `--all`:\n\n| a |\n|---|"}]})
+    assert (made.spelling, made.source[-3:]) == ("div", "\n\n\n")
+    assert made.content["~chat"] == [{"model": "See `--all`:\n\n| a |\n|---|"}]
+    assert edit_block(block, {"b": "a - b"}).spelling == "comment"
+
+
 # Whose a key is
 
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import parse_markdown_text, serialize_blocks
+from lmm_core.markdown import convert, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.quarto.leaks import look_for_leaks
 from lmm_core.scan.knit import knit
@@ -598,3 +598,17 @@ def test_hostile_pages_are_read_in_a_moment(page):
     write("site/a.html", page)
     with at_most(seconds=10):
         assert leaks("site") == []
+
+
+def test_comments_that_no_filter_took_out_are_found():
+    blocks = convert(parse_markdown_text(NOTES), "comment")
+    write("notes.md", serialize_blocks(blocks))
+    for filters, status in (("", 1), ("-F lmm-knit", 0)):
+        Path("site").mkdir(exist_ok=True)
+        assert run(f"pandoc {filters} notes.md -o site/notes.html").returncode == 0
+        assert ("<!-- lmm" in text("site/notes.html")) == (status == 1)
+        done = run("lmm leak-check site notes.md")
+        assert (done.returncode, b"Why would anybody prefer the median" in done.stderr + done.stdout) == (
+            status,
+            status == 1,
+        )

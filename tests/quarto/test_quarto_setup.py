@@ -356,7 +356,7 @@ def test_pandoc_alone_shows_the_cell_as_code(sample_book, pandoc, monkeypatch):
 @pytest.mark.long
 def test_the_wheel_has_the_extension(tmp_path):
     """Built from a copy, so that nothing is left in the source tree."""
-    for name in ("lmm_core", "filters", "quarto-ext"):
+    for name in ("lmm_core", "filters", "quarto-ext", "sample-book"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path / name)

@@ -1,12 +1,15 @@
 """The RAG pass: questions and summaries, and who may change them."""
 
+import re
 from base64 import b64encode
 from hashlib import md5
 from itertools import takewhile
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 
+from lmm_core.errors import ConfigError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import (
     ErrorBlock,
@@ -23,6 +26,7 @@ from lmm_core.markdown.tree import TextNode
 from lmm_core.models.annotators.annotator import Annotation
 from lmm_core.scan import ScanOpts, scan_rag
 from lmm_core.scan.system_keys import NOTHING, State, key_state, nearest_spellings
+from lmm_core.settings.project import Project, for_document
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
 
 often = settings(max_examples=150, deadline=None)
@@ -324,6 +328,39 @@ def test_a_second_run_changes_nothing_and_asks_nothing(text, spelling):
     annotator = CountingAnnotator()
     assert annotate(once, annotator, spelling=spelling) == once
     assert annotator.calls == 0
+
+
+def test_hashes_as_documents_carry_them_are_still_fresh():
+    once = annotate(ONE)
+    short = re.search(r"~~hash: \{text: (\w+), questions: (\w+), summary: (\w+)\}", once)
+    old = once.replace(short[0], "~~hash: {{questions: [{0}, {1}], summary: [{0}, {2}]}}".format(*short.groups()))
+    annotator = CountingAnnotator()
+    assert annotate(old, annotator) == old
+    assert annotator.calls == 0
+
+
+@pytest.mark.parametrize("dashes", ["--", "-->", "--!>", "--->", "a ---- b", "\\\\--", "- --"])
+def test_what_a_comment_must_not_hold_is_escaped(dashes):
+    class Dashing(CountingAnnotator):
+        async def annotate(self, section, wanted, instead=""):
+            self.sections.append(section)
+            return Annotation([f"What of {dashes}?"], f"It is {dashes} of it.\nAnd more.")
+
+    text = f"---\ntitle: T\n---\n\n<!-- lmm\n# mine\nskip: false\n-->\n# A\n\n{LONG}\n"
+    once = annotate(text, Dashing(), spelling="comment")
+    block = parse_markdown_text(once)[1]
+    assert "--" not in block.body
+    assert (block.spelling, block.content["~questions"]) == ("comment", [f"What of {dashes}?"])
+    assert dashes in block.content["~summary"]
+    assert block.body.startswith("# mine\nskip: false\n")
+    assert annotate(once, Dashing(), spelling="comment") == once
+
+
+def test_the_header_says_how_new_blocks_are_spelled():
+    header = {"lmm": {"spelling": "comment"}}
+    assert for_document(Project(Path()), header).spelling == "comment"
+    with pytest.raises(ConfigError, match=r"lmm.spelling.*should be div, native or comment, not 'xml'"):
+        for_document(Project(Path()), {"lmm-spelling": "xml"})
 
 
 @often

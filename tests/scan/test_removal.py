@@ -245,7 +245,7 @@ def test_comments_quotes_and_order_of_the_writers_keys_stay():
 
 
 def test_a_key_that_an_own_pass_wrote_with_a_hash_goes_too():
-    made = OURS.replace("~~hash: {questions:", "~keywords: [a]\n~~hash: {keywords: [x, a37a6d4a2a], questions:")
+    made = OURS.replace("~~hash: {text:", "~keywords: [a]\n~~hash: {keywords: [x, a37a6d4a2a], text:")
     assert "~keywords" in cleared(made)  # by hand: its hash is another
     assert cleared(made, corrected=True) == PLAIN
 

@@ -92,7 +92,7 @@ def test_a_model_is_streamed_and_knows_what_was_said_before(course, model):
 
 def test_sources_that_a_tool_has_added_are_told(course, model):
     """The model reads a section that was not found, and cites it."""
-    calls = iter([("read_section", {"section": "trees#2"}), None])
+    calls = iter([("read", {"name": "trees#2"}), None])
 
     def reply(body):
         call = next(calls)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -24,7 +23,7 @@ from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
     from ...course.create import CoursePart
-    from ...course.run import StepResult
+    from ...course.run import Course, StepResult
     from ...quarto.check import ProjectFinding
     from ...quarto.leaks import Findings
     from ...quarto.options import AskBoxSettings
@@ -107,7 +106,7 @@ def course(folder: Path, output: Path | None, steps: str | None, as_json: bool) 
 
     The first step that fails is the last. The published folder is replaced as a whole, and only when
     all steps have succeeded."""
-    from ...course.run import open_course, run_steps
+    from ...course.run import open_course
 
     logger = ReportPrinter()
     wanted = _wanted_steps(steps)
@@ -118,13 +117,21 @@ def course(folder: Path, output: Path | None, steps: str | None, as_json: bool) 
     except LmmError as error:
         raise click.UsageError(str(error)) from None
     opened.annotate = steps is not None and "annotate" in wanted
+    done = _run_steps(opened, wanted)
+    if as_json:
+        print_json([asdict(result) for result in done])
+    sys.exit(0 if all(result.ok for result in done) else 1)
+
+
+def _run_steps(opened: Course, wanted: Sequence[str]) -> list[StepResult]:
+    """Run steps, and print what came of each."""
+    from ...course.run import run_steps
+
     done = []
     for result in run_steps(opened, wanted, lambda name: say(f"{name}:", err=True)):
         done.append(result)
         _print_step(result)
-    if as_json:
-        print_json([asdict(result) for result in done])
-    sys.exit(0 if all(result.ok for result in done) else 1)
+    return done
 
 
 def _wanted_steps(said: str | None) -> list[str]:
@@ -300,7 +307,7 @@ def _script_logger() -> ReportPrinter:
 @click.option("--copy", "only_copy", is_flag=True, help="Copy the course, and do nothing else.")
 @click.option("--remove", is_flag=True, help="Remove the copy.")
 def demo(folder: Path, only_copy: bool, remove: bool) -> None:
-    """Copy the sample course into FOLDER, annotate it, and make lecture notes of it.
+    """Copy the sample course into FOLDER, annotate it, and make its site and index.
 
     FOLDER is new or empty, or holds an earlier copy, which is replaced."""
     from ...course.demo import copy_sample, remove_sample
@@ -312,14 +319,34 @@ def demo(folder: Path, only_copy: bool, remove: bool) -> None:
         if only_copy:
             say(f"{folder}: a copy of the sample course")
         elif not remove:
-            _show(folder)
+            _make_demo(folder)
     except LmmError as error:
         _stop(str(error))
 
 
-def _show(folder: Path) -> None:
-    """Annotate and knit a copy of the sample course, and say where to look. Raise CourseError."""
-    from ...course.demo import NOTES, chapters, knit_notes, sample_course
+def _make_demo(folder: Path) -> None:
+    """Annotate a copy of the sample course, make its site, and say where to look. Raise CourseError."""
+    from ...course.demo import chapters, sample_course
+    from ...course.run import open_course
+
+    files, place = chapters(folder), shlex.quote(str(folder))
+    say(f"Annotate (lmm rag {place}):", err=True)
+    _annotate(files)
+    say(f"Make the site and the index (lmm course {place}):", err=True)
+    opened = open_course(folder, None, ReportPrinter())
+    if not all(result.ok for result in _run_steps(opened, [step for step in _STEPS if step != "annotate"])):
+        sys.exit(1)
+    chapter = files[0]
+    original, copy = (shlex.quote(str(path)) for path in (sample_course() / chapter.name, chapter))
+    say(f"""
+The site, with a box to search and study in:   {folder / opened.workshop.published.name / "index.html"}
+What changed in a chapter's text:              git diff --no-index {original} {copy}
+An overview of it, with its exercises:         lmm scan {copy}
+A question to the index:                       cd {place} && lmm ask "What is a residual?\"""")
+
+
+def _annotate(files: Sequence[Path]) -> None:
+    """Annotate documents, and print what became of each."""
     from ...workflows.models import Models
     from ...workflows.passes import RagWork, work_on
     from ..files import for_each
@@ -330,17 +357,5 @@ def _show(folder: Path) -> None:
         save_markdown(path, text, file)
         return text != file.text
 
-    files = chapters(folder)
     work = RagWork(Models("", None, warn))
-    say(f"Annotate (lmm rag {quote(str(folder))}):")
     for_each(tuple(files), annotate, "annotated", models=work.models, tallies=work.tallies)
-    say("Knit lecture notes (pandoc -F lmm-knit --citeproc --mathml -s CHAPTER.md -o CHAPTER.html):")
-    for page in knit_notes(folder):
-        say(f"  {page}")
-    first = files[0]
-    original, copy = (quote(str(path)) for path in (sample_course() / first.name, first))
-    say(f"""
-What changed in the text:   git diff --no-index {original} {copy}
-An annotated chapter:       {first}
-Its lecture notes:          {folder / NOTES / first.stem}.html (no metadata, no exercises)
-An overview of it:          lmm scan {copy}""")

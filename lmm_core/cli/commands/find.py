@@ -124,19 +124,17 @@ class _IndexRun:
 
     def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
         """Index files. Return what was done, or None if that failed, which is reported."""
-        from ...workflows.index import Upload, drop_collections, open_index
+        from ...workflows.index import Upload, open_index
 
         project = project_at(files[0] if files else self.paths[0] / "-")
         models = Models(warn=warn)
 
         async def work() -> Counts:
             async with open_index(project, models) as store:
-                if self.rebuild and not self.dry_run:
-                    drop_collections(store, project)
                 with ProgressBar(logger.quiet) as bar:
                     upload = Upload(
                         project, store, models, self.annotate, self.dry_run, logger, bar.expect, bar.add,
-                        is_left_out=lambda path: self.finder.is_left_out(path, self.paths),
+                        is_left_out=lambda path: self.finder.is_left_out(path, self.paths), rebuild=self.rebuild,
                     )  # fmt: skip
                     counts = await upload.run(files)
                 counts.removed += upload.drop_left_out() + (upload.prune() if self.prune else 0)

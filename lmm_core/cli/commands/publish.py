@@ -87,8 +87,9 @@ def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, 
         options += ["-f", "markdown"]
     kept = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
     if len(files) > 1:  # else each document's title would replace that of the one before
-        root = project_at(Path(files[0])).root
-        options += ["-M", f"title={course_title(root) or root.name}"]
+        folders = [path.resolve() for path in paths if path.is_dir() and len(paths) == 1]
+        title = course_title(project_at(Path(files[0])).root, *folders) or "".join(one.name for one in folders)
+        options += ["-M", f"title={title}"] if title else []
     names = [f"./{file}" if file.startswith("-") else file for file in [*files, str(output)]]
     words = ["pandoc", *options, "-F", "lmm-knit", *kept, *names[:-1], "-o", names[-1]]
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

@@ -130,7 +130,14 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
     if material is None:
         sys.exit(1)
     if made := make_cards(material):
-        _write(made, form, course_title(project.root) or name, output, project.root, logger)
+        _write(
+            made,
+            form,
+            course_title(project.root, *(path for path in paths if path.is_dir())) or name,
+            output,
+            project.root,
+            logger,
+        )
     else:
         logger.error(
             "no cards: they are made of annotated questions (`lmm rag` writes them), definitions and exercises"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 HASHES = "~~hash"
+_SHARED = "text"  # in `~~hash`: the input of all keys that say none of their own
 
 
 def find_key(properties: Mapping[str, Any], key: str) -> str | None:
@@ -25,9 +26,27 @@ def digest(value: Any) -> str:
 
 
 def read_hashes(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `~~hash` holds; {} if it is no mapping."""
+    """Return what `~~hash` holds, in full: a pair for each key, the hashes of input and value; {} if it
+    is no mapping."""
     hashes = properties.get(HASHES)
-    return dict(hashes) if isinstance(hashes, dict) else {}
+    if not isinstance(hashes, dict):
+        return {}
+    shared = hashes.get(_SHARED)
+    if not isinstance(shared, str | int):
+        return dict(hashes)
+    rest = {key: value for key, value in hashes.items() if key != _SHARED}
+    return {key: [str(shared), str(value)] if isinstance(value, str | int) else value for key, value in rest.items()}
+
+
+def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `~~hash` is to hold: the input that all pairs share is written once.
+
+    Anything else is left as it is."""
+    pairs = [pair for pair in hashes.values() if isinstance(pair, list) and len(pair) == 2]
+    shared = {str(pair[0]) for pair in pairs}
+    if len(pairs) < max(2, len(hashes)) or len(shared) > 1 or _SHARED in hashes:
+        return dict(hashes)
+    return {_SHARED: shared.pop(), **{key: str(pair[1]) for key, pair in hashes.items()}}
 
 
 def hash_pair(properties: Mapping[str, Any], key: str) -> tuple[str, str] | None:

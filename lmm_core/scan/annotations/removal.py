@@ -16,7 +16,7 @@ from ...logging import ConsoleLogger, LoggerBase
 from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, blank, count_lead, newline_of
 from ...markdown.edits import read_edit
 from ...markdown.metadata.body import DELETED, edit_metadata, key_spans
-from ...markdown.metadata.ownership import HASHES, digest, hash_pair, read_hashes
+from ...markdown.metadata.ownership import HASHES, digest, hash_pair, read_hashes, short_hashes
 from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import take_out, with_body
@@ -158,7 +158,7 @@ class Removal:
             gone.add(HASHES)
         changes: dict[str, Any] = dict.fromkeys(gone, DELETED)
         if hashes and hashes != read_hashes(there):
-            changes[HASHES] = hashes
+            changes[HASHES] = short_hashes(hashes)
         ours = {key for key in there if key in SYSTEM_KEYS or key.removeprefix("~") in read_hashes(there)}
         if not ours - gone:  # nothing is left whose layout has to be known
             changes |= dict.fromkeys({EMPTY, TIGHT} & there.keys(), DELETED)
