@@ -15,7 +15,7 @@ HOME = f"---\ntitle: Home\n---\n\n## The mean\n\nThe mean balances, see [more](p
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     write("site/index.qmd", HOME)
-    write("site/part/more.qmd", "# More\n\nMore of it.\n")
+    write("site/part/more.qmd", "# More\n\nZebras graze on grassland.\n")
     monkeypatch.chdir("site")
     assert run("lmm quarto check").returncode == 1
     assert run("lmm init --quarto").returncode == 0
@@ -36,15 +36,15 @@ def test_quarto_renders_into_a_folder_that_is_published_only_if_all_is_well(site
     before = files()
 
     write("_quarto.yml", text("_quarto.yml") + "\ncode-tools: true\n")  # puts the source on the page
-    write("part/more.qmd", "# More\n\nMuch more of it than before.\n")
+    write("part/more.qmd", "# More\n\nZebras gallop over grassland.\n")
     done = run("lmm course")
     assert done.returncode == 1 and "code-tools" in done.stderr.decode(), done.stderr
     assert files() == before
-    assert "Much more" not in run("lmm search 'More of it'").stdout.decode()
+    assert "graze" in run("lmm search 'zebras on grassland'").stdout.decode()
 
     write("_quarto.yml", text("_quarto.yml").replace("\ncode-tools: true\n", ""))
     run("quarto render")  # in the place of the published site, as Quarto does
     assert run("lmm course").returncode == 0
-    assert "Much more" in text("_site/part/more.html")
-    assert "Much more" in run("lmm search 'More of it'").stdout.decode()
+    assert "gallop" in text("_site/part/more.html")
+    assert "gallop" in run("lmm search 'zebras on grassland'").stdout.decode()
     assert [path.name for path in Path(".lmm").iterdir()] == ["index"]
