@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 COURSE ?= course
 
-.PHONY: demo course extension test types fast-tests test-slow test-long test-model bench update-golden clean
+.PHONY: demo course site extension dist test types fast-tests test-slow test-long test-model bench update-golden clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
@@ -25,17 +25,32 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed
-	@PATH="$(abspath $(BIN)):$$PATH" sh docs/demo.sh "$(DEMO)"
+	@PATH="$(abspath $(BIN)):$$PATH" lmm demo "$(DEMO)"
 
 # What .github/workflows/course.yml does, on a copy of the sample book.
 course: $(VENV)/.installed
-	@sh docs/copy_book.sh "$(COURSE)"
-	@PATH="$(abspath $(BIN)):$$PATH" sh docs/course.sh "$(COURSE)"
+	@$(BIN)/lmm demo --copy "$(COURSE)"
+	@$(BIN)/lmm init "$(COURSE)"
+	@PATH="$(abspath $(BIN)):$$PATH" lmm course "$(COURSE)"
+
+# The site of docs/, in docs/_site: by Quarto, or by pandoc where there is none.
+site: $(VENV)/.installed
+	rm -rf docs/_extensions
+	cp -R quarto-ext/_extensions docs/
+	@PATH="$(abspath $(BIN)):$$PATH" lmm course docs
 
 # What `quarto add` takes from a release: a zip with _extensions/ in it.
 extension:
 	rm -f lmm-quarto.zip
 	cd quarto-ext && $(PYTHON) -m zipfile -c ../lmm-quarto.zip README.md _extensions
+
+# What a release holds: wheel, sdist, the extension, and their checksums. It needs the package `build`.
+dist: extension
+	rm -rf dist
+	$(PYTHON) -m build --outdir dist $(BUILD_OPTIONS)
+	mv lmm-quarto.zip dist/
+	cd dist && $(PYTHON) -c 'import hashlib, pathlib; [print(hashlib.sha256(p.read_bytes()).hexdigest(), "", p) for p in sorted(pathlib.Path().iterdir())]' > ../SHA256SUMS
+	mv SHA256SUMS dist/
 
 # The tests start our commands hundreds of times: Python may keep what it has compiled.
 PYTEST := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto
@@ -48,6 +63,7 @@ test: $(VENV)/.installed-test
 
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
 fast-tests: $(VENV)/.installed-test
 	$(PYTEST) -m "not slow and not long and not quarto and not model" $(ARGS)
@@ -88,6 +104,6 @@ docs/api.md: $(VENV)/.installed-test FORCE
 FORCE:
 
 clean:
-	@sh docs/copy_book.sh --remove "$(DEMO)"
-	@sh docs/copy_book.sh --remove "$(COURSE)"
-	rm -rf .venv .cache build *.egg-info lmm-quarto.zip
+	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(DEMO)"
+	-@[ ! -x $(BIN)/lmm ] || $(BIN)/lmm demo --remove "$(COURSE)"
+	rm -rf .venv .cache build dist *.egg-info lmm-quarto.zip docs/_site docs/_extensions

@@ -1,6 +1,6 @@
 """How long students wait for the first word of `lmm serve` when many ask at once, and whether its memory grows.
 
-python benchmarks/serve.py [--askers 50] [--delay 0.3] [--requests 10000]
+python benchmarks/serve.py [--askers 50] [--delay 0.3] [--requests 10000] [--workers]
 """
 
 from __future__ import annotations
@@ -141,16 +141,78 @@ def serve_model(delay: float) -> None:
         threading.Event().wait()
 
 
+async def repeat(url: str) -> None:
+    """A server that gives the answers of the one at an address, and each again without asking it: it costs
+    next to nothing, as a real Qdrant does beside us."""
+    host, port = url.removeprefix("http://").split(":")
+    known: dict[bytes, bytes] = {}
+
+    async def ask_other(request: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(request)
+        answer = await read_message(reader)
+        writer.close()
+        return answer
+
+    async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while request := await read_message(reader):
+            if (answer := known.get(request)) is None:
+                answer = known[request] = await ask_other(request)
+            writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve_one, "127.0.0.1", 0)
+    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
+    await server.serve_forever()
+
+
+async def read_message(reader: asyncio.StreamReader) -> bytes:
+    """A request or an answer, b"" at the end."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
+        return head + (await reader.readexactly(int(length[1])) if length else b"")
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return b""
+
+
+def processes(folder: Path, askers: int) -> None:
+    """Table (c)."""
+    python, source = sys.executable, {"PYTHONPATH": str(ROOT)}
+    rows = []
+    with ExitStack() as stack:
+        qdrant = [python, "-m", "tests.qdrant_server", "0"]
+        url, _ = stack.enter_context(started(qdrant, r"(http://\S+)", folder, **source))
+        env = os.environ | source | {"LMM_STORAGE__URL": url}
+        subprocess.run([python, "-m", "lmm_core", "index", "-q", "."], cwd=folder, check=True, env=env)
+        near = stack.enter_context(started([python, __file__, "--repeat", url], r"(http://\S+)", folder, **source))[0]
+        for count in (1, 2):
+            say(f"workers: {count}")
+            with serving(folder, 0.0, "keywords", count, near) as (port, pid):
+                tree = [psutil.Process(pid), *psutil.Process(pid).children()]
+                for _ in range(2):  # every worker has read the notes
+                    asyncio.run(without_end(port, askers // 2))
+                before, began = sum(sum(one.cpu_times()[:2]) for one in tree), time.perf_counter()
+                heard = asyncio.run(without_end(port, askers))
+                seconds = time.perf_counter() - began
+                spent = sum(sum(one.cpu_times()[:2]) for one in tree) - before
+                good = sum(one.good for one in heard)
+                rows.append([str(count), str(good), str(len(heard) - good), f"{good / seconds:.0f}",
+                             f"{1000 * spent / len(heard):.1f}", f"{100 * spent / seconds:.0f} %"])  # fmt: skip
+    columns = ["workers", "answers", "failed", "a second", "processor (ms)", "of one core"]
+    print_table(f"(c) {askers} askers without a pause, an index on a server, a model of 0 ms", columns, rows)
+
+
 @contextmanager
-def serving(folder: Path, delay: float, queries: str) -> Iterator[tuple[int, int]]:
-    """A server with a model that takes so many seconds; its port and its process."""
+def serving(folder: Path, delay: float, queries: str, workers: int = 1, index: str = "") -> Iterator[tuple[int, int]]:
+    """A server with a model that takes so many seconds; its port and its process. index: of the index's server."""
     (folder / "config.toml").write_text(f'[ask]\nqueries = "{queries}"\n[serve]\nrate = 1000000\n', encoding="utf-8")
     python, source = sys.executable, {"PYTHONPATH": str(ROOT)}
     with ExitStack() as stack:
         model = [python, __file__, "--model", "--delay", str(delay)]
         url, _ = stack.enter_context(started(model, r"(http://\S+)", folder, **source))
-        keys = {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": url}
-        server = [python, "-m", "lmm_core", "serve", "--port", "0"]
+        keys = {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": url} | ({"LMM_STORAGE__URL": index} if index else {})
+        server = [python, "-m", "lmm_core", "serve", "--port", "0", "--workers", str(workers)]
         port, pid = stack.enter_context(started(server, r"at http://127\.0\.0\.1:(\d+)/", folder, **source, **keys))
         asyncio.run(ask(int(port), QUESTIONS[0]))
         yield int(port), pid
@@ -212,8 +274,12 @@ def main() -> None:
     parser.add_argument("--askers", type=int, default=50, metavar="N")
     parser.add_argument("--delay", type=float, default=0.3, metavar="SECONDS", help="of the model")
     parser.add_argument("--requests", type=int, default=10_000, metavar="N", help="for the memory; 0: not measured")
+    parser.add_argument("--workers", action="store_true", help="measure one and two workers, and nothing else")
     parser.add_argument("--model", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--repeat", default="", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.repeat:
+        asyncio.run(repeat(chosen.repeat))
     if chosen.model:
         serve_model(chosen.delay)
     print(machine())
@@ -221,6 +287,9 @@ def main() -> None:
         folder = Path(name)
         os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
         write_book(folder)
+        if chosen.workers:
+            processes(folder, chosen.askers)
+            return
         subprocess.run([sys.executable, "-m", "lmm_core", "index", "-q", "."], cwd=folder, check=True,
                        env=os.environ | {"PYTHONPATH": str(ROOT)})  # fmt: skip
         waits(folder, chosen.askers, chosen.delay)

@@ -1,8 +1,8 @@
-"""Take the pictures of quarto.md and students.md.
+"""Take the pictures of index.md, quarto.md and students.md.
 
-Pandoc renders a chapter of the sample book, as in course.sh without Quarto, and a headless
+Pandoc renders a chapter of the sample book, as `lmm course` does without Quarto, and a headless
 Chromium takes the same place of the notes, the students' page and the instructor's page,
-then the ask box (ask-*.png).
+then the ask box (ask-*.png). overview.png has the example, annotated, beside its lecture notes.
 
     python docs/pictures.py [FOLDER]      (FOLDER: where the pictures go; docs/pictures)
 
@@ -19,17 +19,29 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
+LOOKS = DOCS.parent / "lmm_core" / "course" / "files" / "page.css"
 CHAPTER = "07-computing"
 PLACE = ".panel-tabset"  # where the pictures begin
 WIDTH = 680  # pixels
 QUESTION = "an *exercise* on leaving one student out"
 BOX_PAGE, BOX_QUESTION = "02-describing", "when is a mean misleading?"
-LOOKS = """<style>
+FRAME = """<style>
 html, body { margin: 0; max-width: none; background: white; }
 body { padding: 12px 20px; }
 pre { margin: 0; padding: 14px 18px; border-radius: 6px; font: 13px/1.45 monospace; white-space: pre-wrap; }
 pre.source { background: #f5f5f5; color: #222; }
 pre.terminal { background: #1e2430; color: #dfe4ec; }
+</style>"""
+
+PANES = """<style>
+body { display: grid; grid-template-columns: 620px 1fr; gap: 20px; align-items: start; }
+pre.source { font-size: 11.5px; }
+.lmm { background: #d7e8fa; }
+.exercise { background: #f3dcef; }
+article { padding: 0 24px 12px; border: 1px solid #ccc; border-radius: 6px; font: 16px/1.5 sans-serif; color: #222; }
+article h1 { font-size: 20px; margin: 22px 0 8px; }
+article h1.title { font-size: 26px; }
+article h2 { font-size: 17px; }
 </style>"""
 
 
@@ -53,26 +65,26 @@ def browse(page, *options):
     return done.stdout
 
 
-def take_picture(content, picture):
-    """Take a picture of a page, from top to bottom."""
+def take_picture(content, picture, width=WIDTH):
+    """Take a picture of a page, from top to bottom. width: in pixels."""
     measure = "<script>document.documentElement.dataset.height = document.body.offsetHeight</script>"
     with tempfile.TemporaryDirectory() as work:
         page = Path(work) / "page.html"
         page.write_text(content.replace("</body>", f"{measure}</body>"), encoding="utf-8")
-        height = re.search(r'data-height="(\d+)"', browse(page, f"--window-size={WIDTH},400", "--dump-dom"))[1]
-        browse(page, f"--window-size={WIDTH},{height}", f"--screenshot={picture}")
+        height = re.search(r'data-height="(\d+)"', browse(page, f"--window-size={width},400", "--dump-dom"))[1]
+        browse(page, f"--window-size={width},{height}", f"--screenshot={picture}")
     print(f"{picture}: {picture.stat().st_size // 1024} KB")
 
 
 def from_place(page):
     """Return a rendered page from PLACE on."""
     hidden = f"<style>body > *:has(~ {PLACE}) {{ display: none; }}</style>"
-    return page.read_text(encoding="utf-8").replace("</head>", f"{LOOKS}{hidden}</head>")
+    return page.read_text(encoding="utf-8").replace("</head>", f"{FRAME}{hidden}</head>")
 
 
 def as_page(text, looks):
     """Return a page of plain text that looks like a file's source or a terminal."""
-    return f'<html><head>{LOOKS}</head><body><pre class="{looks}">{html.escape(text)}</pre></body></html>'
+    return f'<html><head>{FRAME}</head><body><pre class="{looks}">{html.escape(text)}</pre></body></html>'
 
 
 # A browser that only takes a picture cannot type into a page, so this script does it.
@@ -104,16 +116,29 @@ def take_box(site, picture, tab, size, *options):
 
 def take_boxes(book, folder):
     """Make the site of the sample book, and take the pictures of its ask box."""
-    run("sh", DOCS / "course.sh", book)
+    run("lmm", "course", book)
     site = book / "_book"
     take_box(site, folder / "ask-search.png", "", (WIDTH, 440))
     take_box(site, folder / "ask-dark.png", "cards", (WIDTH, 420), "--blink-settings=preferredColorScheme=0")
     take_box(site, folder / "ask-phone.png", "contents", (500, 640))
 
 
+def take_overview(folder, picture):
+    """Take a picture of the example as it stands in the file, annotated, beside its lecture notes."""
+    notes = Path(shutil.copy(DOCS / "example.md", folder / "notes.md"))
+    run("lmm", "rag", notes, folder=folder)
+    source = re.sub(r"^~(?:~|docid).*\n", "", notes.read_text(encoding="utf-8"), flags=re.M)
+    page = run("pandoc", "-F", "lmm-knit", "-M", f"lmm-source={notes}", notes, "-t", "html", folder=folder)
+    title = "<h1 class='title'>Residuals</h1>"
+    div = re.compile(r"^::: [{.]*(\w+).*?^:::$", re.M | re.S)
+    coloured = div.sub(r"<span class='\1'>\g<0></span>", html.escape(source))
+    panes = f"<pre class='source'>{coloured}</pre><article>{title}{page}</article>"
+    take_picture(f"<html><head>{LOOKS}{PANES}</head><body>{panes}</body></html>", picture, 1100)
+
+
 def render(book, name, *options):
     """Render the chapter and return the page's path."""
-    looks = ("--mathml", "-s", "--css", DOCS / "page.css", "-M", f"pagetitle={CHAPTER}")
+    looks = ("--mathml", "-s", "--css", LOOKS, "-M", f"pagetitle={CHAPTER}")
     run("pandoc", "-f", "markdown", "-F", "lmm-knit", *options, *looks, f"{CHAPTER}.qmd", "-o", name, folder=book)
     return book / name
 
@@ -142,6 +167,7 @@ def main(folder):
         take_picture(from_place(students), folder / "student.png")
         take_picture(from_place(instructors), folder / "instructor.png")
         take_boxes(book, folder)
+        take_overview(Path(work), folder / "overview.png")
         take_picture(as_page(f'$ lmm search "{QUESTION}" -k 2\n{found.rstrip()}', "terminal"), folder / "search.png")
 
 

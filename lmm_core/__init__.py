@@ -54,9 +54,9 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .markdown.tree import traverse_post as traverse_post
     from .markdown.tree import tree_to_blocks as tree_to_blocks
     from .models.embedders.bm25 import Bm25Encoder as Bm25Encoder
+    from .retrieve.agents.tools import Tools as Tools
     from .retrieve.answer import Conversation as Conversation
     from .retrieve.retriever import Retriever as Retriever
-    from .retrieve.tools import Tools as Tools
     from .scan.knit import knit as knit
     from .scan.options import ScanOpts as ScanOpts
     from .scan.rag import scan_rag as scan_rag
@@ -99,7 +99,7 @@ _MODULES = {
     "models.embedders.bm25": "Bm25Encoder",
     "retrieve.answer": "Conversation",
     "retrieve.retriever": "Retriever",
-    "retrieve.tools": "Tools",
+    "retrieve.agents.tools": "Tools",
     "scan.knit": "knit",
     "scan.options": "ScanOpts",
     "scan.rag": "scan_rag",

@@ -104,6 +104,10 @@ class StoreError(LmmError):
     """A vector store cannot do what was asked."""
 
 
+class IndexChangedError(StoreError):
+    """An index is no longer the one that was opened: it was made anew, or is in this moment."""
+
+
 class RetrieveError(LmmError):
     """A question cannot be answered."""
 
@@ -129,3 +133,7 @@ class QuartoError(LmmError):
 
 class RenderError(LmmError):
     """The render has to stop: one problem a line."""
+
+
+class CourseError(LmmError):
+    """The site of a course cannot be made or published."""

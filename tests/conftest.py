@@ -1,6 +1,7 @@
 """Pandocs to test with, and folders to test in."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,12 +22,20 @@ pytest.register_assert_rewrite("tests.routes")  # what it asserts is said in ful
 
 BOOK = Path(__file__).parents[1] / "sample-book"
 RAM_DISK = Path("/dev/shm")
+POSIX_ALONE = re.compile(r"^(import (fcntl|pty|resource)\b|from tests\.(windows|attacks\.killed_runs) )", re.M)
+
+
+def pytest_ignore_collect(collection_path):
+    """Leave out what Windows cannot even import; that it is left out is said by the count of tests alone."""
+    if sys.platform == "win32" and collection_path.suffix == ".py":
+        return bool(POSIX_ALONE.search(collection_path.read_text(encoding="utf-8"))) or None
+    return None
 
 
 def pytest_configure(config):
     """Start what all processes of pytest-xdist share: a RAM disk for the folders of the tests,
     and the server for our commands."""
-    if hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput") or sys.platform == "win32":
         return
     if "TMPDIR" not in os.environ and _is_roomy(RAM_DISK):
         os.environ["TMPDIR"] = tempfile.tempdir = str(RAM_DISK)

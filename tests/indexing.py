@@ -65,6 +65,11 @@ def stored(collection="chunks", folder=".lmm/index"):
         store.close()
 
 
+def without_time(payload):
+    """A point's payload but for when it was written, which a record tells."""
+    return {key: value for key, value in payload.items() if key != "written"}
+
+
 def send(store, *paths, project=None, logger=None, **options):
     """Index files in a store, in this process."""
     logger = logger or ListLogger()

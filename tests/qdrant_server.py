@@ -48,6 +48,25 @@ class OwnNames:
         ours = [name.removeprefix(self.prefix) for name in found if name.startswith(self.prefix)]
         return models.CollectionsResponse(collections=[models.CollectionDescription(name=name) for name in ours])
 
+    def get_aliases(self):
+        ours = [each for each in self.client.get_aliases().aliases if each.alias_name.startswith(self.prefix)]
+        for each in ours:
+            each.alias_name = each.alias_name.removeprefix(self.prefix)
+            each.collection_name = each.collection_name.removeprefix(self.prefix)
+        return models.CollectionsAliasesResponse(aliases=ours)
+
+    def update_collection_aliases(self, operations):
+        ours = [
+            models.CreateAliasOperation(
+                create_alias=models.CreateAlias(
+                    collection_name=self.prefix + one.create_alias.collection_name,
+                    alias_name=self.prefix + one.create_alias.alias_name,
+                )
+            )
+            for one in operations
+        ]
+        return self.client.update_collection_aliases(ours)
+
     def close(self):
         self.client.close()
 
@@ -152,6 +171,14 @@ class QdrantServer:
     def exists(self, _, name):
         return {"exists": self.client.collection_exists(name)}
 
+    def aliases(self, _):
+        return self.client.get_aliases()
+
+    def change_aliases(self, body):
+        """As the real server: in their order, and no alias has the name of a collection."""
+        operations = TypeAdapter(list[models.AliasOperations]).validate_python(body["actions"])
+        return self.client.update_collection_aliases(operations)
+
     def index(self, _body, name):
         """The local mode has no indexes, and says so."""
         self.client.get_collection(name)
@@ -200,6 +227,8 @@ class QdrantServer:
 DONE = {"operation_id": 1, "status": "completed"}
 ROUTES = [
     ("GET /collections", QdrantServer.names),
+    ("GET /aliases", QdrantServer.aliases),
+    ("POST /collections/aliases", QdrantServer.change_aliases),
     (f"GET {NAME}/exists", QdrantServer.exists),
     (f"GET {NAME}", QdrantServer.info),
     (f"PUT {NAME}", QdrantServer.create),

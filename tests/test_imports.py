@@ -16,11 +16,12 @@ CORE = ROOT / "lmm_core"
 # The packages from the bottom up: each may import itself and those before it.
 LAYERS = ("files", "markdown", "models", "scan", "settings", "store", "index", "retrieve")
 BESIDE = ("study", "crawl", "llmd")  # on the layers, not on each other
-ANYWHERE = {"lmm_core", "errors", "logging"}  # what every module may import
+ANYWHERE = {"lmm_core", "errors", "installation", "logging"}  # what every module may import
 BELOW_WORKFLOWS = {*LAYERS, *BESIDE}
 BELOW_CLI = {*BELOW_WORKFLOWS, "workflows", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "installation": {"lmm_core"},
     "logging": {"errors"},
     **{part: ANYWHERE | set(LAYERS[:number]) for number, part in enumerate(LAYERS)},
     **{part: ANYWHERE | set(LAYERS) for part in BESIDE},
@@ -36,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"lmm_core", "cli"},
     "quarto-ext": set(),  # it runs where the package may not be installed
 }
-TOP = {"__init__", "__main__", "errors", "logging", "langchain", "vector_store_qdrant"}
+TOP = {"__init__", "__main__", "errors", "installation", "logging", "langchain", "vector_store_qdrant"}
 MOST_MODULES = 12
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",
@@ -158,7 +159,7 @@ def test_an_import_against_the_order_is_found(source, line, target, tmp_path):
     tree(tmp_path, **RIGHT, cli__page="", models__chat=source)
     (found,) = wrong_imports(tmp_path)
     assert found == (
-        f"lmm_core/models/chat.py:{line} imports {target}; models may import errors, files, lmm_core, logging, markdown"
+        f"lmm_core/models/chat.py:{line} imports {target}; models may import errors, files, installation, lmm_core, logging, markdown"
     )
 
 

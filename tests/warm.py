@@ -15,7 +15,6 @@ import gc
 import importlib
 import marshal
 import os
-import resource
 import select
 import signal
 import socket
@@ -25,6 +24,11 @@ import threading
 import traceback
 import types
 from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows can neither fork nor limit a process: each command is started as it is installed
+    resource = None  # type: ignore[assignment]
 
 BIN = Path(sys.executable).parent
 FOLDER = "LMM_TEST_WARM"  # the variable that names the folder of the programs

@@ -28,8 +28,10 @@ GROUPS: dict[str, dict[str, str]] = {
     | dict.fromkeys(("md-index", "md-search"), "folders"),
     "Ask": {"ask": "ask", "toc": "teach", "cards": "teach", "bench": "bench", "mcp": "serve", "serve": "serve"},
     "Work on a project": {"llmd": "llmd"},
-    "Publish": {"knit": "publish", "convert": "publish", "leak-check": "course", "quarto": "course"},
-    "Set up": dict.fromkeys(("doctor", "models", "config", "trust", "cache"), "machine"),
+    "Publish": dict.fromkeys(("knit", "convert"), "publish")
+    | dict.fromkeys(("course", "leak-check", "quarto"), "course"),
+    "Set up": dict.fromkeys(("init", "demo"), "course")
+    | dict.fromkeys(("doctor", "models", "config", "trust", "cache", "completion"), "machine"),
 }
 MODULES = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 

@@ -9,13 +9,16 @@ from typing import Any, TypeVar
 
 import click
 
-from ..errors import ConfigError, MarkdownError, OutputError
+from ..errors import ConfigError, MarkdownError, OutputError, QuartoError
+from ..files.gitignore import pattern_problem
 from ..files.outputs import check_output, check_replaced
 from ..files.walk import SUFFIXES
 from ..files.writing import STANDARD_OUTPUT, is_stream
+from ..installation import install_command
 from ..logging import LoggerBase
 from ..markdown.files import find_markdown
 from ..settings.project import Project, load_project
+from ..settings.quarto_inputs import DocumentFinder
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts that nobody else reaches
 Result = TypeVar("Result")
@@ -26,11 +29,29 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 
 
+def _finder(_context: click.Context, _option: click.Parameter, patterns: tuple[str, ...]) -> DocumentFinder:
+    if problem := next(filter(None, map(pattern_problem, patterns)), ""):
+        raise click.BadParameter(problem)
+    return DocumentFinder(patterns)
+
+
+# A command gets the finder for `find_documents`
+exclude_option = click.option(
+    "--exclude", "finder", multiple=True, metavar="PATTERN", callback=_finder,
+    help="Leave documents of folders out: drafts/, *.draft.md (repeatable).",
+)  # fmt: skip
+
+
+def folders_argument(command: Command) -> Command:
+    """Add the files and folders that a command works on, and what is left out of the folders."""
+    return paths_argument(exclude_option(command))
+
+
 def writing_options(command: Command) -> Command:
     """Add the files and options of a command that writes into the documents."""
     check = click.option("--check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
     diff = click.option("--diff", is_flag=True, help="Write nothing; print what would change.")
-    return paths_argument(check(diff(json_option(command))))
+    return folders_argument(check(diff(json_option(command))))
 
 
 def asking_options(command: Command) -> Command:
@@ -53,14 +74,29 @@ def _standard_output(_context: click.Context, _option: click.Parameter, value: P
 # Checks
 
 
-def find_documents(paths: tuple[Path, ...], logger: LoggerBase | None, endings: Sequence[str] = SUFFIXES) -> list[Path]:
-    """Return the documents that are named, or that lie in a folder that is named.
+def find_documents(
+    paths: tuple[Path, ...],
+    logger: LoggerBase | None,
+    endings: Sequence[str] = SUFFIXES,
+    finder: DocumentFinder | None = None,
+) -> list[Path]:
+    """Return the documents that are named, or that lie in a folder that is named; see `DocumentFinder`.
 
-    logger: is warned of what is left out of a folder, None to leave that unsaid; endings: of
-    documents. Raise UsageError for a path that does not exist or is no document."""
+    logger: is told what is left out of a folder, None to leave that unsaid; endings: of
+    documents. Raise UsageError for a path that does not exist or is no document, and for settings
+    that cannot be read."""
+    return _found(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
+
+
+def find_all_documents(paths: tuple[Path, ...], logger: LoggerBase, endings: Sequence[str] = SUFFIXES) -> list[Path]:
+    """Return what `find_documents` does, and the documents that their project leaves out. Raise UsageError."""
+    return _found(lambda: find_markdown(list(paths), logger, endings))
+
+
+def _found(find: Callable[[], list[Path]]) -> list[Path]:
     try:
-        return find_markdown(list(paths), logger, endings)
-    except (FileNotFoundError, MarkdownError) as error:
+        return find()
+    except (FileNotFoundError, MarkdownError, ConfigError, QuartoError) as error:
         raise click.UsageError(str(error)) from None
 
 
@@ -98,9 +134,8 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"the package {error.name!r} is missing: pip install 'lmm-markdown[{extra}]' installs what {what}"
-        ) from None
+        message = f"the package {error.name!r} is missing: {install_command(extra)} installs what {what}"
+        raise click.ClickException(message) from None
 
 
 # The project that is meant

@@ -13,13 +13,15 @@ from typing import Any
 
 import click
 
-from ..errors import MarkdownError
+from ..errors import ConfigError, MarkdownError, QuartoError
 from ..logging import say
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile, load_markdown, save_markdown
 from ..scan.annotations.tally import Tally, total
+from ..settings.quarto_inputs import DocumentFinder
 from ..workflows.models import Models
 from ..workflows.passes import Work, work_on
+from ..workflows.session import SECONDS_BETWEEN_LOOKS, Saved, SavedFiles
 from .arguments import find_documents
 from .diffs import print_diff
 from .reports import ReportPrinter, cost, print_json, report_failure
@@ -70,6 +72,7 @@ def rewrite(
     models: Models | None = None,
     tallies: Mapping[Path, Tally] = NO_TALLIES,
     details: Mapping[Path, str] = NO_DETAILS,
+    finder: DocumentFinder | None = None,
 ) -> None:
     """Do some work on the blocks of all files, write each as soon as it is done, and exit.
 
@@ -89,7 +92,7 @@ def rewrite(
         return text != file.text
 
     verb = f"{WOULD}{done}" if check or diff else done
-    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details)
+    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details, finder)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
     exit_with_outcomes(outcomes)
@@ -104,12 +107,13 @@ def for_each(
     models: Models | None = None,
     tallies: Mapping[Path, Tally] = NO_TALLIES,
     details: Mapping[Path, str] = NO_DETAILS,
+    finder: DocumentFinder | None = None,
 ) -> list[FileOutcome]:
     """Do `one` on all files, many at the same time, and print what became of them.
 
     `one` returns True if it changed the file; `verb` says how; see `rewrite`. The models are closed."""
     began, left_out = time.monotonic(), ReportPrinter(quiet)
-    outcomes = run(_work_on_all(find_documents(paths, left_out), one, quiet, models))
+    outcomes = run(_work_on_all(find_documents(paths, left_out, finder=finder), one, quiet, models))
     if as_json:
         beside = [FileOutcome(report.path, reports=[asdict(report)]) for report in left_out.reports]
         print_json([_as_json(outcome, details) for outcome in (*beside, *outcomes)])
@@ -169,6 +173,53 @@ async def _work_on_all(
     finally:
         if models:
             await models.close()
+
+
+async def rewrite_saved(path: Path, work: Work, files: SavedFiles, logger: ReportPrinter) -> bool:
+    """Do some work on the blocks of a watched file, and write it. Return True if it changed."""
+    file, blocks = await work_on(path, work, logger)
+    text = serialize_blocks(blocks)
+    if text != file.text:
+        files.written[path] = text.encode("utf-8")
+        save_markdown(path, text, file)
+    return text != file.text
+
+
+def at_every_save(files: SavedFiles, work: Callable[[Saved], bool]) -> None:
+    """Do some work on all documents, then on those that are saved, until Ctrl-C.
+
+    work: returns False if it failed, and is then done again at the next save. Errors end nothing."""
+    waits = False
+    try:
+        while True:
+            try:
+                if (saved := files.look()) and not work(saved):
+                    files.postpone(saved)
+            except (ConfigError, QuartoError) as error:  # a half-typed configuration
+                say(str(error), err=True)
+            if not waits:
+                say("waiting for a file to be saved; Ctrl-C ends this", err=True)
+            waits = True
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+    except KeyboardInterrupt:
+        say("", err=True)
+
+
+def say_at(message: str) -> None:
+    """Print a message with the time of day."""
+    say(f"{time.strftime('%H:%M:%S')} {message}", err=True)
+
+
+def is_done(work: Callable[[], object]) -> bool:
+    """Do some work in a loop that errors shall not end. Return False if it failed; Ctrl-C ends the loop."""
+    try:
+        work()
+    except click.UsageError as error:  # a half-typed configuration, or a file that is just being replaced
+        say(error.format_message(), err=True)
+        return False
+    except SystemExit:  # stopped by Ctrl-C, which has been said
+        raise KeyboardInterrupt from None
+    return True
 
 
 def exit_with_outcomes(outcomes: list[FileOutcome]) -> None:

@@ -11,6 +11,7 @@ indexes, are fused by reciprocal ranks.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from typing import Any
 from ..errors import CrawlError, StoreError
 from ..index.encoding import DENSE, SPARSE, Encoder, is_earlier, is_later
 from ..store.folder_lock import Lending
+from ..store.vector_store import Where
 from .catalogue import (
     ALL,
     SHORTLIST,
@@ -31,11 +33,15 @@ from .catalogue import (
     other_models,
     shortlist,
 )
+from .points import snippet_of
 from .ranking import Found, Match, Query
+from .snippets import Snippet
 from .terms import Terms
 
 DEPTH = 50  # candidates of each index and vector; more if more results are wanted
 DEEPER = 16  # times as many candidates if most of them are copies of the same texts
+
+_SOURCE = re.compile(r"(?P<path>.+)#L(?P<first>[0-9]{1,9})-L(?P<last>[0-9]{1,9})", re.S)
 
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
 
@@ -77,6 +83,24 @@ class Indexes:
             if len(asked.best(found, k)) < k and any(len(points) == depth for _, _, points in found):
                 found = await self._found(asked, opened, fitting, DEEPER * depth, index)
         return asked.best(found, k)
+
+    async def read(self, source: str, index: str) -> list[Snippet]:
+        """Return the whole snippets that stand on lines of a file of an index, in their order.
+
+        source: `path#L3-L20`, as a search gives it. Raise CrawlError, also if there are none."""
+        place = _SOURCE.fullmatch(source.strip())
+        if place is None:
+            raise CrawlError(f"{source[:200]!r} is not the source of a snippet, such as 'notes.md#L3-L20'")
+        if index == ALL:
+            raise CrawlError("name the index in which the snippet was found")
+        name = self._wanted(index)[0].name
+        async with self._lent([name], name) as opened:
+            found = await asyncio.to_thread(_snippets_of, opened[name], place["path"])
+        first, last = int(place["first"]), int(place["last"])
+        fitting = [one for one in found if one.line_start <= last and first <= one.line_end]
+        if not fitting:
+            raise CrawlError(f"nothing is at {source[:200]!r} in the index {name!r} (now): search again")
+        return sorted(fitting, key=lambda one: (one.line_start, one.line_end))
 
     async def _found(
         self, asked: Query, opened: Mapping[str, OpenIndex], fitting: Mapping[str, list[str]], depth: int, index: str
@@ -183,6 +207,10 @@ class Indexes:
         self._lending.stop()
         async with self._opening:
             self._lending.close()
+
+
+def _snippets_of(opened: OpenIndex, path: str) -> list[Snippet]:
+    return [snippet_of(point.payload) for point in opened.store.scroll(opened.collection, Where({"source": path}))]
 
 
 def _is_current(entry: CatalogueEntry) -> bool:

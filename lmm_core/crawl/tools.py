@@ -12,7 +12,8 @@ from typing import Annotated
 
 from ..errors import CrawlError, ToolError
 from ..logging import one_line
-from ..retrieve.library_tools import Function, Result
+from ..retrieve.agents.library_tools import Function, Result
+from ..retrieve.agents.results import NUMBER, TEXT, listed, record
 from .catalogue import ALL
 from .indexer import Indexed
 from .search import Indexes
@@ -29,13 +30,30 @@ IndexName = Annotated[str, {"description": f"The index to search in; {ALL!r} for
 Root = Annotated[str, {"description": "The folder to index, from the working folder.", "minLength": 1}]
 NewName = Annotated[str, {"description": "A name for the index: letters, digits, - and _.", "minLength": 1}]
 Description = Annotated[str, {"description": "What the documents are about, in a line.", "maxLength": 2000}]
+Snippets = Annotated[
+    Result,
+    record({"results": listed(record({"index": TEXT, "score": {"type": "number"}, "snippet": TEXT, "source": TEXT}))}),
+]
+Summary = Annotated[
+    Result,
+    record({
+        "index": TEXT, "description": TEXT, "files": NUMBER, "snippets": NUMBER, "written": NUMBER,
+        "removed": NUMBER, "skipped": NUMBER, "notes": listed(TEXT),
+    }),
+]  # fmt: skip
+Whole = Annotated[
+    Result,
+    record({"index": TEXT, "snippets": listed(record({"source": TEXT, "title": TEXT, "text": TEXT}))}),
+]
+Source = Annotated[str, {"description": "As markdown_search gives it: `path#Lstart-Lend`.", "minLength": 1}]
+OneIndex = Annotated[str, {"description": "The index that it was found in.", "minLength": 1}]
 IndexFolder = Callable[[Path, str, str], Awaitable[Indexed]]
 
 
 def search_tool(indexes: Indexes) -> Function:
     """Return the tool that searches in the indexes."""
 
-    async def markdown_search(query: Query, k: Most = 5, index_name: IndexName = ALL) -> Result:
+    async def markdown_search(query: Query, k: Most = 5, index_name: IndexName = ALL) -> Snippets:
         """Find snippets of indexed markdown folders that fit a question or some words, the best
         first, each with its index, score, text and source (`path#Lstart-Lend`)."""
         try:
@@ -47,12 +65,28 @@ def search_tool(indexes: Indexes) -> Function:
     return markdown_search
 
 
+def read_tool(indexes: Indexes) -> Function:
+    """Return the tool that reads whole snippets."""
+
+    async def markdown_read(source: Source, index_name: OneIndex) -> Whole:
+        """Read the whole snippets on the lines of a source that markdown_search has given, of which it
+        showed the best part."""
+        try:
+            found = await indexes.read(source, index_name)
+        except CrawlError as error:
+            raise ToolError(str(error)) from error
+        snippets = [{"source": one.source, "title": one_line(one.title), "text": one.body} for one in found]
+        return {"index": index_name, "snippets": snippets}
+
+    return markdown_read
+
+
 def index_tool(working: Path, index_folder: IndexFolder) -> Function:
     """Return the tool that indexes folders in the working folder.
 
     index_folder: takes the folder, the name and the description."""
 
-    async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Result:
+    async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Summary:
         """Index the markdown files under a folder, so that markdown_search finds them; an index
         that is there is brought up to date. The files themselves are not changed."""
         try:

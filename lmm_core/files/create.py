@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -20,16 +20,16 @@ def create_file(path: Path, data: bytes) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def copy_files(source: Path, names: Sequence[str], target: Path) -> None:
-    """Copy files of a folder, named by their paths in it, to another folder.
+def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Create files, named by their paths in a folder, and the folders that they need.
 
-    Raise OSError as `create_file` does; all copies and new folders are removed again then."""
+    Raise OSError as `create_file` does; all that was made is removed again then."""
     made: list[Path] = []
     try:
-        for name in names:
-            made += make_folders((target / name).parent)
-            create_file(target / name, (source / name).read_bytes())
-            made.append(target / name)
+        for name, data in files.items():
+            made += make_folders((folder / name).parent)
+            create_file(folder / name, data)
+            made.append(folder / name)
     except OSError:
         for path in reversed(made):
             path.rmdir() if path.is_dir() else path.unlink()

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+MOST_WILDCARDS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -74,6 +76,25 @@ def is_ignored(root: Path, path: str) -> bool:
             return True
         folder = here + "/"
     return False
+
+
+def matches(rules: Rules, path: str) -> bool:
+    """Return True if patterns alone ignore a file, or a folder that it lies in. path: from their folder, with `/`."""
+    ends = [at + 1 for at, sign in enumerate(path) if sign == "/"]
+    return any(says_ignored([rules], path[:end]) for end in (*ends, len(path)))
+
+
+def pattern_problem(pattern: str) -> str:
+    """Return what is wrong with a pattern that somebody wrote for a project's files, "" if nothing is.
+
+    The number of wildcards is limited, since a pattern may be somebody else's and the time to match
+    grows with the length of a path to the power of this number."""
+    if ".." in pattern.split("/"):
+        return f"{pattern!r:.60} leads out: patterns are about what lies in the project"
+    many = any(part.count("*") > MOST_WILDCARDS for part in pattern.replace("**", "").split("/"))
+    if many or pattern.count("**") > MOST_WILDCARDS:
+        return f"{pattern!r:.60} has more than {MOST_WILDCARDS} wildcards between two `/`"
+    return "" if _pattern(pattern) else f"{pattern!r:.60} is no pattern (a line as in .gitignore: drafts/, *.draft.md)"
 
 
 def says_ignored(rules: Sequence[Rules], path: str) -> bool:

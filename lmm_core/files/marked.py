@@ -26,11 +26,33 @@ REMOVABLE = {
     "collection": ("collection.json", ".collection.json.*.tmp", "shard"),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "journal": ("journal.json", "*.old", "*.new"),
+    "sample-course": (  # the copy that `lmm demo` makes: its own files, and what our commands and Quarto make of them
+        "0[1-7]-*.md",
+        "07-computing.qmd",
+        "index.md",
+        "README.md",
+        "references.bib",
+        "_quarto*.yml",
+        "config.toml",
+        "figures",
+        "notes",
+        "_freeze",
+        "_book",
+        "_instructor",
+        "_site",
+        "_extensions",
+        ".lmm",
+        ".quarto",
+        ".gitignore",
+    ),
+    "course": ("pages", "site", "site.old"),  # where `lmm course` works
+    "site": ("*",),  # what it has published: a site may hold anything
 }
 _OF_SYSTEMS = (  # patterns for what file managers and file systems leave everywhere
     ".DS_Store", "Thumbs.db", "desktop.ini", "._*", ".directory", "@eaDir", ".nfs*", ".fuse_hidden*",
 )  # fmt: skip
 _OF_PROJECTS = frozenset({"config.toml", "_quarto.yml", "_quarto.yaml", ".git"})
+_REPOSITORY = frozenset({".git"})  # of these, what makes a folder of ours somebody's own: a site may offer the rest
 _JUNCTION = 0xA0000003  # the tag of Windows' junctions, which work like links
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINARY", 0)
@@ -104,6 +126,16 @@ def make_marked(folder: Path, kind: str) -> None:
         file.write(_line(kind))
         file.flush()
         os.fsync(file.fileno())
+
+
+def mark_filled(folder: Path, kind: str) -> None:
+    """Mark a folder that was filled for us, inside a folder of ours. Raise OSError if it cannot be."""
+    write_own(folder / MARK, _line(kind))
+
+
+def has_mark(folder: Path, kind: str) -> bool:
+    """Return True if a folder carries our mark of this kind. Raise OSError if it cannot be read."""
+    return _read_mark(folder) == _line(kind)
 
 
 def is_ours(folder: Path, kind: str) -> bool:
@@ -190,7 +222,7 @@ def _check_removable(folder: Path, kind: str) -> None:
         raise FolderError(
             f"{folder} is not removed: {', '.join(others[:3])} in it is not lmm's; move it away and run this again"
         )
-    if held := _held(folder):
+    if held := held_in(folder, _REPOSITORY if kind in ("sample-course", "site", "course") else _OF_PROJECTS):
         raise FolderError(f"{folder} is not removed: {held} lies in it; move that away and run this again")
 
 
@@ -202,13 +234,14 @@ def _others(folder: Path, kind: str) -> Iterator[str]:
             yield entry.name
 
 
-def _held(folder: Path) -> str:
-    """Return what a folder is or holds that must not be removed, or ""."""
+def held_in(folder: Path, projects: frozenset[str] = _REPOSITORY) -> str:
+    """Return what a folder is or holds that must not be removed, or "". projects: the names by which a
+    project is known; by default a repository alone."""
     home = os.path.expanduser("~")  # noqa: PTH111 (Path.home fails where there is none)
     for what, place in (("the home folder", home), ("the working folder", ".")):
         if _holds(folder, place):
             return what
     for base, folders, files in os.walk(folder):
-        if found := _OF_PROJECTS & {*folders, *files}:
+        if found := projects & {*folders, *files}:
             return f"the project {base} ({', '.join(sorted(found))})"
     return ""

@@ -164,7 +164,7 @@ def _records(folder: Path) -> list[Path]:
         for entry in entries:
             if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 about = entry.stat(follow_symlinks=False)
-                if os.name != "posix" or about.st_uid == os.geteuid():
+                if sys.platform == "win32" or about.st_uid == os.geteuid():
                     found.append((about.st_mtime_ns, entry.name))
     return [folder / name for _, name in sorted(found, reverse=True)]
 

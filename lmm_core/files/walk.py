@@ -10,6 +10,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -252,6 +253,16 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
     except OSError:
         return False
+
+
+def size_on_disk(folder: Path) -> int:
+    """Return the bytes that the files in a folder take on the disk; a file may be gone meanwhile."""
+    size = 0
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            status = file.lstat()
+            size += getattr(status, "st_blocks", -(-status.st_size // 512)) * 512
+    return size
 
 
 def shown_name(rel: str) -> str:

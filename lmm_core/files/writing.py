@@ -12,6 +12,7 @@ import re
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from pathlib import Path
 from ..logging import put
 
 _LEFTOVER = re.compile(r"\..{1,40}\.lmm-[0-9a-f]{16}\.tmp", re.S)
+PATIENCE = 1.0  # seconds for which a file is tried on Windows that another program has open
 STANDARD_OUTPUT = "/dev/stdout"  # also on Windows, which has no such file
 _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
@@ -65,7 +67,7 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
             check()
             if sys.platform == "win32":  # Windows cannot rename an open file
                 file.close()
-            os.replace(name, target)
+            _rename(name, target)
         finally:
             if sys.platform == "win32":
                 file.close()
@@ -148,6 +150,19 @@ def _remove_leftovers(target: Path) -> None:
 
 if sys.platform == "win32":
 
+    def _rename(name: str, target: Path) -> None:
+        """Give a file another name. Windows refuses that while somebody has one of the two open, as virus scanners
+        and backups have for a moment: try again for a second."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                os.replace(name, target)
+                return
+            except PermissionError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+
     def _lock(file: int) -> bool:
         """Take the lock of a file. Return False if another has it, or if there are no locks."""
         return True  # an open file is locked already
@@ -157,6 +172,8 @@ if sys.platform == "win32":
 
 else:
     import fcntl
+
+    _rename = os.replace
 
     def _lock(file: int) -> bool:
         """Take the lock of a file; False where another has it, or where there are no locks."""

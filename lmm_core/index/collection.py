@@ -1,4 +1,4 @@
-"""Collections of chunks: made, filled and queried.
+"""Collections of chunks: made, filled, queried and described.
 
 The functions are asynchronous; `lmm_core.vector_store_qdrant` has the forms that wait for them.
 """
@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import StoreError
+from ..logging import counted
 from ..markdown.blocks import Block, TextBlock
 from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
+from ..models.languages.recognize import language_name
 from ..store.threads import run_in_thread
-from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
+from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, is_alias_store
 from .chunks import SUMMARY, Chunk
-from .encoding import Compared, Encoder, compare_identity
-from .refresh import INDEXES, Changes, write_changes
+from .encoding import Compared, Encoder, compare_identity, is_earlier
+from .refresh import FILES, INDEXES, Changes, read_records, write_changes
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
 MANY = 500  # candidates of a search that prefers a type
@@ -197,3 +200,88 @@ def points_to_blocks(points: Sequence[ScoredPoint]) -> list[Block]:
         body = "".join(dump_entry(key, value) for key, value in {"score": round(point.score, 4), **entries}.items())
         blocks += [make_block(body, "div"), TextBlock(str(point.payload.get("page_content", "")) + "\n\n")]
     return blocks
+
+
+# What is in an index
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """What is in a collection, and how it was made.
+
+    encoding, embedding, sparse: as they are configured, "" for none; languages: the number of points
+    by code ("" if it is not known); is_earlier: an earlier version made it."""
+
+    name: str
+    points: int
+    encoding: str
+    embedding: str
+    sparse: str
+    languages: dict[str, int]
+    is_earlier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """What is in the index of a project.
+
+    place: its folder or the address of its server; size: bytes on this machine's disk, None on a
+    server; documents: that are indexed; written: when the last of them was, in seconds since 1970, 0 if
+    that is not known; collections: the project's; others: the names of those that lie beside them."""
+
+    place: str
+    size: int | None
+    documents: int
+    written: float
+    collections: list[CollectionInfo]
+    others: list[str]
+
+    def summary(self) -> str:
+        """Return the whole in a line."""
+        if not self.collections:
+            return f"{self.place}: nothing is indexed yet: lmm index FILES"
+        said = [counted(self.documents, "document")]
+        said += [f"{self.size / 1e6:,.1f} MB"] if self.size is not None else []
+        said += [f"last written {describe_age(time.time() - self.written)} ago"] if self.written else []
+        return f"{self.place}: {', '.join(said)}"
+
+    def lines(self) -> list[str]:
+        """Return the whole in a line, then each collection in another."""
+        beside = [f"  beside it: {', '.join(self.others)}"] if self.others else []
+        return [self.summary(), *map(_describe_collection, self.collections), *beside]
+
+
+def read_info(store: VectorStore, place: str, name: str, companion: str, size: int | None) -> IndexInfo:
+    """Return what is in the index of a project; place, size: see `IndexInfo`. Raise StoreError."""
+    found = [one for one in (_read_collection(store, name), _read_collection(store, companion)) if one]
+    records = read_records(store, name).values()
+    written = max((record.written for record in records), default=0.0)
+    own, behind = (name, companion, name + FILES), store.aliases() if is_alias_store(store) else {}
+    named = {*own, *(behind[one] for one in own if one in behind)}
+    others = [other for other in store.collections() if other not in named]
+    return IndexInfo(place, size, len(records), written, found, others)
+
+
+def _read_collection(store: VectorStore, name: str) -> CollectionInfo | None:
+    known = store.metadata(name)
+    if known is None:
+        return None
+    encoding, embedding, sparse = (str(known.get(key) or "") for key in ("encoding", "embedding", "sparse"))
+    languages = store.facet(name, "language")
+    return CollectionInfo(name, store.count(name), encoding, embedding, sparse, languages, is_earlier(known))
+
+
+def _describe_collection(one: CollectionInfo) -> str:
+    how = f"{one.encoding} ({one.embedding or 'words alone'})" if one.embedding or one.sparse else "without vectors"
+    languages = [f"{language_name(code) if code else 'unknown'} {count}" for code, count in one.languages.items()]
+    made = ["made by an earlier version: lmm index FILES makes it anew"] if one.is_earlier else []
+    shown = filter(None, [counted(one.points, "point"), how, ", ".join(languages), *made])
+    return f"  {one.name}: {'; '.join(shown)}"
+
+
+def describe_age(seconds: float) -> str:
+    """Return a time in words, in the largest unit of which there are at least two."""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= 2 * length:
+            return counted(int(seconds // length), unit)
+    return counted(max(int(seconds), 0), "second")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-from ..errors import ModelError, StoreError
+from ..errors import IndexChangedError, ModelError, StoreError
 from ..models.embedders.embedder import Embedder, SparseEncoder
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
@@ -148,6 +148,11 @@ class Encoder:
         """True if a text can be searched by its words alone, without the embedding model."""
         return self.model in _WITH_SPARSE
 
+    @property
+    def has_meaning(self) -> bool:
+        """True if texts are embedded by a model."""
+        return self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None
+
     async def dimensions(self) -> int:
         """Return the length of the dense vectors, 0 if there are none. Raise ModelError."""
         if self.model not in _WITH_DENSE | _WITH_MULTI or self.embedder is None:
@@ -249,25 +254,25 @@ def differing(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
 
 
 def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise StoreError if a collection was made by other models, with another encoding or by another version."""
+    """Raise IndexChangedError if a collection was made by other models, with another encoding or by another version."""
     compare_choices(name, known, wanted)
     if is_earlier(known):
-        raise StoreError(
+        raise IndexChangedError(
             f"The collection {name!r} was made by an earlier version of LM markdown. Run `lmm index FILES`, which "
             "makes it anew."
         )
 
 
 def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise StoreError if a collection was made by other models, with another encoding or by a later version."""
+    """Raise IndexChangedError if a collection was made by other models, with another encoding or by a later version."""
     if is_later(known):
-        raise StoreError(
+        raise IndexChangedError(
             f"The collection {name!r} was made by a later version of LM markdown. Update this one, name another "
             "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
         )
     if other := differing(known, wanted):
         said = "; ".join(f"{key} {known.get(key) or 'none'}, now {wanted[key] or 'none'}" for key in other)
-        raise StoreError(
+        raise IndexChangedError(
             f"The collection {name!r} was made otherwise ({said}). Use what it was made with, name another "
             "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
         )

@@ -146,7 +146,7 @@ class FileRecord:
 
     `fingerprint` is that of its bytes and of the settings, or BEGUN; `count` is the number of
     chunks. `size` (bytes) and `mtime_ns` (nanoseconds) are those of the file system, or -1 if they
-    were not asked for.
+    were not asked for. `written` is when the chunks were, in seconds since 1970, 0 if that is not known.
     """
 
     source: str
@@ -155,6 +155,7 @@ class FileRecord:
     count: int
     size: int = -1
     mtime_ns: int = -1
+    written: float = 0.0
 
 
 def read_records(store: VectorStore, collection: str) -> dict[str, FileRecord]:
@@ -173,6 +174,7 @@ def _record(point: ScoredPoint) -> FileRecord:
         int(payload.get("count", 0)),
         int(payload.get("size", -1)),
         int(payload.get("mtime_ns", -1)),
+        float(payload.get("written", 0.0)),
     )
 
 

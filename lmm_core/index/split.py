@@ -251,8 +251,7 @@ def _without_lead(block: Block) -> str:
     """Return a block's source without the byte-order mark and the blank lines before its text."""
     source = block.source
     if source.startswith(BOM) and block.line == 1 + count_lead(source):
-        lead = len(source) - len(source.lstrip(BOM + " \t\r\n"))
-        source = source[:lead].replace(BOM, "") + source[lead:]
+        source = source[1:]
     blanks = len(source) - len(source.lstrip(" \t\r\n"))
     return source[source.rfind("\n", 0, blanks) + 1 :]
 

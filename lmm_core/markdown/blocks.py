@@ -165,8 +165,10 @@ def blank(text: str) -> bool:
 
 
 def count_lead(source: str) -> int:
-    """Return the number of line ends before the first block's text."""
-    return source.count("\n", 0, len(source) - len(source.lstrip(BOM + " \t\r\n")))
+    """Return the number of line ends before the text of a block.
+
+    One byte-order mark is no text, as to Pandoc; a second one is."""
+    return source.count("\n", 0, len(source) - len(source.removeprefix(BOM).lstrip(" \t\r\n")))
 
 
 def trim_blank_lines(text: str) -> str:

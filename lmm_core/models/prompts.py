@@ -14,6 +14,8 @@ from typing import Any
 from .chat import REPLY_TOKENS, ChatMessage, Request
 from .languages.stemming import language_code
 
+ANNOTATION_TOKENS = 1_000  # of a reply with annotations
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -137,7 +139,7 @@ def annotate_prompt(wanted: tuple[str, ...]) -> Prompt:
             "required": parts,
             "additionalProperties": False,
         },
-        max_tokens=1_000,
+        max_tokens=ANNOTATION_TOKENS,
     )
 
 

@@ -217,7 +217,7 @@ def _check_place(path: Path, root: Path | None) -> None:
 
 def _check_owner(path: Path) -> None:
     """Raise TrustError if anybody but this user and root can write the file, its folder or its link."""
-    if os.name != "posix":
+    if sys.platform == "win32":  # a user's own folder is closed to the others there
         return
     for place in dict.fromkeys((path.parent, path, path.resolve().parent, path.resolve())):
         states = place.lstat(), place.stat()

@@ -13,8 +13,9 @@ from ..files.walk import RENDERED, is_document, is_inside
 from ..logging import LoggerBase, Report, counted, in_file
 from ..markdown.blocks import header_content
 from ..markdown.rag_only import KnitRules, project_rules
+from ..settings.names import IN_COURSE
 from ..settings.project import Project, load_project
-from ..settings.quarto_inputs import find_inputs, only_inside, with_included
+from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside, with_included
 from ..settings.quarto_project import page_rules, read_project
 from ..workflows.models import Models
 from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
@@ -41,28 +42,26 @@ class _ErrorCounter(LoggerBase):
 def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
     """Bring ask box and index to the state of what Quarto has rendered, and report leaks as errors.
     Return False if there was an error; the index is not refreshed then, since the site should not
-    be published either."""
+    be published either. In a render of `lmm course`, which refreshes the index itself, it is left alone."""
     pages = read_pages(rendered_files(environment, project_dir), project_dir)
-    base = project_options(project_dir)
-    project = load_project(project_dir / "-")
     logger = _ErrorCounter(logger)
     output = output_dir(environment, project_dir)
     named = listed_files(environment, "OUTPUT", project_dir)
-    knitted = replace(project, rules=project_rules(read_project(project_dir), project.rules))
     if output.is_dir():
         own_place(project_dir, output)
-        _write_box(output, knitted, project_dir, logger)
-        _report_leaks(_outputs(output, named, pages, project_dir), pages, knitted, project_dir, logger)
+        write_site_box(output, project_dir, logger)
+        report_leaks(_outputs(output, named, pages, project_dir), pages, project_dir, logger)
     only_inside([page.file.path for page in pages], project_dir, logger)  # warns of the others
-    paths = [page.file.path for page in pages if page.options.index and not page.outside]
-    if paths and not logger.errors:
-        from ..workflows.index import describe_counts
-
+    if not logger.errors and environment.get(IN_COURSE) != "1":
         everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
-        indexed = _indexed(project, base, project_dir)
-        counts = asyncio.run(_index(paths, indexed, logger, prune=everything))
-        logger.info(f"index: {describe_counts(counts)}")
+        refresh_index(pages, project_dir, logger, prune=everything)
     return not logger.errors
+
+
+def _knitted(project_dir: Path) -> Project:
+    """Return the project as its notes are knitted: with what `_quarto.yml` leaves out and keeps."""
+    project = load_project(project_dir / "-")
+    return replace(project, rules=project_rules(read_project(project_dir), project.rules))
 
 
 def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
@@ -81,6 +80,20 @@ def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_
 # The index
 
 
+def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool) -> None:
+    """Bring the index to the state of some pages. prune: remove documents that are gone from it. Raise
+    StoreError, ModelError and ConfigError."""
+    finder = DocumentFinder()
+    paths = [page.file.path for page in pages if page.options.index and not page.outside]
+    paths = [path for path in paths if finder.why_not(path) != "pattern"]
+    if paths:
+        from ..workflows.index import describe_counts
+
+        project = _indexed(load_project(project_dir / "-"), project_options(project_dir), project_dir)
+        counts = asyncio.run(_index(paths, project, logger, prune))
+        logger.info(f"index: {describe_counts(counts)}")
+
+
 def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Project:
     """Return the project as it is indexed: with the classes of RAG-only divs that `_quarto.yml` adds,
     but without the types that it keeps in this render, which change no index."""
@@ -95,22 +108,25 @@ def _indexed_rules(path: Path, project: Project) -> KnitRules:
 
 
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
-    """Index files. prune: remove those that are gone from the index. Raise StoreError, ModelError
-    and ConfigError."""
+    """Index files. prune: remove those that are gone, and those that `[files]` leaves out, from the index.
+    Raise StoreError, ModelError and ConfigError."""
     from ..workflows.index import Upload, open_index
 
     models = Models(warn=logger.warning)
     async with open_index(project, models) as store:
         upload = Upload(project, store, models, logger=logger, rules_of=lambda path: _indexed_rules(path, project))
+        finder = DocumentFinder()
+        # what is no page may be one in another profile
+        upload.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"
         counts = await upload.run(paths)
-        counts.removed += upload.prune() if prune else 0
+        counts.removed += upload.drop_left_out() + upload.prune() if prune else 0
         return counts
 
 
 # The ask box
 
 
-def _write_box(output: Path, project: Project, project_dir: Path, logger: LoggerBase) -> None:
+def write_site_box(output: Path, project_dir: Path, logger: LoggerBase) -> None:
     """Bring the ask box to the state of all pages of the site, in a partial render as well."""
     from .ask_box import remove_box, write_box
 
@@ -119,26 +135,34 @@ def _write_box(output: Path, project: Project, project_dir: Path, logger: Logger
         remove_box(output)
         return
     settings = read_project(project_dir)
-    written = write_box(output, list(site_pages(project_dir)), project, ask, settings, logger)
+    written = write_box(output, list(site_pages(project_dir)), _knitted(project_dir), ask, settings, logger)
     logger.info(f"ask box: {counted(written.sections, 'section')} of {counted(written.documents, 'document')}")
 
 
 def site_pages(project_dir: Path) -> Iterator[SitePage]:
     """Yield the documents of a project that the ask box covers, each once with its page; included
-    documents after the page that includes them. Documents that say `ask: false`, and drafts, whose
-    text Quarto leaves out of the site, are skipped."""
+    documents after the page that includes them. Documents that say `ask: false` are skipped."""
     from .ask_box import SitePage
 
-    drafts = _listed_drafts(project_dir)
+    finder = DocumentFinder()
     seen: set[Path] = set()
-    for page in read_pages(find_inputs(project_dir), project_dir):
-        if page.included or page.outside or ask_options(page.options.ask) is None or _is_draft(page, drafts):
+    for page in shown_pages(read_pages(find_inputs(project_dir), project_dir), project_dir):
+        if page.outside or ask_options(page.options.ask) is None:
+            continue
+        if finder.why_not(page.file.path) == "pattern":
             continue
         name = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html").as_posix()
         for path in only_inside(with_included([page.file.path], project_dir), project_dir):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
                 yield SitePage(path, name)
+
+
+def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
+    """Return the pages that a site shows: not what they include, and no drafts, whose text Quarto leaves
+    out of the site."""
+    drafts = _listed_drafts(project_dir)
+    return [page for page in pages if not page.included and not _is_draft(page, drafts)]
 
 
 def _listed_drafts(project_dir: Path) -> set[Path]:
@@ -157,9 +181,7 @@ def _is_draft(page: Page, drafts: set[Path]) -> bool:
 # Leaks
 
 
-def _report_leaks(
-    outputs: Sequence[Path], pages: Sequence[Page], project: Project, project_dir: Path, logger: LoggerBase
-) -> None:
+def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
     """Report parts of the pages that are left out of the notes but stand in the output, as errors.
     Remove figures that only such parts have made."""
     from .leaks import look_for_leaks
@@ -167,7 +189,7 @@ def _report_leaks(
 
     rendered = [page.file.path for page in pages]
     published = with_included(find_inputs(project_dir), project_dir)
-    leaks = look_for_leaks(outputs, rendered, project, logger, published, read_ask(project_dir)).leaks
+    leaks = look_for_leaks(outputs, rendered, _knitted(project_dir), logger, published, read_ask(project_dir)).leaks
     standing: list[Path] = []
     for leak in leaks:
         if leak.is_figure and any(is_inside(leak.file, output) for output in outputs):

@@ -19,7 +19,7 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import project_rules
 from ..markdown.spelling import convert
 from ..settings.project import load_project
-from ..settings.quarto_inputs import find_inputs
+from ..settings.quarto_inputs import DocumentFinder, find_inputs
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
 from ..workflows.models import Models
 from ..workflows.passes import RagWork, work_on
@@ -36,14 +36,26 @@ def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: Lo
     a page would show what is left out; its message has a line for each problem."""
     pages = read_pages(_documents(input_files(environment, project_dir), project_dir, logger), project_dir)
     _refuse_unfiltered(pages, project_dir)
+    convert_native(pages, project_dir, logger)
+    native = find_native((name_in_project(page.file.path, project_dir), page.blocks) for page in pages)
+    if problems := [*find_problems(pages, project_dir), *native]:
+        raise RenderError("\n".join(problems))
+    annotate_pages([page for page in pages if page.options.annotate], project_dir, logger)
+
+
+def convert_native(pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
+    """Write native blocks as divs, in the files of those pages that want it."""
     for page in pages:
         if page.options.on_native == "convert" and native_lines(page.blocks) and page.is_written:
             _convert(page)
             logger.info(f"{name_in_project(page.file.path, project_dir)}: native blocks were written as divs")
-    native = find_native((name_in_project(page.file.path, project_dir), page.blocks) for page in pages)
-    if problems := [*find_problems(pages, project_dir), *native]:
-        raise RenderError("\n".join(problems))
-    wanted = [page for page in pages if page.options.annotate and not page.included]
+
+
+def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
+    """Annotate the files of some pages, except included ones and those that may not be written."""
+    finder = DocumentFinder()
+    wanted = [page for page in pages if not page.included]
+    wanted = [page for page in wanted if page.outside or finder.why_not(page.file.path) != "pattern"]
     for page in wanted:
         if is_notebook(page.file.path):
             in_file(logger, name_in_project(page.file.path, project_dir)).warning(NOT_ANNOTATED)

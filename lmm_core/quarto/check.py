@@ -38,7 +38,9 @@ class ProjectFinding:
 def check_project(folder: Path) -> list[ProjectFinding]:
     """Return what is set up in a project, and what is missing."""
     if project_file(folder) is None:
-        return [ProjectFinding("_quarto.yml", False, f"There is none in {folder}. To write one, run: lmm quarto init")]
+        return [
+            ProjectFinding("_quarto.yml", False, f"There is none in {folder}. To write one, run: lmm init --quarto")
+        ]
     try:
         settings = read_project(folder)
     except QuartoError as error:
@@ -56,14 +58,14 @@ def check_project(folder: Path) -> list[ProjectFinding]:
 def _check_extension(folder: Path) -> ProjectFinding:
     found = installed_extension(folder)
     if found is None:
-        return ProjectFinding("extension", False, "It is not in _extensions/. To copy it there, run: lmm quarto init")
+        return ProjectFinding("extension", False, "It is not in _extensions/. To copy it there, run: lmm init")
     try:
         version = str(read_yaml(found / "_extension.yml").get("version"))
     except QuartoError as error:
         return ProjectFinding("extension", False, str(error))
     if version == __version__:
         return ProjectFinding("extension", True, version)
-    mend = f"Remove {found.relative_to(folder)}, then run: lmm quarto init"
+    mend = f"Remove {found.relative_to(folder)}, then run: lmm init"
     return ProjectFinding("extension", False, f"It has version {version}, but lmm has {__version__}.", mend)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import RenderError
 from ..markdown.rag_only import words_of
-from ..settings.quarto_project import mapping_in, read_project
+from ..settings.quarto_project import mapping_in, project_file, read_project
 
 WORDS, SWITCH, WORD = "a word or a list of words", "true or false", "a word"
 ASK = "true, false, or a mapping of server, include"
@@ -107,4 +107,10 @@ def ask_options(value: Any) -> AskBoxSettings | None:
 def read_ask(folder: Path) -> AskBoxSettings | None:
     """Return the ask box settings of a project, or None if it has no box. Raise QuartoError if
     its settings cannot be read."""
-    return ask_options(mapping_in(read_project(folder), "lmm").get("ask"))
+    return ask_options(mapping_in(read_project(folder), "lmm").get("ask", has_box(folder)))
+
+
+def has_box(folder: Path) -> bool:
+    """Return True if the pages of a folder have an ask box where no setting says so: those that `lmm
+    course` makes of notes without `_quarto.yml`."""
+    return project_file(folder) is None

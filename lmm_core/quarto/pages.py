@@ -13,7 +13,7 @@ from ..markdown.files import MarkdownFile, is_notebook, load_markdown
 from ..markdown.parse import parse_markdown_text
 from ..settings.quarto_inputs import find_inputs, with_included
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
-from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, read_options
+from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_options
 
 
 @dataclass
@@ -49,7 +49,7 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
 
 def project_options(project_dir: Path) -> RenderOptions:
     """Return the options in a project's `_quarto.yml`. Raise RenderError and QuartoError."""
-    return read_options(read_project(project_dir).get("lmm"), RenderOptions(), "_quarto.yml")
+    return read_options(read_project(project_dir).get("lmm"), RenderOptions(ask=has_box(project_dir)), "_quarto.yml")
 
 
 def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptions, project_dir: Path) -> RenderOptions:

@@ -18,13 +18,13 @@ from ..models.gate.answers import AnswerWatch
 from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
 from ..models.sources import STAND_IN_NAME
 from ..models.tokens import count_tokens
+from .agents.library_tools import Result
+from .agents.tools import Tools
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
-from .library_tools import Result
 from .quoting.choose import quote_notes
 from .ranking.fusion import Ranked
 from .retriever import Retrieval, Retriever
-from .tools import Tools
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
 NEAREST = 3  # sections that are named if there is no answer

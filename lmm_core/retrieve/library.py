@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Protocol
 
-from ..errors import ModelError, RetrieveError
+from ..errors import IndexChangedError, ModelError, RetrieveError
 from ..index.collection import aquery_many
 from ..index.encoding import Compared, Encoder, compare_identity
 from ..index.refresh import FILES
@@ -102,6 +102,8 @@ class Library:
     def _look(self) -> frozenset[tuple[str, str]]:
         """Return what the collection was made of; a refresh is noticed by a difference in this."""
         known = self.store.metadata(self.collection)
+        if known is None and self._material is not None:
+            raise IndexChangedError(f"The collection {self.collection!r}, which was there, is being made anew.")
         if known is None:
             raise RetrieveError(f"There is no collection {self.collection!r}. Run `lmm index FILES` to make it.")
         compare_identity(self.collection, known, self.encoder.identity())
@@ -148,6 +150,10 @@ class Library:
             self.store, self.collection, self.encoder, every, limit, where, kind, compared, languages
         )
         hits = [[passage for point in points if (passage := _found(point, material))] for points in found]
+        if any(found) and not any(hits):
+            raise IndexChangedError(
+                f"The collection {self.collection!r} was made anew while it was searched: ask again."
+            )
         return put_behind(hits[: len(texts)], hits[len(texts) :])
 
 

@@ -17,13 +17,13 @@ from ..errors import CutOffError, ModelError, RetrieveError, StoreError
 from ..index.refresh import FILES
 from ..models.chat import Asker
 from ..models.sources import STAND_IN
+from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Answer, Conversation
 from ..retrieve.context import CitedSource, Context
 from ..retrieve.library import Library
 from ..retrieve.passages import Passage
 from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
-from ..retrieve.tools import Tools
 from ..settings.project import Project
 from ..study.measures import section_address
 from ..study.outline import make_outline

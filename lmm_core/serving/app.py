@@ -30,11 +30,14 @@ API = ("/ask", "/search", "/outline", "/health")
 STREAM = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
 
 
-def make_app(answers: Answers, names: Names, token: str, page: Mapping[str, Response]) -> Starlette:
+def make_app(
+    answers: Answers, names: Names, token: str, page: Mapping[str, Response], rates: Rates | None = None
+) -> Starlette:
     """Return the application.
 
     names: the server's names and the sites that may ask; token: what a reader has to send, ""
-    for nothing; page: responses that everybody gets, by path."""
+    for nothing; page: responses that everybody gets, by path; rates: if they are shared with other
+    processes."""
     options = answers.project.serve
 
     @asynccontextmanager
@@ -50,7 +53,9 @@ def make_app(answers: Answers, names: Names, token: str, page: Mapping[str, Resp
                 CORSMiddleware, allow_origins=names.origins, allow_methods=["GET", "POST"],
                 allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],
             ),
-            Middleware(Access, token=token, rates=Rates(options.rate), free=frozenset(page), dear=frozenset(["/ask"])),
+            Middleware(
+                Access, token=token, rates=rates or Rates(options.rate), free=frozenset(page), dear=frozenset(["/ask"])
+            ),
         ],
         exception_handlers={HTTPException: _told, Exception: _failed},
         lifespan=closing,

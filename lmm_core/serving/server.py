@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -86,10 +87,10 @@ def room_for(wanted: int, answers: int) -> int:
 
 def _open_files(wanted: int) -> int:
     """Return how many files this process may have open, after asking for `wanted`."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
+    if sys.platform == "win32":  # it has no such limit
         return wanted
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return wanted

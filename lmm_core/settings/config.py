@@ -21,7 +21,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 
 from ..errors import ConfigError
 from ..markdown.files import project_root
-from ..models.sources import SOURCES
+from ..models.sources import SOURCES, known_sources
 from .checks import check_settings, describe
 from .environment import Environment
 from .explain import SettingInForce, explain_settings
@@ -101,7 +101,8 @@ class ConfigSettings(EducationSections, Settings):
 class _OwnSources(InitSettingsSource):
     """The lowest layer: the keys that a table like `[sources.openai]` inherits from our own source.
 
-    The name of the key's variable is one of them, and it is then checked like any other."""
+    The name of the key's variable is one of them, and it is then checked like any other. The server is
+    the one in `OPENAI_BASE_URL` for OpenAI's."""
 
     def __init__(self, settings_cls: type[BaseSettings], reading: Reading) -> None:
         super().__init__(settings_cls, {})
@@ -110,8 +111,9 @@ class _OwnSources(InitSettingsSource):
     def __call__(self) -> dict[str, Any]:
         """Return the tables of the sources that replace one of ours."""
         names = [name for name in self._reading.source_names() if name in SOURCES]
-        keys = ("key_variable", "chat_model", "embedding_model")
-        tables = {name: {key: getattr(SOURCES[name], key) for key in keys} for name in names}
+        keys = ("base_url", "key_variable", "chat_model", "embedding_model")
+        own = known_sources()
+        tables = {name: {key: getattr(own[name], key) for key in keys} for name in names}
         return {"sources": tables} if tables else {}
 
 

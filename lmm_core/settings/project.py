@@ -60,6 +60,17 @@ class IndexOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class FilePatterns:
+    """The documents of the project's folders: `[files]` of the configuration.
+
+    include, exclude: patterns as in .gitignore, from the project's root. Where `include` is empty, all
+    documents are taken, or, in a Quarto project, its pages."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AskOptions:
     """The ways of answering questions: `[ask]` of the configuration."""
 
@@ -101,7 +112,7 @@ class Project:
     name of the model for each role (`default`, `source` or `source/model`); requests: the limits
     of requests for each role; sources: only the configured ones; system: the system message for
     chats and edits, "" for ours; synonyms: the names that mean the same as a name, beside those that
-    the notes give; index, ask, serve: their sections of the configuration."""
+    the notes give; index, ask, serve, files: their sections of the configuration."""
 
     root: Path
     spelling: Spelling = "div"
@@ -115,6 +126,7 @@ class Project:
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ask: AskOptions = field(default_factory=AskOptions)
     serve: ServeOptions = field(default_factory=ServeOptions)
+    files: FilePatterns = field(default_factory=FilePatterns)
 
 
 # Reading
@@ -147,6 +159,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         synonyms={name: tuple(others) for name, others in settings.retrieve.synonyms.items()},
         ask=AskOptions(**settings.ask.model_dump()),
         serve=_serve_options(settings),
+        files=FilePatterns(tuple(settings.files.include), tuple(settings.files.exclude)),
     )
 
 

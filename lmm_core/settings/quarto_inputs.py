@@ -1,24 +1,137 @@
-"""Find the documents of a Quarto project: those that Quarto renders, and those that they include."""
+"""Find the documents of a project: those that its settings choose, and those that Quarto renders and includes."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import MarkdownError
-from ..files.walk import RENDERED, is_document, is_inside
-from ..logging import LoggerBase
-from ..markdown.files import find_markdown, load_markdown
-from .quarto_project import as_list, mapping_in, read_project
+from ..files.gitignore import Rules, matches, read_rules
+from ..files.walk import INDEXED, RENDERED, SUFFIXES, is_document, is_inside
+from ..logging import LoggerBase, counted, in_file
+from ..markdown.files import find_markdown, load_markdown, project_root
+from .project import load_project
+from .quarto_project import as_list, mapping_in, project_file, quarto_folder, read_project
 
-_INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
+INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
 # Files that Quarto renders only if they are named (see projectHiddenIgnoreGlob in its source).
 _IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
 _GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
+SHOWN = 3  # names in a sentence
 _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+@dataclass
+class DocumentFinder:
+    """Finds the documents that a command works on. All commands that take folders use it.
+
+    A file that is named by itself is always taken. Of a folder, those documents are taken that
+    `include` and `exclude` under `[files]` of their project choose; where `include` says nothing, all
+    of them, or, in a Quarto project, its pages. exclude: more patterns, from the working folder;
+    included: take what pages include, too."""
+
+    exclude: Sequence[str] = ()
+    included: bool = True
+    _files: dict[Path, tuple[Rules | None, Rules]] = field(default_factory=dict, init=False)  # by the project's root
+    _pages: dict[Path, frozenset[str]] = field(default_factory=dict, init=False)  # by the Quarto project
+
+    def find(
+        self, paths: Sequence[Path], logger: LoggerBase | None = None, endings: Sequence[str] = SUFFIXES
+    ) -> list[Path]:
+        """Return the files named, and the documents of the folders named.
+
+        What is left out of a folder unexpectedly is said to the logger. Raise what `find_markdown` does,
+        ConfigError and QuartoError."""
+        found: list[Path] = []
+        for path in paths:
+            inside = find_markdown([path], logger, endings)
+            found += self._chosen(path, inside, endings, logger) if path.is_dir() else inside
+        return list(dict.fromkeys(found))
+
+    def why_not(self, path: Path) -> Literal["", "pattern", "no page"]:
+        """Return why a document of a folder is not taken, "" if it is. Raise ConfigError and QuartoError."""
+        place = path.parent.resolve() / path.name
+        root = project_root(place)
+        include, exclude = self._rules(root)
+        name = place.relative_to(root).as_posix()
+        here = Path.cwd().resolve()
+        typed = place.relative_to(here).as_posix() if place.is_relative_to(here) else place.as_posix().lstrip("/")
+        if matches(exclude, name) or matches(read_rules(self.exclude), typed):
+            return "pattern"
+        if include is not None:
+            return "" if matches(include, name) else "pattern"
+        quarto = quarto_folder(place)
+        return "" if quarto is None or os.path.realpath(place) in self._pages_of(quarto) else "no page"
+
+    def is_left_out(self, path: Path, paths: Sequence[Path]) -> bool:
+        """Return True if a document lies in one of the paths, which are folders and files, and is not taken.
+
+        Raise ConfigError and QuartoError."""
+        if not is_document(path.name, INDEXED) or path.resolve() in [one.resolve() for one in paths]:
+            return False
+        return any(is_inside(path, folder) for folder in paths) and self.why_not(path) != ""
+
+    def _rules(self, root: Path) -> tuple[Rules | None, Rules]:
+        if root not in self._files:
+            files = load_project(root / "-").files
+            self._files[root] = (read_rules(files.include) if files.include else None, read_rules(files.exclude))
+        return self._files[root]
+
+    def _pages_of(self, quarto: Path) -> frozenset[str]:
+        if quarto not in self._pages:
+            pages = find_inputs(quarto)
+            pages = with_included(pages, quarto) if self.included else pages
+            self._pages[quarto] = frozenset(os.path.realpath(page) for page in only_inside(pages, quarto))
+        return self._pages[quarto]
+
+    def _chosen(
+        self, folder: Path, inside: Sequence[Path], endings: Sequence[str], logger: LoggerBase | None
+    ) -> list[Path]:
+        """Return those documents of a folder that are taken, with the pages that only Quarto finds there."""
+        reasons = {path: self.why_not(path) for path in inside}
+        hidden = [path for path in self._hidden_pages(folder, inside, endings) if not self.why_not(path)]
+        found = [*(path for path in inside if not reasons[path]), *hidden]
+        if logger is not None:
+            self._tell(folder, [path for path in inside if reasons[path] == "no page"], logger)
+            if inside and not found and "pattern" in reasons.values():
+                in_file(logger, folder).warning(
+                    f"{counted(len(inside), 'document')} left out by [files] of config.toml or by --exclude; "
+                    "name one by itself to use it"
+                )
+        return found
+
+    def _hidden_pages(self, folder: Path, inside: Sequence[Path], endings: Sequence[str]) -> list[Path]:
+        """Return the pages in a folder that a walk passes over, such as `_chapters/one.md`."""
+        place, quarto = folder.resolve(), quarto_folder(folder.resolve() / "-")
+        known = {os.path.realpath(path) for path in inside}
+        pages = map(Path, sorted(self._pages_of(quarto) - known) if quarto else [])
+        found = [page for page in pages if page.is_relative_to(place) and is_document(page.name, endings)]
+        return [folder / page.relative_to(place) for page in found]
+
+    def _tell(self, folder: Path, left_out: Sequence[Path], logger: LoggerBase) -> None:
+        """Say once for each Quarto project what is left out, since it is no page."""
+        by_project: dict[Path, list[Path]] = {}
+        for path in left_out:
+            quarto = quarto_folder(path.parent.resolve() / path.name)
+            if quarto is not None:
+                by_project.setdefault(quarto, []).append(path)
+        for quarto, paths in by_project.items():
+            names = [path.relative_to(folder).as_posix() for path in paths[:SHOWN]]
+            shown = ", ".join([*names, *(["…"] if len(paths) > SHOWN else [])])
+            are, them = ("is no page", "it") if len(paths) == 1 else ("are no pages", "them")
+            in_file(logger, _as_typed(project_file(quarto) or quarto)).info(
+                f"{counted(len(paths), 'document')} left out that {are} ({shown}); "
+                f'to use {them}, name {them}, or set include = ["*"] in [files] of config.toml'
+            )
+
+
+def _as_typed(path: Path) -> Path:
+    here = Path.cwd().resolve()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
@@ -104,7 +217,7 @@ def included_in(path: Path, folder: Path) -> list[Path]:
 
 def named_in(text: str, path: Path, folder: Path) -> list[Path]:
     """Return the files that a text includes. path: the file that holds the text."""
-    names = [found[1] or found[2] or found[3] for found in _INCLUDE.finditer(text)]
+    names = [found[1] or found[2] or found[3] for found in INCLUDE.finditer(text)]
     return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
 
 

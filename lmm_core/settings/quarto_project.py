@@ -140,7 +140,7 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of one document: the project's, with those of the document's folders and
     of its header merged over them. Raise QuartoError if a file cannot be read."""
-    folder = _quarto_folder(path)
+    folder = quarto_folder(path)
     if folder is None:
         return merged(settings, header)
     return merged(merged(settings, folder_settings(path, folder)), with_named(header, path.parent))
@@ -149,14 +149,14 @@ def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
     """Return the rules for one document: the project's, with those of the `_metadata.yml` files of its
     folders and of its header. Raise QuartoError if a file cannot be read."""
-    folder = _quarto_folder(path)
+    folder = quarto_folder(path)
     if folder is not None:
         rules = project_rules(folder_settings(path, folder), rules)
         header = with_named(header, path.parent)
     return header_rules(header, rules)
 
 
-def _quarto_folder(path: Path) -> Path | None:
+def quarto_folder(path: Path) -> Path | None:
     """Return the nearest folder around a document that is a Quarto project."""
     return next((folder for folder in path.absolute().parents if project_file(folder)), None)
 

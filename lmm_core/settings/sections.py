@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_network
+from math import isfinite
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
+from ..files.gitignore import pattern_problem
 from ..models.openai.extra import checked_extra
 from ..models.sources import ModelSource, RequestLimits, Sampling
 from ..models.trust import VARIABLE
@@ -68,6 +70,22 @@ class KnitSettings(_Section):
     )
 
 
+class FileSettings(_Section):
+    """The documents of the project's folders: `[files]`."""
+
+    include: list[str] = Field(
+        default=[], description="patterns as in .gitignore: which documents of a folder are taken; [] for the default"
+    )
+    exclude: list[str] = Field(default=[], description="patterns as in .gitignore: which of them are left out")
+
+    @field_validator("include", "exclude")
+    @classmethod
+    def _are_patterns(cls, patterns: list[str]) -> list[str]:
+        if problem := next(filter(None, map(pattern_problem, patterns)), ""):
+            raise ValueError(problem)
+        return patterns
+
+
 class SourceSettings(_Section):
     """A server that speaks the OpenAI protocol: `[sources.NAME]`."""
 
@@ -75,6 +93,7 @@ class SourceSettings(_Section):
     key_variable: str = Field(default="", description="the NAME of the environment variable that holds the key")
     chat_model: str = Field(default="", description="the chat model to use if none is named")
     embedding_model: str = Field(default="", description="the embedding model to use if none is named")
+    price: list[float] = Field(default=[], description="of a million tokens: [sent, received]; shown by --dry-run")
     # The config.toml that names the server or the variable, and the one that names the server.
     # Both are "" if the person names them: `models.trust` decides by them where a key may go.
     _file: str = PrivateAttr("")
@@ -93,11 +112,18 @@ class SourceSettings(_Section):
             raise ValueError("should be the name of an environment variable (A-Z, 0-9, _), never the key itself")
         return name
 
+    @field_validator("price")
+    @classmethod
+    def _is_price(cls, price: list[float]) -> list[float]:
+        if price and (len(price) != 2 or not all(isfinite(one) and one >= 0 for one in price)):
+            raise ValueError("should be two numbers, of a million tokens sent and of a million received: [0.15, 0.6]")
+        return price
+
     def as_source(self, name: str) -> ModelSource:
         """Return the source that requests are sent to."""
-        return ModelSource(
-            name, self.base_url, self.key_variable, self.chat_model, self.embedding_model, self._file, self._server_file
-        )
+        models = (self.chat_model, self.embedding_model)
+        files = (self._file, self._server_file)
+        return ModelSource(name, self.base_url, self.key_variable, *models, *files, tuple(self.price))
 
 
 class EmbeddingSettings(_Section):
@@ -174,7 +200,9 @@ class RetrieveSettings(_Section):
     """What a search knows beside the notes: `[retrieve]`."""
 
     synonyms: dict[str, list[str]] = Field(
-        default={}, description='names that mean the same: { SD = "standard deviation", MLM = ["mixed model", "HLM"] }'
+        default={},
+        description='names that mean the same: { SD = "standard deviation", MLM = ["mixed model", "HLM"] }',
+        json_schema_extra={"additionalProperties": {"type": ["string", "array"], "items": {"type": "string"}}},
     )
 
     @field_validator("synonyms", mode="before")
@@ -307,6 +335,7 @@ class MarkdownSections(BaseModel):
     aux: ModelSettings = Field(default=ModelSettings(), description="the model for small helps")
     RAG: RagSettings = Field(default=RagSettings(), description="which annotations are made")
     knit: KnitSettings = Field(default=KnitSettings(), description="what is left out of the lecture notes")
+    files: FileSettings = Field(default=FileSettings(), description="which documents of a folder are taken")
     sources: dict[str, SourceSettings] = Field(default={}, description="servers of models, beside those that are known")
 
 

@@ -44,7 +44,7 @@ def memory_store() -> QdrantStore:
     return QdrantStore(QdrantClient(":memory:"))
 
 
-def remote_store(source: RemoteSource) -> QdrantStore:
+def remote_store(source: RemoteSource) -> ServerStore:
     """Return a store on a server, which is not contacted yet. Raise StoreError if the key may not go there."""
     from qdrant_client import QdrantClient
 
@@ -60,7 +60,7 @@ def remote_store(source: RemoteSource) -> QdrantStore:
             trust_env=not is_loopback(source.url),  # what stays on this machine does not go through a proxy
             check_compatibility=False,  # the check would contact the server now, and print its warning
         )
-    return QdrantStore(client, source)
+    return ServerStore(client, source)
 
 
 class QdrantStore:
@@ -146,12 +146,18 @@ class QdrantStore:
     def metadata(self, name: str) -> dict[str, Any] | None:
         """Return the metadata that `create` was given, or None if there is no such collection."""
         if not self._is_there(name):
+            self._specs.pop(name, None)
             return None
-        if kept := self._ask(lambda: self._client.get_collection(name)).config.metadata:
-            return json.loads(json.dumps(kept))  # type: ignore[no-any-return]
+        config = self._ask(lambda: self._client.get_collection(name)).config
+        self._specs[name] = _spec_of(
+            config.params.vectors, config.params.sparse_vectors
+        )  # another one may have the name
+        if config.metadata:
+            return json.loads(json.dumps(config.metadata))  # type: ignore[no-any-return]
         if self._source is None or not self._ask(lambda: self._client.collection_exists(REGISTRY)):
             return {}
-        found = self._ask(lambda: self._client.retrieve(REGISTRY, [_entry(name)], with_payload=True))
+        entry = _entry(self._behind(name))
+        found = self._ask(lambda: self._client.retrieve(REGISTRY, [entry], with_payload=True))
         return dict((found[0].payload or {}).get("metadata", {})) if found else {}
 
     def drop(self, name: str) -> None:
@@ -159,9 +165,14 @@ class QdrantStore:
         if not self._is_there(name):
             return
         self._specs.pop(name, None)
-        self._ask(lambda: self._client.delete_collection(name))
+        behind = self._behind(name)
+        self._ask(lambda: self._client.delete_collection(behind))
         if self._source and self._ask(lambda: self._client.collection_exists(REGISTRY)):
-            self._ask(lambda: self._client.delete(REGISTRY, points_selector=[_entry(name)], wait=True))
+            self._ask(lambda: self._client.delete(REGISTRY, points_selector=[_entry(behind)], wait=True))
+
+    def _behind(self, name: str) -> str:
+        """Return the collection that has a name."""
+        return name
 
     def _is_there(self, name: str) -> bool:
         if checked_name(name) == REGISTRY:
@@ -304,6 +315,31 @@ class QdrantStore:
             return StoreError(f"Qdrant refuses this: {error}")
         text = describe_error(error, self._source, bool(self._key))
         return StoreError(text.replace(self._key, f"(the key in {KEY_VARIABLE})") if self._key else text)
+
+
+class ServerStore(QdrantStore):
+    """The collections of a server, which can have further names (Qdrant's aliases); see `AliasStore`."""
+
+    def aliases(self) -> dict[str, str]:
+        """Return the collection for each further name."""
+        return {each.alias_name: each.collection_name for each in self._ask(self._client.get_aliases).aliases}
+
+    def switch(self, names: Mapping[str, str]) -> None:
+        """Give further names to collections, all in the same moment, whichever collections had them before."""
+        from qdrant_client import models
+
+        given = [
+            models.CreateAliasOperation(
+                create_alias=models.CreateAlias(collection_name=collection, alias_name=checked_name(name))
+            )
+            for name, collection in names.items()
+        ]
+        self._ask(lambda: self._client.update_collection_aliases(given))
+        for name in names:
+            self._specs.pop(name, None)
+
+    def _behind(self, name: str) -> str:
+        return self.aliases().get(name, name)
 
 
 class _CollectionSearch:

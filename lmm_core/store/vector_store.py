@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
 
 from ..models.embedders.embedder import Sparse
 
@@ -139,3 +139,24 @@ class VectorStore(Protocol):
     def close(self) -> None:
         """Release files and connections. Closing twice is harmless."""
         ...
+
+
+class AliasStore(VectorStore, Protocol):
+    """A store that many use, in which a collection can have further names, and lose them to another one.
+
+    All methods of a `VectorStore` take these names, too."""
+
+    def aliases(self) -> dict[str, str]:
+        """Return the collection for each further name."""
+        ...
+
+    def switch(self, names: Mapping[str, str]) -> None:
+        """Give further names to collections, all in the same moment, whichever collections had them before.
+
+        names: the collection for each name. Raise StoreError if a collection itself has the name."""
+        ...
+
+
+def is_alias_store(store: VectorStore) -> TypeGuard[AliasStore]:
+    """Return True if collections in a store can have further names."""
+    return hasattr(store, "switch")

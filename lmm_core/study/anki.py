@@ -37,10 +37,11 @@ pre { overflow-x: auto; } img { max-width: 100%; } table { border-collapse: coll
 
 
 def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> None:
-    """Write the cards as a package (`.apkg`) with one deck called `name`.
+    """Write the cards as a package (`.apkg`) with one deck called `name`; Anki takes `::` for decks in decks.
 
     root: the folder of the notes, from which images are taken along. Imported again, the
     package updates the cards that are there. Raise OSError."""
+    name = name.replace("::", ": ")
     deck = genanki.Deck(_number(name), name)
     with tempfile.TemporaryDirectory() as folder:
         images = _Images(root.resolve(), Path(folder))

@@ -1,4 +1,4 @@
-"""The table of contents of a material, with types, summaries and reading times."""
+"""The table of contents of a material, with types, summaries and reading times; titles, as they are shown."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from ..errors import MarkdownError, QuartoError
+from ..files.walk import is_inside
 from ..logging import printable
+from ..markdown.blocks import HeadingBlock, header_content
+from ..markdown.files import load_markdown
+from ..markdown.parse import parse_markdown_text
 from ..retrieve.items import is_solution, typed_parts_under
 from ..retrieve.passages import Material, Passage, Section
+from ..settings.quarto_project import mapping_in, read_project
 
 # Words a minute when reading to learn, which is slower than the 238 of silent reading:
 # R. P. Carver, "Reading rate: theory, research, and practical implications",
@@ -18,6 +25,7 @@ from ..retrieve.passages import Material, Passage, Section
 # Journal of Memory and Language 109 (2019).
 WORDS_A_MINUTE = 200
 WIDTH = 88  # characters
+_FIRST_PAGES = ("index.qmd", "index.md", "index.Rmd")
 _WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W぀-ヿ㐀-鿿]+(?:['’.,-][^\W぀-ヿ㐀-鿿]+)*")
 _KEPT = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # these hold no markup
 _ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
@@ -92,6 +100,35 @@ def plain_title(title: str) -> str:
     parts = _KEPT.split(_ATTRIBUTES.sub("", " ".join(title.split())))
     shown = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]
     return printable("".join(shown)).strip()
+
+
+def course_title(*folders: Path) -> str:
+    """Return the title of the course in the first folder that has one, "" if none has.
+
+    It is that of `_quarto.yml`, else of the first page (`index.md`)."""
+    return next(filter(None, map(_title_in, folders)), "")
+
+
+def _title_in(folder: Path) -> str:
+    try:
+        settings = read_project(folder)
+    except QuartoError:  # who reads the project for more reports it
+        settings = {}
+    named = [mapping_in(settings, kind).get("title") for kind in ("book", "website")]
+    title = next(filter(None, [*named, settings.get("title")]), "") or _first_title(folder)
+    return plain_title(str(title))
+
+
+def _first_title(folder: Path) -> str:
+    """Return the title in the header of a course's first page, else its first heading, else ""."""
+    first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
+    try:
+        blocks = parse_markdown_text(load_markdown(first).text) if first and is_inside(first, folder) else []
+    except (OSError, MarkdownError):
+        return ""
+    header = header_content(blocks)
+    heading = next((block.title for block in blocks if isinstance(block, HeadingBlock)), "")
+    return str(header.get("title") or heading)
 
 
 def _without_marks(text: str) -> str:

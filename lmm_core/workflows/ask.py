@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
-from ..errors import LmmError, ModelError, QuartoError, RetrieveError, StoreError
+from ..errors import IndexChangedError, LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import parse_name
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
+from ..retrieve.agents.library_tools import Function, Result
+from ..retrieve.agents.results import STATUS
+from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Conversation
 from ..retrieve.library import Lender, Library
 from ..retrieve.queries import Expander, ModelQueries, PlainQueries
 from ..retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from ..retrieve.retriever import Retriever
-from ..retrieve.tools import Tools
 from ..scan.exchange.requests import REPLY_TOKENS
 from ..settings.project import Project
 from ..settings.quarto_inputs import find_inputs
@@ -24,9 +29,10 @@ from ..store.folder_lock import Lending
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .encode import encoder_for
-from .index import client_from_config
+from .index import client_from_config, index_info
 from .models import Models
 
+NOTHING = "nothing is indexed yet: lmm index FILES"
 IDLE = 1.0  # seconds without use after which a shared library releases the index
 CLOSING = 3.0  # seconds that closing may take
 PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
@@ -43,7 +49,7 @@ async def open_library(
     opened: VectorStore = store if store is not None else await run_in_thread(client_from_config, project)
     try:
         if await run_in_thread(opened.metadata, index.collection) is None:
-            raise RetrieveError("nothing is indexed yet: lmm index FILES")
+            raise RetrieveError(NOTHING)
         encoder = await encoder_for(opened, project, models, index.collection, index.encoding)
         encoder.patience = patience
     except LmmError:
@@ -88,16 +94,31 @@ class SharedLibrary:
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())
                 self._opening.add_done_callback(self._opened)
-            yield await asyncio.shield(self._opening)  # if one user gives up, it goes on for the others
+            library = await asyncio.shield(self._opening)  # if one user gives up, it goes on for the others
+            try:
+                yield library
+            except IndexChangedError:
+                self._open_again(library.store)
+                raise
 
-    async def _open(self) -> Library:
+    def _open_again(self, store: VectorStore) -> None:
+        """Look at the index anew for the next use, since it changed while it was open, as on a server it may."""
+        if self._opening is not None and self._opening.done():
+            self._opening = asyncio.create_task(self._open(store))
+            self._opening.add_done_callback(self._opened)
+
+    async def _open(self, opened: VectorStore | None = None) -> Library:
+        """Open the library. opened: the store, if it is open."""
         order = await asyncio.to_thread(reading_order, self.project)
-        store = await run_in_thread(client_from_config, self.project)
+        store: VectorStore = await run_in_thread(client_from_config, self.project) if opened is None else opened
         known = await run_in_thread(_metadata, store, self.project.index.collection)
+        if known is None and self._known is not None:
+            store.close()
+            raise IndexChangedError("The index, which was there, is being made anew.")
         if self._library is None or known is None or known != self._known:
             self._library = await open_library(self.project, self.models, store, self.patience)
         self._library.store, self._library.order = store, order
-        self._known = known
+        self._known = known or self._known
         return self._library
 
     def _opened(self, opening: asyncio.Task[Library]) -> None:
@@ -125,6 +146,26 @@ class SharedLibrary:
         """Release the index and close the models, without waiting long for a server that hangs."""
         await self.release(CLOSING)
         await self.models.close()
+
+
+def status_tool(library: SharedLibrary) -> Function:
+    """Return the tool that says what is indexed."""
+
+    async def status() -> Annotated[Result, STATUS]:
+        """Say what is indexed: how many documents, since when, where, and with which models."""
+        async with library.use() as lent:
+            found = await run_in_thread(index_info, library.project, lent.store)
+            kinds = dict(sorted((await lent.material()).kinds.items()))
+        told = {
+            key: value for key, value in asdict(found).items() if key not in ("others", "written") and value is not None
+        }
+        if found.written:
+            told["written"] = datetime.fromtimestamp(found.written, UTC).isoformat(timespec="seconds")
+            told["age_hours"] = round((time.time() - found.written) / 3600, 1)
+        model = str(library.models.name(library.project, "major"))
+        return {**told, "kinds": kinds, "model": model, "summary": found.summary()}
+
+    return status
 
 
 def _metadata(store: VectorStore, collection: str) -> dict[str, Any] | None:

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import yaml
 
 from .. import __version__
-from ..errors import ConfigError, ModelError
+from ..errors import ConfigError, ModelError, StoreError
+from ..installation import PACKAGE, in_pipx
+from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName
 from ..models.roles import ROLES
 from ..models.sources import FASTEMBED, STAND_IN, RequestLimits, known_sources
@@ -53,12 +55,12 @@ def examine(online: bool = False) -> list[MachineFinding]:
         _pandoc(),
         *(_command(name) for name in FILTERS),
         _yaml(),
-        *_models(online),
+        *_project(online),
     ]
 
 
-def _models(online: bool) -> list[MachineFinding]:
-    """Find out which model has which role, and whether it can be asked."""
+def _project(online: bool) -> list[MachineFinding]:
+    """Find out which model has which role in the project, whether it can be asked, and what is indexed."""
     try:
         project = load_project(None)
     except ConfigError as error:
@@ -77,7 +79,23 @@ def _models(online: bool) -> list[MachineFinding]:
             found.append(MachineFinding(role, str(error), ok=False))
         else:
             found.append(_model(role, names[role], project))
-    return [*found, *(_asked(names, project) if online else [])]
+    return [*found, _index(project, online), *(_asked(names, project) if online else [])]
+
+
+def _index(project: Project, online: bool) -> MachineFinding:
+    """Find out what is in the index; a server is only asked with `online`."""
+    if project.index.url and not online:
+        address = shown_address(project.index.url)
+        return MachineFinding("index", f"{address}: not asked", False, True, "`lmm index --info` asks the server")
+    from .index import index_info
+
+    try:
+        info = index_info(project)
+    except StoreError as error:
+        return MachineFinding("index", str(error), ok=False)
+    if not info.collections:
+        return MachineFinding("index", "nothing is indexed yet", False, True, "`lmm index FILES` makes an index")
+    return MachineFinding("index", info.summary())
 
 
 def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFinding]:
@@ -142,7 +160,7 @@ def _pandoc() -> MachineFinding:
     path = shutil.which("pandoc")
     if path is None:
         own = packaged_pandoc()
-        package = f"pipx inject lmm-markdown {PANDOC}" if _in_pipx() else f"pip install {PANDOC}"
+        package = f"pipx inject {PACKAGE} {PANDOC}" if in_pipx() else f"pip install {PANDOC}"
         advice = f"put the one that comes with this package there: {link_command(own)}" if own else (
             f"install pandoc (pandoc.org), or a package with it: {package}"
         )  # fmt: skip
@@ -162,22 +180,26 @@ def link_command(program: Path) -> str:
     lmm = shutil.which("lmm")
     own, users = Path(sys.executable).parent, Path.home() / ".local" / "bin"
     usable = [folder for folder in (*([Path(lmm).parent] if lmm else []), own, users) if _is_usable(folder)]
-    folder = usable[0] if usable else users if _in_pipx() else own
+    folder = usable[0] if usable else users if in_pipx() else own
     if sys.platform == "win32":
-        return f'copy "{program}" "{folder}"'
+        copy = f'copy "{program}" "{folder}"'
+        return copy if usable else f"{copy}; {path_command(folder)}"
     target = shlex.quote(str(folder))
     link = f"ln -sf {shlex.quote(str(program))} {target}/pandoc"
-    return link if usable else f'mkdir -p {target} && {link} && export PATH={target}:"$PATH"'
+    return link if usable else f"mkdir -p {target} && {link} && {path_command(folder)}"
+
+
+def path_command(folder: Path) -> str:
+    """Return a command that puts a folder on PATH, for the shell that people use here (on Windows: PowerShell)."""
+    if sys.platform == "win32":
+        return f'$env:PATH = "{folder};$env:PATH"'
+    return f'export PATH={shlex.quote(str(folder))}:"$PATH"'
 
 
 def _is_usable(folder: Path) -> bool:
     """Return True if a folder is on PATH and may be written into."""
     on_path = {Path(name).resolve() for name in os.environ.get("PATH", "").split(os.pathsep) if name}
     return folder.resolve() in on_path and os.access(folder, os.W_OK)
-
-
-def _in_pipx() -> bool:
-    return (Path(sys.prefix) / "pipx_metadata.json").is_file()
 
 
 def packaged_pandoc() -> Path | None:
@@ -203,8 +225,8 @@ def _version(path: str) -> tuple[int, ...]:
 def _command(name: str) -> MachineFinding:
     path = shutil.which(name)
     if path is None:
-        command = f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'
-        advice = f"pandoc looks for it on PATH: {'pipx ensurepath' if _in_pipx() else command}"
+        command = "pipx ensurepath" if in_pipx() else path_command(Path(sys.executable).parent)
+        advice = f"pandoc looks for it on PATH: {command}"
         return MachineFinding(name, "not on PATH", ok=False, advice=advice)
     return MachineFinding(name, path)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..crawl.catalogue import Database
     from ..crawl.indexer import Indexed
     from ..crawl.search import Indexes
-    from ..retrieve.tools import Tools
+    from ..retrieve.agents.tools import Tools
 
 FOLDER = ".md_index"
 WORKERS = 4  # processes that cut texts, at most: each takes about 35 MB, and storing is slower than four of them
@@ -95,13 +95,14 @@ def add_tools(tools: Tools, project: Project, models: Models, working: Path, ind
     """Add the tools on the indexes in a working folder. Return the indexes, which the caller closes.
 
     indexing: add also the tool that makes indexes."""
-    from ..crawl.tools import index_tool, search_tool
+    from ..crawl.tools import index_tool, read_tool, search_tool
 
     database = database_from(project, working / FOLDER)
     indexes = open_indexes(project, models, database)
     if indexing:
-        tools.add(index_tool(working, partial(index_markdown, project, models, database)))
-    tools.add(search_tool(indexes))
+        tools.add(index_tool(working, partial(index_markdown, project, models, database)), "Index a folder")
+    tools.add(search_tool(indexes), "Search in indexed folders")
+    tools.add(read_tool(indexes), "Read snippets of indexed folders")
     return indexes
 
 

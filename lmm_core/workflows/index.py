@@ -9,19 +9,22 @@ import asyncio
 import atexit
 import hashlib
 import json
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
 from ..files.marked import own_place
+from ..files.walk import size_on_disk
 from ..index.chunks import Chunk
-from ..index.collection import afind_documents, chunks_for, find_types
+from ..index.collection import IndexInfo, afind_documents, chunks_for, find_types, read_info
 from ..index.encoding import VERSION, Encoder, compare_identity
-from ..index.rebuild import are_earlier, find_unfinished, make_collections
+from ..index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
+from ..index.rebuilding.replacement import Replacement, settle
 from ..index.refresh import (
     BEGUN,
     FILES,
@@ -42,7 +45,10 @@ from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_mark
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
+from ..models.addresses import shown_address
 from ..models.languages.recognize import language_name
+from ..models.sources import ModelSource, known_sources
+from ..models.tokens import count_tokens
 from ..retrieve.library import Library
 from ..retrieve.search import search_points
 from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
@@ -50,7 +56,7 @@ from ..scan.header import report_errors
 from ..scan.options import SplitOpts
 from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
-from ..store.vector_store import ScoredPoint, VectorStore, Where
+from ..store.vector_store import ScoredPoint, VectorStore, Where, is_alias_store
 from .encode import Encoded, blocklist_encode, encoder_for, project_from, source_of
 from .models import Models
 from .passes import RagWork, docid_of, project_of, report_concerns, save_as
@@ -105,6 +111,18 @@ async def open_index(project: Project, models: Models) -> AsyncIterator[VectorSt
         store.close()
 
 
+def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo:
+    """Return what is in a project's index. opened: its store, if it is open. Raise StoreError and ConfigError."""
+    index, store = project.index, opened or client_from_config(project)
+    folder = None if index.memory or index.url else project.root / index.folder
+    place = str(folder) if folder else shown_address(index.url) if index.url else "memory"
+    try:
+        return read_info(store, place, index.collection, index.companion, size_on_disk(folder) if folder else None)
+    finally:
+        if opened is None:
+            store.close()
+
+
 # Indexing
 
 
@@ -113,9 +131,13 @@ class Upload:
     """One run of indexing files; see `markdown_upload`.
 
     expect, progress: are told how many chunks there are, and how many more are written;
-    rules_of: returns the knit rules of a file, if they are not those of the project; languages:
-    how many of the files that were read are in which, and what names it. The encoders and records
-    are set when the run starts, and whether an earlier version of the program made the collections."""
+    rules_of: returns the knit rules of a file, if they are not those of the project; is_left_out: tells
+    of a file in the index whether it shall be there no more; tokens: how many a
+    dry run would send to an embedding model that has a price; languages:
+    how many of the files that were read are in which, and what names it; rebuild: make the
+    collections anew. The encoders and records are set when the run starts, and whether an earlier
+    version of the program made the collections. On a server, `store` has the collections behind
+    their names, so that a run never writes into two if the names change hands meanwhile."""
 
     project: Project
     store: VectorStore
@@ -126,19 +148,35 @@ class Upload:
     expect: Callable[[int], None] = lambda count: None
     progress: Callable[[int], None] = lambda count: None
     rules_of: Callable[[Path], KnitRules] | None = None
+    is_left_out: Callable[[Path], bool] = lambda path: False
+    tokens: int = 0
     encoder: Encoder | None = None
     companion: Encoder | None = None
     records: dict[str, FileRecord] = field(default_factory=dict)
     languages: Counter[tuple[str, str]] = field(default_factory=Counter)
     is_earlier: bool = False
+    rebuild: bool = False
+    replacement: Replacement | None = None
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
+        with ExitStack() as ending:
+            return await self._run(paths, ending)
+
+    async def _run(self, paths: Sequence[Path], ending: ExitStack) -> Counts:
         files = [file for path in paths if (file := self._load(path)) is not None]
+        server = self.store
+        if self.rebuild and not self.dry_run:
+            await self._start_anew(server, ending)
+        else:
+            await self._settle()
         await self._prepare()
         if self.annotate and not self.dry_run:
             files = [await self._annotate(file) for file in files]
         files += [file for path in self._unfinished(paths) if (file := self._load(path)) is not None]
+        if self.is_earlier and not self.dry_run and is_alias_store(server):
+            await self._start_anew(server, ending)
+            self.is_earlier = False
         changed = []
         counts = Counts()
         for file in files:
@@ -153,12 +191,35 @@ class Upload:
         self.expect(sum(len(one.chunks) for _, one in encoded))
         for file, one in encoded:
             counts += await self._write(one, self._fingerprint(file))
+        if self.replacement is not None:
+            if not encoded:
+                raise StoreError("None of the files could be indexed: the index stays as it was.")
+            await asyncio.to_thread(self.replacement.finish)
         return counts
+
+    async def _settle(self) -> None:
+        """End what a killed run left on a server, and hold on to the collections that are in service now.
+
+        Raise StoreError, also if another run makes them anew."""
+        if is_alias_store(self.store) and not self.dry_run:
+            self.store = await asyncio.to_thread(settle, self.store, collection_names(self.project))
+
+    async def _start_anew(self, store: VectorStore, ending: ExitStack) -> None:
+        """Work on new collections from now on.
+
+        On a server, they are filled beside those in service, which a replacement puts them in place
+        of; elsewhere the old ones are removed. Raise StoreError."""
+        if not is_alias_store(store):
+            await asyncio.to_thread(drop_collections, store, self.project)
+            return
+        self.replacement = ending.enter_context(Replacement(store, collection_names(self.project)))
+        self.store = await asyncio.to_thread(self.replacement.begin)
 
     async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
         """Index one document by its blocks; `docid` is used if its header names none.
 
         Raise StoreError, ModelError and ConfigError."""
+        await self._settle()
         await self._prepare()
         for collection, encoder in self._encoders().items():
             if (known := await asyncio.to_thread(self.store.metadata, collection)) is not None:
@@ -205,6 +266,7 @@ class Upload:
         That an earlier version made the index is said."""
         named = {source_of(path, self.project) for path in paths}
         found = find_unfinished(self.records, named, self.project.root)
+        found = replace(found, paths=[path for path in found.paths if not self.is_left_out(path)])
         if self.is_earlier:
             self.logger.warning(found.describe(len(named), self.dry_run))
         return found.paths
@@ -299,6 +361,8 @@ class Upload:
             begun[one.source] = FileRecord(one.source, one.docid, "", before.count if before else 0)
         if not self.dry_run:
             await make_collections(self.store, self.project.index.collection, self._encoders(), self.is_earlier)
+            if self.replacement is not None and self.records:  # what is missing now may come back
+                await asyncio.to_thread(write_record, self.store, self.project.index.collection, *self.records.values())
             await asyncio.to_thread(begin_files, self.store, self.project.index.collection, begun.values())
 
     def _check_docids(self, made: Sequence[Encoded]) -> None:
@@ -317,9 +381,11 @@ class Upload:
         """Bring the points of a document to its new state, and record its file as done."""
         index, store = self.project.index, self.store
         changes = await asyncio.to_thread(self._changes, index.collection, one, one.chunks)
-        if self.dry_run:
-            return changes.counts
         assert self.encoder is not None and self.companion is not None
+        if self.dry_run:
+            around = await asyncio.to_thread(self._changes, index.companion, one, one.documents)
+            self.tokens += self._tokens(self.encoder, changes.new) + self._tokens(self.companion, around.new)
+            return changes.counts
         around = await asyncio.to_thread(self._changes, index.companion, one, one.documents)
         around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
         await write_changes(store, index.companion, self.companion, around)
@@ -327,9 +393,20 @@ class Upload:
         self.progress(len(changes.moved) + changes.unchanged)
         if around_gone:
             await asyncio.to_thread(store.delete, index.companion, around_gone)
-        record = FileRecord(one.source, one.docid, fingerprint, len(one.chunks))
+        record = FileRecord(one.source, one.docid, fingerprint, len(one.chunks), written=time.time())
         await asyncio.to_thread(write_record, store, index.collection, record)
         return changes.counts
+
+    def priced_source(self) -> ModelSource | None:
+        """Return the source of the embedding model, None if it has no price."""
+        embedder = self.encoder.embedder if self.encoder is not None else None
+        source = known_sources(self.project.sources).get(embedder.name.partition("/")[0]) if embedder else None
+        return source if source is not None and source.price else None
+
+    def _tokens(self, encoder: Encoder, chunks: Sequence[Chunk]) -> int:
+        """Return how many tokens of chunks are embedded; they are not counted if they have no price."""
+        texts = [text for chunk in chunks for text in chunk.texts.dense] if self.priced_source() else []
+        return sum(map(count_tokens, texts)) if encoder.has_meaning else 0
 
     def _changes(self, collection: str, one: Encoded, chunks: Sequence[Chunk]) -> Changes:
         if self.store.metadata(collection) is None or (self.dry_run and self.is_earlier):
@@ -338,9 +415,16 @@ class Upload:
 
     def prune(self) -> int:
         """Remove the chunks of files that are gone. Return their number. Raise StoreError."""
+        return self._remove(lambda path: not path.exists())
+
+    def drop_left_out(self) -> int:
+        """Remove the chunks of files that are there but left out. Return their number. Raise StoreError."""
+        return self._remove(lambda path: path.exists() and self.is_left_out(path))
+
+    def _remove(self, is_meant: Callable[[Path], bool]) -> int:
         store, index, root = self.store, self.project.index, self.project.root
         records = read_records(store, index.collection).items()
-        gone = [record for source, record in records if not (source.startswith(STDIN) or (root / source).exists())]
+        gone = [record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)]
         if self.dry_run:
             return sum(record.count for record in gone)
         return remove_files(store, index.collection, gone, index.companion)
@@ -366,9 +450,14 @@ def describe_counts(counts: Counts, dry_run: bool = False) -> str:
     return f"{written}, {counts.removed} removed{moved}, {counts.unchanged} unchanged"
 
 
+def collection_names(project: Project) -> list[str]:
+    """Return the names of the project's collections, that of the chunks first."""
+    return [project.index.collection, project.index.companion, project.index.collection + FILES]
+
+
 def drop_collections(store: VectorStore, project: Project) -> None:
     """Remove the project's collections. Raise StoreError."""
-    for name in (project.index.collection, project.index.companion, project.index.collection + FILES):
+    for name in collection_names(project):
         store.drop(name)
 
 

@@ -22,6 +22,8 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..markdown.spelling import convert
 from ..models.annotators.annotator import Annotator
+from ..models.prompts import ANNOTATION_TOKENS
+from ..models.sources import ModelSource, known_sources
 from ..scan.annotations.removal import By, Removal
 from ..scan.annotations.tally import Tally
 from ..scan.check.finding import Finding, report_findings
@@ -35,6 +37,8 @@ from ..settings.arguments import validated
 from ..settings.project import Project, for_document, load_project
 from .models import Models
 
+USUAL_REPLY = 120  # tokens of five questions and a summary, as small models write them
+MOST_SAID = 1_500  # tokens of a reply that was of no use, and why, when the model is asked once more
 SaveTo = bool | str | Path
 Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Block]]]
 
@@ -74,6 +78,31 @@ def markdown_knit(
     return run_on_file(Path(path), knit_work(keep), save_to, logger, [Path(path)])
 
 
+@dataclass(frozen=True, slots=True)
+class RagPlan:
+    """The requests that annotating a document would make.
+
+    annotator: its name; source: of the model that is asked, None if none is; longest: tokens that a
+    reply may have."""
+
+    annotator: str = ""
+    requests: Sequence[PlannedRequest] = ()
+    source: ModelSource | None = None
+    longest: int = ANNOTATION_TOKENS
+
+    def money(self, requests: Sequence[PlannedRequest]) -> tuple[float, float] | None:
+        """Return what some of the requests cost if each reply is of use and as long as usual, and at most.
+
+        At most, each is asked twice, with all that is said of the first reply and of its subsections, and
+        every reply is as long as it may be. None if there is no price."""
+        sent, count = sum(request.tokens for request in requests), len(requests)
+        if self.source is None or not self.source.price:
+            return None
+        usual = self.source.money(sent, count * USUAL_REPLY) or 0.0
+        most = self.source.money(2 * sent + count * (2 * self.longest + MOST_SAID), 2 * count * self.longest) or 0.0
+        return usual, max(usual, most)
+
+
 @dataclass
 class RagWork:
     """The work of `markdown_rag` on the blocks of files.
@@ -109,14 +138,14 @@ class RagWork:
             if self.annotator:
                 await self.annotator.close()
 
-    async def plan(
-        self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase
-    ) -> tuple[str, list[PlannedRequest]]:
-        """Return the name of the annotator, and the requests that `finish` would make of it.
-
-        Raise ConfigError and ModelError."""
+    async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagPlan:
+        """Return the requests that `finish` would make. Raise ConfigError and ModelError."""
         run = await self._start(blocks, file, logger)
-        return (run.annotator.name, run.planned()) if run else ("", [])
+        if run is None:
+            return RagPlan()
+        project, name = load_project(file.path), run.annotator.name
+        source = known_sources(project.sources).get(name.partition("/")[0])
+        return RagPlan(name, run.planned(), source, project.requests["minor"].sampling.max_tokens or ANNOTATION_TOKENS)
 
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
         """Return a run with nothing asked yet, or None if no annotator can be used, which is reported."""

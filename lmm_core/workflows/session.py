@@ -1,14 +1,23 @@
-"""A session: a person's questions, one after another, each of which Ctrl-C can stop."""
+"""Sessions, which Ctrl-C ends: a person's questions, one after another, and files each time they are saved."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from .ask import SharedLibrary
+from ..files.walk import SUFFIXES
+from ..markdown.files import find_markdown
+from ..settings.quarto_inputs import DocumentFinder
+
+if TYPE_CHECKING:
+    from .ask import SharedLibrary
+
+SECONDS_BETWEEN_LOOKS = 0.3
 
 
 async def read_questions(library: SharedLibrary, prompt: Callable[[], None]) -> AsyncIterator[str]:
@@ -57,3 +66,84 @@ async def until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
     if not task.cancelled():
         task.result()  # raises what went wrong
     return pressed
+
+
+# Files that are saved
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The documents that were saved since the last look, and those that are gone, or left out since."""
+
+    paths: list[Path]
+    gone: list[Path] = field(default_factory=list)
+
+
+@dataclass
+class SavedFiles:
+    """The documents among files and folders that are saved while a program goes on.
+
+    paths: those that do not exist yet are looked for again and again. written: what the program itself
+    wrote into documents, which is no news; it tells so here."""
+
+    paths: Sequence[Path]
+    finder: DocumentFinder = field(default_factory=DocumentFinder)
+    endings: Sequence[str] = SUFFIXES
+    written: dict[Path, bytes] = field(default_factory=dict)
+    _stamps: dict[Path, tuple[int, int]] = field(default_factory=dict, init=False)
+    _documents: list[Path] = field(default_factory=list, init=False)
+    _away: set[Path] = field(default_factory=set, init=False)  # documents that the last look did not find
+    _waiting: Saved = field(default_factory=lambda: Saved([]), init=False)  # what was not reported yet
+
+    def look(self) -> Saved | None:
+        """Return what was saved since the last look (at first, everything), None if nothing was.
+
+        Raise ConfigError and QuartoError; what was saved is then reported by a later look."""
+        there = [path for path in self.paths if path.exists()]
+        # taken before the work, so that what is saved meanwhile is noticed, too
+        stamps = {path: stamp for path in self._walked(there) if (stamp := _stamp(path)) is not None}
+        saved = [path for path in stamps if self._stamps.get(path) != stamps[path] and not self._is_own(path)]
+        away = {path for path in self._documents if path not in stamps}
+        gone = away & self._away  # an editor that replaces a file takes it away for a moment
+        self._away = away - gone
+        self._stamps = {path: stamp for path, stamp in (self._stamps | stamps).items() if path not in gone}
+        self._documents = [path for path in self._documents if path not in gone]
+        self.postpone(Saved(saved, sorted(gone)))
+        return self._report(there) if saved or gone else None
+
+    def postpone(self, saved: Saved) -> None:
+        """Report something again when the next document is saved: the work on it failed."""
+        self._waiting.paths.extend(saved.paths)
+        self._waiting.gone.extend(saved.gone)
+
+    def _walked(self, there: Sequence[Path]) -> Iterable[Path]:
+        try:
+            return dict.fromkeys([*find_markdown(list(there), endings=self.endings), *self._documents])
+        except FileNotFoundError:  # it is just being replaced
+            return self._documents
+
+    def _report(self, there: Sequence[Path]) -> Saved | None:
+        found = replace(self.finder).find(there, endings=self.endings)  # anew, since settings may have changed
+        self._stamps = {path: stamp for path in found if (stamp := _stamp(path)) is not None} | self._stamps
+        before, waiting = self._documents, self._waiting
+        paths = [path for path in found if path in waiting.paths or path not in before]
+        left_out = [path for path in before if path not in found and path not in self._away]
+        self._documents, self._waiting = [*found, *self._away.difference(found)], Saved([])
+        saved = Saved(paths, [path for path in (*waiting.gone, *left_out) if path not in found])
+        return saved if saved.paths or saved.gone else None
+
+    def _is_own(self, path: Path) -> bool:
+        """Return True if a file holds what the program itself wrote."""
+        try:
+            return path in self.written and path.read_bytes() == self.written.pop(path)
+        except OSError:
+            return False
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is saved, or None if it is just being replaced."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_size

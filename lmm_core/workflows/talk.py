@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -12,7 +11,7 @@ from ..errors import ChangedError, MarkdownError, ModelError
 from ..files.walk import UNMERGED
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
-from ..markdown.files import MarkdownFile, find_markdown, load_markdown, save_markdown
+from ..markdown.files import MarkdownFile, load_markdown, save_markdown
 from ..markdown.parse import parse_markdown_text
 from ..scan.chat import ChatRun
 from ..scan.check.finding import report_findings
@@ -27,7 +26,6 @@ from ..settings.project import Project, load_project
 from .models import Models
 from .passes import SaveTo, Work, check_save_to, project_of, reporting, run_on_file, save_as
 
-SECONDS_BETWEEN_LOOKS = 0.3
 _ATTEMPTS = 5  # to write into a file that others write as well
 _GONE = "its block is gone or has changed meanwhile; what came of it"
 
@@ -193,34 +191,6 @@ def _beside(path: Path) -> Path:
     Names of links are passed over: in somebody else's folder, they may lead anywhere."""
     names = (path.name + ("" if number == 1 else f".{number}") + UNMERGED for number in count(1))
     return next(beside for name in names if not (beside := path.with_name(name)).is_symlink())
-
-
-def watch_files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield each document once, and again each time it is saved, without end.
-
-    paths: files and folders; those that do not exist yet are looked for again and again."""
-    seen: dict[Path, tuple[int, int]] = {}
-    while True:
-        for path in present_files(paths):
-            stamp = _stamp(path)
-            if stamp is not None and seen.get(path) != stamp:
-                seen[path] = stamp  # taken before the work, so that what is saved meanwhile is noticed, too
-                yield path
-        time.sleep(SECONDS_BETWEEN_LOOKS)
-
-
-def present_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the documents that exist just now; an editor may be about to replace one."""
-    return find_markdown([path for path in paths if path.exists()])
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return what changes when a file is saved, or None if it is just being replaced."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_mtime_ns, status.st_size
 
 
 # On single files, for the REPL and scripts

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
+from lmm_core.course.create import create_course
 from lmm_core.errors import LlmdError, QuartoError, StoreError
 from lmm_core.files.marked import MARK, make_marked
 from lmm_core.llmd.journal import JOURNAL, Journal, change
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
-from lmm_core.quarto.setup import init_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorSpec
@@ -444,7 +444,7 @@ def test_a_site_that_is_a_link_gets_no_box(site):
 def test_the_extension_is_not_copied_through_a_link(project):
     (project / "_extensions").symlink_to("..")
     with Unharmed(project), pytest.raises(QuartoError, match="_extensions: This link leads out of the project"):
-        init_project(project)
+        create_course(project, quarto=True)
 
 
 @pytest.mark.parametrize("folder", ["~", "~/idx", "~root/idx"])
@@ -595,38 +595,46 @@ def test_a_file_of_another_owner_stays_so_in_the_journal(project, monkeypatch):
 # Scripts, and the one place where folders are removed
 
 
-@pytest.mark.parametrize("option", ["", "--remove "])
+@pytest.mark.parametrize("option", ["", "--copy ", "--remove "])
 @pytest.mark.parametrize("folder", [".", "..", "../..", "documents", "file", "link", "sub/..", "$PWD"])
 def test_the_copy_of_the_sample_book_takes_no_other_folder(project, folder, option):
     (project / "link").symlink_to("documents")
     (project / "sub").mkdir()
     folder = folder.replace("$PWD", str(project))
     with Unharmed(project):
-        done = run(f"sh '{ROOT}/docs/copy_book.sh' {option}{folder}")
-    if not option:
-        assert (done.returncode, done.stdout) == (1, b"")
-        assert b"name a" in done.stderr
+        done = run(f"lmm demo {option}{folder}")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"Traceback" not in done.stderr and done.stderr.count(b"\n") == 1
 
 
 def test_the_copy_of_the_sample_book_is_made_anew(project):
-    script = f"sh '{ROOT}/docs/copy_book.sh'"
     for _ in range(2):
-        assert run(f"{script} 'my course'").returncode == 0
+        assert run("lmm demo --copy 'my course'").returncode == 0
         assert text("my course/index.md") == text(ROOT / "sample-book/index.md")
-        assert not Path("my course/left").exists()
-        write("my course/left", "")
-    assert run(f"{script} --remove 'my course'").returncode == 0
+        assert not Path("my course/_book").exists()
+        write("my course/_book/page.html", "")
+    assert run("lmm demo --remove 'my course'").returncode == 0
     assert not Path("my course").exists()
 
 
+@pytest.mark.parametrize("name", ["08-mine.md", "figures.zip", ".env"])
+def test_a_copy_with_a_file_of_the_writers_is_kept(project, name):
+    assert run("lmm demo --copy course").returncode == 0
+    write(Path("course", name), "mine")
+    with Unharmed(project):
+        for option in ("", "--copy ", "--remove "):
+            done = run(f"lmm demo {option}course")
+            assert done.returncode == 1
+            assert f"{name} in it is not lmm's; move it away" in done.stderr.decode()
+
+
 def test_a_copy_that_has_become_a_repository_or_is_where_one_stands_is_kept(project, monkeypatch):
-    script = f"sh '{ROOT}/docs/copy_book.sh'"
-    assert run(f"{script} course").returncode == 0
+    assert run("lmm demo --copy course").returncode == 0
     monkeypatch.chdir(project / "course/figures")
-    assert run(f"{script} '{project}/course'").returncode == 1
+    assert run(f"lmm demo --copy '{project}/course'").returncode == 1
     monkeypatch.chdir(project)
     Path("course/.git").mkdir()
-    assert run(f"{script} course").returncode == 1
+    assert run("lmm demo --copy course").returncode == 1
     assert Path("course/index.md").exists()
 
 
@@ -651,14 +659,9 @@ def test_folders_are_removed_in_one_function_alone():
 
 
 def test_scripts_remove_no_folder_that_a_variable_names():
-    """But for a copy that is marked, and what `mktemp` has made."""
     for path in (ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.sh")), *sorted((ROOT / ".ci").iterdir())):
         for line in re.findall(r"rm -[a-z]*r.*", text(path)):
-            if "$" in line:
-                assert (path.name, line.split()[-1].strip("'\"")) in [
-                    ("copy_book.sh", "$folder"),
-                    ("course.sh", "EXIT"),
-                ]
+            assert "$" not in line, f"{path.name}: {line}"
 
 
 def test_a_folder_is_opened_only_where_it_is_ours(project):

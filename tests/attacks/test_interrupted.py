@@ -28,7 +28,7 @@ from lmm_core.workflows.models import Models
 from tests.attacks.killed_runs import ENDS, Commands
 from tests.commands import text, write
 from tests.crawl.indexed import page
-from tests.indexing import document
+from tests.indexing import document, without_time
 from tests.qdrant_server import QdrantServer
 
 NAMES = ("a.md", "b.md", "sub/c.md")
@@ -70,7 +70,7 @@ class Lmm:
         store, index = client_from_config(project), project.index
         try:
             names = (index.collection, index.companion, index.collection + FILES)
-            stored = {name: {point.id: point.payload for point in store.scroll(name)} for name in names}
+            stored = {name: {point.id: without_time(point.payload) for point in store.scroll(name)} for name in names}
             found = {word: run_async(find_in_index(store, project, Models(), word)) for word in WORDS}
             return {"stored": stored, "found": found}
         finally:

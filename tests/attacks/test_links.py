@@ -19,7 +19,8 @@ from lmm_core.quarto.after_render import site_pages
 from lmm_core.quarto.pages import read_pages
 from lmm_core.quarto.render import pre_render
 from lmm_core.settings.quarto_inputs import find_inputs, with_included
-from lmm_core.workflows.talk import keep_unmerged, present_files
+from lmm_core.workflows.session import SavedFiles
+from lmm_core.workflows.talk import keep_unmerged
 from tests.commands import held, write
 
 ROOT = Path(__file__).parents[2]
@@ -150,7 +151,7 @@ def test_links_that_lead_nowhere(home):
 
 def test_watching_does_not_follow(home):
     link(home, "sub/x.md", "{home}/secret.md")
-    assert present_files((Path(),)) == [Path("sub/notes.md")]
+    assert SavedFiles([Path()]).look().paths == [Path("sub/notes.md")]
 
 
 # Between looking and writing
@@ -217,15 +218,15 @@ def test_a_chapter_out_of_the_project_is_not_touched(home, named):
 
 def test_a_course_follows_no_link_out_of_its_folder(home):
     quarto(home, settings="project:\n  output-dir: ../home\nfilters: [lmm]\n")
-    course = ["sh", ROOT / "docs" / "course.sh", Path.cwd()]
+    course = ["lmm", "course"]
     environment = {**os.environ, "PATH": os.pathsep.join(_without_quarto())}
     before = bytes_of(home)
     done = subprocess.run(course, capture_output=True, text=True, env=environment)
-    assert done.returncode == 1 and "output-dir: ../home leads out of the folder" in done.stderr
+    assert done.returncode == 2 and "output-dir: ../home leads out of the folder" in done.stderr
     quarto(home, settings="project:\n  output-dir: _site\nfilters: [lmm]\n")
     link(home, "x.md", "{home}/secret.md", "figures", "{home}")
     done = subprocess.run(course, capture_output=True, text=True, env=environment)
-    assert "x.md: a link out of the folder" in done.stderr
+    assert "x.md: warning: a link out of the folder" in done.stderr
     assert bytes_of(home) == before
     made = [path for path in Path().rglob("*.html") if b"swordfish" in path.read_bytes()]
     assert not made and not Path("_site/figures").exists()

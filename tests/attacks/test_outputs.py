@@ -29,8 +29,11 @@ PATHS = {
     "lmm llmd sync document": INPUT, "lmm llmd undo document": INPUT, "lmm llmd new files": INPUT,
     "lmm quarto check folder": INPUT, "lmm config show path": INPUT, "lmm md-index root": INPUT,
     "lmm recover file": INPUT,  # what it writes back is the file's own text
+    # a folder that is replaced as a whole, and kept if it is not ours: tests/course/test_publish.py
+    "lmm course folder": "folder", "lmm course output": "folder",
     # folders in which a command makes files of its own, and leaves all others as they are
-    "lmm quarto init folder": "folder", "lmm config init folder": "folder",
+    "lmm init folder": "folder", "lmm config init folder": "folder",
+    "lmm demo folder": "folder",  # a new one, or one with our mark (test_folders)
     "lmm md-index db_root": "folder", "lmm md-search db_root": "folder",
     "lmm chunks html": ("chunks notes.md --html {}", ".html"),
     "lmm bench html": ("bench notes.md --questions asked.csv --html {}", ".html"),
@@ -284,7 +287,7 @@ def test_devices_and_pipes_are_written_to():
 def test_setting_up_overwrites_nothing(tmp_path):
     before = Path("config.toml").read_text(), Path("_quarto.yml").read_text()
     assert run("config init").exit_code == 1
-    assert run("quarto init").exit_code == 0
+    assert run("init --quarto").exit_code == 0
     assert (Path("config.toml").read_text(), Path("_quarto.yml").read_text()) == before
     os.unlink("config.toml")
     os.symlink(tmp_path / "new.toml", "config.toml")
@@ -295,7 +298,7 @@ def test_setting_up_overwrites_nothing(tmp_path):
 def test_the_extension_is_not_copied_out_of_the_project(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", "_extensions")
-    done = run("quarto init")
+    done = run("init --quarto")
     assert done.exit_code == 1 and "_extensions: This link leads out of the project" in done.stderr
     assert not [*(tmp_path / "elsewhere").iterdir()]
 

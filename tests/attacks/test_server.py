@@ -576,9 +576,9 @@ def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, mo
 def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     """`lmm mcp --http`: a connection that sends no request is ended there, too."""
     pytest.importorskip("mcp")
-    from lmm_core.retrieve.tools import Tools
+    from lmm_core.retrieve.agents.tools import Tools
     from lmm_core.serving import connections
-    from lmm_core.serving.mcp_server import serve_http
+    from lmm_core.serving.agents.mcp_server import serve_http
     from lmm_core.settings.project import load_project
     from lmm_core.workflows.ask import SharedLibrary
     from lmm_core.workflows.models import Models

@@ -117,15 +117,19 @@ LINES = {
     "llmd undo": ["llmd undo {name}"],
     "knit": ["knit nowhere\x1b[2J", "knit . -o out\x1b[2J"],
     "convert": ["convert . --to native --check", "convert . --to div"],
+    "course": ["course .", "course no\x1b[2J", "course --steps no\x1b[2J", "course --output no\x1b[2J"],
     "leak-check": ["leak-check site", "leak-check no\x1b[2J"],
     "quarto check": ["quarto check"],
-    "quarto init": ["quarto init q\x1b[2J"],
+    "init": ["init q\x1b[2J", "init --dry-run"],
     "quarto pre-render": ["quarto pre-render"],
     "quarto post-render": ["quarto post-render"],
+    "demo": ["demo --copy no\x1b[2J", "demo --remove ."],
     "doctor": ["doctor"],
     "models list": ["models list"],
     "models get": ["models get no\x1b[2J"],
     "config show": ["config show", "config show no\x1b[2J"],
+    "config schema": ["config schema", "config schema --metadata"],
+    "completion": ["completion bash", "completion no\x1b[2J"],
     "config init": ["config init", "config init no\x1b[2J"],
     "cache": ["cache"],
     "trust list": ["trust list", "trust list --json"],
@@ -252,7 +256,7 @@ def test_logs_of_a_server_are_entries():
 def test_what_agents_are_told_is_printable(notes):
     import asyncio
 
-    from lmm_core.retrieve.tools import Tools
+    from lmm_core.retrieve.agents.tools import Tools
     from lmm_core.settings.project import load_project
     from lmm_core.workflows.ask import SharedLibrary
     from lmm_core.workflows.models import Models
@@ -267,7 +271,7 @@ def test_what_agents_are_told_is_printable(notes):
             seen = [await tools.greeting(), json.dumps(tools.schemas(), ensure_ascii=False)]
             outline = await tools.call("outline", {})
             name = outline["sections"][-1]["section"]
-            seen += [str(outline), str(await tools.call("read_section", {"section": name}))]
+            seen += [str(outline), str(await tools.call("read", {"name": name}))]
             seen += [str(await tools.call("search", {"query": "line"}))]
             return seen
         finally:

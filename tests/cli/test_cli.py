@@ -68,7 +68,7 @@ def test_a_full_disk_is_told_where_standard_output_goes_there():
 
 
 def test_where_nobody_reads_the_output_it_stops_without_a_word(sample_book):
-    shown = subprocess.Popen([BIN / "lmm", "rag", "--diff", "."], cwd=sample_book, stdout=subprocess.PIPE,
+    shown = subprocess.Popen([BIN / "lmm", "rag", "--diff", "-q", "."], cwd=sample_book, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, bufsize=0)  # fmt: skip
     shown.stdout.close()
     assert (shown.stderr.read(), shown.wait(60)) == (b"", 1)

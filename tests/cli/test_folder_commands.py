@@ -12,7 +12,7 @@ from mcp import Client, StdioServerParameters
 
 from lmm_core.errors import ToolError
 from lmm_core.index.encoding import EncodingModel
-from lmm_core.retrieve.tools import Tools
+from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.folders import add_tools, default_name, encoder_for, read_description
 from lmm_core.workflows.models import Models
@@ -219,6 +219,25 @@ def test_an_agent_indexes_a_folder_and_searches_in_it():
     [result] = found["results"]
     assert (result["index"], result["source"]) == ("woods", "more.md#L1-L5") and "elm" in result["snippet"]
     assert again["written"] == 0
+
+
+def test_an_agent_reads_whole_snippets_by_their_source():
+    long = "\n".join(f"Line {number} of the oak goes on about its {number} rings." for number in range(60))
+    fill("docs", trees=f"# Oaks\n\n{long}\n")
+    lmm("md-index --root docs --name woods -q")
+    [[result], read] = (called(("markdown_search", {"query": "line 30", "k": 1}))[0]["results"], "markdown_read")
+    source = result["source"]
+    [whole] = called((read, {"source": source, "index_name": "woods"}))
+    text = "\n".join(one["text"] for one in whole["snippets"])
+    assert result["snippet"].removesuffix(" …") in text and len(text) > len(result["snippet"])
+    for wrong, index in (
+        ("none.md#L1-L2", "woods"),
+        ("trees.md", "woods"),
+        ("trees.md#L900-L999", "woods"),
+        (source, "all"),
+    ):
+        with pytest.raises(ToolError):
+            called((read, {"source": wrong, "index_name": index}))
 
 
 @pytest.mark.parametrize("root", ["..", "/", "docs/../..", "link"])

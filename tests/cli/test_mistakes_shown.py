@@ -1,6 +1,7 @@
 """Mistakes in documents, as the commands show them; and what a command says in place of nothing."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -108,6 +109,7 @@ def test_rag_and_index_warn_of_what_concerns_them():
         ("--keep exercise --keep topic notes.md -o x.tex",
          "pandoc -s -F lmm-knit -M lmm-keep=exercise,topic notes.md -o x.tex"),
         ("d.qmd -o x.html", "pandoc -s -f markdown -F lmm-knit d.qmd -o x.html"),
+        ("'out put' -o x.pptx", "pandoc -F lmm-knit 'out put/e.md' -o x.pptx"),
     ],
 )  # fmt: skip
 def test_knit_names_the_command_for_other_formats(arguments, command, pandoc):
@@ -148,3 +150,16 @@ def test_a_search_before_there_is_an_index_says_how_to_make_one():
     done = run("lmm search zzzz")
     assert (done.stdout, done.returncode) == (b"", 1)
     assert said(done) == "There is no collection 'chunks'. Run `lmm index FILES` to make it.\n"
+
+
+def test_knit_names_a_deck_of_several_files_after_the_course():
+    """Else the title of each document would replace that of the one before."""
+    for name in ("one.md", "two.md"):
+        write(f"course/{name}", f"---\ntitle: {name}\n---\n\n{NOTES}")
+    said = [run("lmm knit course -o deck.pptx")]
+    write("course/index.md", "---\ntitle: The *course*\n---\n\n# First\n")
+    said.append(run("lmm knit course -o deck.pptx"))
+    write("course/_quarto.yml", "project: {type: website}\nwebsite: {title: Its name}\n")
+    said.append(run("lmm knit course -o deck.pptx"))
+    titles = [re.search(r"pandoc -M '?title=(.*?)'? -F lmm-knit course/", done.stderr.decode())[1] for done in said]
+    assert titles == ["course", "The course", "Its name"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.installation import install_command
 from tests.commands import write
 from tests.indexing import lmm
 from tests.model_server import ModelServer
@@ -76,7 +77,7 @@ def test_nothing_is_indexed():
 
 def test_cards_need_no_index(sample_book):
     said = lmm("cards sample-book --format anki")[1]
-    assert said == "sample-book.apkg: 51 cards (32 questions, 6 definitions, 13 exercises)\n"
+    assert said.endswith("\nsample-book.apkg: 51 cards (32 questions, 6 definitions, 13 exercises)\n")
     assert not (sample_book / ".lmm").exists()
 
 
@@ -90,6 +91,18 @@ def test_cards_of_files_and_of_the_index_are_the_same(indexed_book, form):
 
 def test_cards_of_one_file(sample_book):
     assert "01-data.apkg: 8 cards" in lmm("cards sample-book/01-data.md --format anki")[1]
+
+
+def test_cards_are_named_after_the_course(sample_book):
+    """A file is not: a title may be somebody else's, and hold a path."""
+    first = "# A short course in introductory statistics\n"
+    assert lmm("cards sample-book --format md")[0].startswith(first)
+    assert lmm("cards sample-book/01-data.md --format md")[0].startswith(first)
+    write("course/notes.md", "::: exercise\nWhat is it?\n:::\n")
+    assert lmm("cards course --format md")[0].startswith("# course\n")
+    write("course/index.md", "---\ntitle: ../../Woods::Oaks\n---\n")
+    assert lmm("cards course --format md")[0].startswith("# ../../Woods::Oaks\n")
+    assert lmm("cards course --format anki")[1].startswith("course.apkg: 1 card")
 
 
 def test_nothing_to_make_cards_of():
@@ -107,14 +120,14 @@ def test_a_file_is_not_written_over():
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no device that is always full")
 def test_a_full_disk_is_told(sample_book):
     done = subprocess.run("lmm cards sample-book --format csv > /dev/full", shell=True, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "standard output: No space left on device\n")
+    assert done.returncode == 1 and done.stderr.endswith("\nstandard output: No space left on device\n")
 
 
 def test_what_a_package_needs_is_missing(monkeypatch, sample_book):
     monkeypatch.delitem(sys.modules, "lmm_core.study.anki", raising=False)
     monkeypatch.setitem(sys.modules, "genanki", None)
     said = lmm("cards sample-book --format anki", status=1)[1]
-    assert "pip install 'lmm-markdown[cards]'" in said and "Traceback" not in said
+    assert install_command("cards") in said and "Traceback" not in said
     assert "Robust statistic" in lmm("cards sample-book --format csv")[0]
 
 

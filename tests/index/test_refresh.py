@@ -28,7 +28,7 @@ from lmm_core.store.vector_store import Point, VectorSpec
 from lmm_core.workflows.index import Upload, drop_collections
 from lmm_core.workflows.models import Models
 from tests.commands import write
-from tests.indexing import FailingStore, document, send
+from tests.indexing import FailingStore, document, send, without_time
 
 WORDS = [f"word{number}" for number in range(12)]
 
@@ -134,8 +134,8 @@ WRITES = ("upsert", "set_payload", "delete", "create", "drop")
 
 
 def everything(store):
-    """Return all points of all collections."""
-    return {name: {one.id: one.payload for one in store.scroll(name)} for name in store.collections()}
+    """Return all points of all collections, without the time at which they were written."""
+    return {name: {one.id: without_time(one.payload) for one in store.scroll(name)} for name in store.collections()}
 
 
 def ended_runs(make, work, most=20):

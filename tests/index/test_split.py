@@ -496,6 +496,11 @@ def test_the_same_for_any_text(text, opts):
     check(text, opts)
 
 
+@pytest.mark.parametrize("text", ["\ufeff\ufeff", "\ufeff\n\ufeff\n", "\ufeff\n\n\ufeff\ufeff", "\ufeff\n\ufeff\na"])
+def test_a_second_byte_order_mark_is_text(text):
+    check(text, SplitOpts(size=5, max_size=10))
+
+
 @settings(max_examples=60, deadline=None)
 @given(markdown(40), st.sampled_from([0, 300, 1000]))
 def test_each_chunk_has_its_document(text, size):

@@ -41,14 +41,12 @@ def tab(browser):
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """The sample book, as docs/course.sh renders it without Quarto, with two summaries."""
+    """The sample book, as `lmm course` renders it without Quarto, with two summaries."""
     work = tmp_path_factory.mktemp("course")
     (work / "pandoc").symlink_to(pandocs()[-1])
     path = os.pathsep.join([str(work), str(BIN), "/usr/bin", "/bin"])
     folder = shutil.copytree(ROOT / "sample-book", work / "book")
     write(folder / "_quarto.yml", text(folder / "_quarto.yml").replace("ask: true", "ask: {include: [exercise]}"))
-    done = subprocess.run(
-        ["sh", ROOT / "docs/course.sh", folder], env={**os.environ, "PATH": path}, capture_output=True
-    )
+    done = subprocess.run([BIN / "lmm", "course", folder], env={**os.environ, "PATH": path}, capture_output=True)
     assert done.returncode == 0, done.stderr
     return folder / "_book"

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -425,8 +424,7 @@ def test_the_sample_book(sample_book):
     """Every link leads to an element of its page, and the data are compact."""
     (Path("pandoc")).symlink_to(pandocs()[-1])
     path = os.pathsep.join([str(Path.cwd()), str(Path(sys.executable).parent), "/usr/bin", "/bin"])
-    script = ROOT / "docs" / "course.sh"
-    done = subprocess.run(["sh", script, sample_book], env={**os.environ, "PATH": path}, capture_output=True)
+    done = run(f"lmm course '{sample_book}'", env={"PATH": path})
     assert done.returncode == 0, done.stderr
     site = sample_book / "_book"
     found, documents = all_rows(site), about(site)["documents"]

@@ -31,14 +31,14 @@ def _chromium():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """The visible text of each page that docs/course.sh makes without Quarto, by its name."""
+    """The visible text of each page that `lmm course` makes without Quarto, by its name."""
     work = tmp_path_factory.mktemp("course")
     (work / "pandoc").symlink_to(pandocs()[-1])
     path = os.pathsep.join([str(work), str(BIN), "/usr/bin", "/bin"])
     if shutil.which("quarto", path=path):
         pytest.skip("quarto is on PATH: test_quarto.py has that")
     book = shutil.copytree(ROOT / "sample-book", work / "book")
-    done = run(f"sh '{ROOT}/docs/course.sh' '{book}'", env={"PATH": path})
+    done = run(f"lmm course '{book}'", env={"PATH": path})
     assert done.returncode == 0, done.stderr
     return {page.stem: visible(page) for page in (book / "_book").glob("*.html")}
 

@@ -58,9 +58,9 @@ def added(folder):
 
 
 def initialized(folder):
-    """The book with the extension that `lmm quarto init` brings."""
+    """The book with the extension that `lmm init --quarto` brings."""
     book = copied(folder)
-    done = do("lmm", "quarto", "init", folder=book)
+    done = do("lmm", "init", "--quarto", folder=book)
     assert done.returncode == 0, done.stdout
     return book
 
@@ -70,7 +70,7 @@ def book(tmp_path):
     return initialized(tmp_path)
 
 
-@pytest.fixture(scope="module", params=[added, initialized], ids=["quarto add", "lmm quarto init"])
+@pytest.fixture(scope="module", params=[added, initialized], ids=["quarto add", "lmm init --quarto"])
 def site(request, tmp_path_factory):
     """The book, rendered."""
     book = request.param(tmp_path_factory.mktemp("course"))
@@ -170,9 +170,9 @@ def tools(folder, *names):
         (
             ["lmm"],
             "LM markdown: The page was not made. The command lmm-knit, which leaves RAG-only material out, was not found. "
-            "Run `pip install",
+            "Install the package",
         ),
-        ([], "LM markdown: The command lmm was not found. Run `pip install lmm-markdown`"),
+        ([], "LM markdown: The command lmm was not found. Install the package lmm-markdown"),
     ],
     ids=["lmm-knit", "lmm"],
 )

@@ -1,4 +1,4 @@
-"""`lmm quarto init` and `check`: what is set up, what is missing, and nothing overwritten."""
+"""`lmm init --quarto` and `check`: what is set up, what is missing, and nothing overwritten."""
 
 import json
 import os
@@ -26,7 +26,7 @@ REMARKED = "# my book\nproject:\n  type: book   # not a website\nfilters:\n  - l
 @pytest.fixture
 def project():
     """A project that is set up."""
-    assert run("lmm quarto init .").returncode == 0
+    assert run("lmm init --quarto .").returncode == 0
     return Path()
 
 
@@ -44,7 +44,7 @@ def test_init_then_check(project):
 
 
 def test_init_in_a_new_folder():
-    done = run("lmm quarto init 'a course/site'")
+    done = run("lmm init --quarto 'a course/site'")
     assert done.returncode == 0, done.stderr
     assert "written: a course/site/_quarto.yml" in done.stdout.decode()
     assert done.stderr == b""
@@ -63,7 +63,7 @@ def test_init_in_a_new_folder():
 def test_a_new_site_has_a_title_pages_and_a_search(files, title):
     for name, content in files.items():
         write(f"my course/{name}", content)
-    done = run("lmm quarto init 'my course'")
+    done = run("lmm init --quarto 'my course'")
     assert done.returncode == 0, done.stderr
     site = yaml.safe_load(text("my course/_quarto.yml"))["website"]
     assert site == {"title": title, "search": True, "sidebar": {"contents": "auto"}}
@@ -73,19 +73,19 @@ def test_init_overwrites_nothing():
     write("_quarto.yml", REMARKED)
     write(".gitignore", "*.log\n")
     write("_extensions/lmm/_extension.yml", "version: 0.0.1\n")
-    done = run("lmm quarto init")
+    done = run("lmm init --quarto")
     assert done.returncode == 0
     assert text("_quarto.yml") == REMARKED
     assert text(".gitignore") == "*.log\n"
     assert text("_extensions/lmm/_extension.yml") == "version: 0.0.1\n"
-    assert done.stdout.decode().count("left alone") == 3
+    assert "left alone: _quarto.yml\nleft alone: _extensions/lmm\n" in done.stdout.decode()
     assert "        /.lmm/\n" in done.stdout.decode()
     assert f"It has version 0.0.1, but lmm has {__version__}." in done.stdout.decode()
 
 
 def test_init_twice_changes_nothing(project):
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
-    run("lmm quarto init")
+    run("lmm init --quarto")
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
 
 
@@ -98,7 +98,7 @@ def test_check_writes_nothing():
 
 def test_no_project():
     assert problems(run("lmm quarto check")) == [
-        f"_quarto.yml There is none in {Path.cwd()}. To write one, run: lmm quarto init"
+        f"_quarto.yml There is none in {Path.cwd()}. To write one, run: lmm init --quarto"
     ]  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def test_tags_and_a_bom_are_read(project):
 def test_no_extension(project):
     shutil.rmtree("_extensions")
     assert problems(run("lmm quarto check")) == [
-        "extension   It is not in _extensions/. To copy it there, run: lmm quarto init"
+        "extension   It is not in _extensions/. To copy it there, run: lmm init"
     ]
 
 
@@ -227,7 +227,7 @@ def test_what_no_command_mends(project):
 
 def test_a_folder_that_cannot_be_set_up():
     write("site/_extensions", "a file")
-    done = run("lmm quarto init site")
+    done = run("lmm init --quarto site")
     assert (done.returncode, done.stderr) == (1, b"site/_extensions/lmm: Not a directory\n")
 
 
@@ -284,7 +284,7 @@ def test_chapters_are_what_quarto_renders(name):
 
 
 def test_broken_yaml_is_shown():
-    assert run("lmm quarto init .").returncode == 0
+    assert run("lmm init --quarto .").returncode == 0
     write("a.qmd", "# A\n\n::: lmm\n``` yaml\ntype: [exercise\n```\n:::\n\nText.\n")
     done = run("lmm quarto check")
     assert done.returncode == 1
@@ -333,7 +333,7 @@ def test_the_sample_book_is_set_up(sample_book, monkeypatch):
     monkeypatch.chdir(sample_book)
     write(".gitignore", ".lmm/\n")
     before = text("_quarto.yml")
-    assert run("lmm quarto init").returncode == 0
+    assert run("lmm init --quarto").returncode == 0
     assert run("lmm quarto check").returncode == 0, run("lmm quarto check").stdout
     assert text("_quarto.yml") == before
     chapters = yaml.safe_load(before)["book"]["chapters"]
@@ -356,7 +356,7 @@ def test_pandoc_alone_shows_the_cell_as_code(sample_book, pandoc, monkeypatch):
 @pytest.mark.long
 def test_the_wheel_has_the_extension(tmp_path):
     """Built from a copy, so that nothing is left in the source tree."""
-    for name in ("lmm_core", "filters", "quarto-ext"):
+    for name in ("lmm_core", "filters", "quarto-ext", "sample-book"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path / name)
@@ -391,7 +391,7 @@ def test_the_page_for_teachers():
 
 
 @pytest.mark.long
-def test_the_local_script(sample_book, pandoc):
+def test_a_course_without_quarto(sample_book, pandoc):
     """What CI does, without Quarto."""
     folder = Path("bin")
     folder.mkdir()
@@ -399,22 +399,21 @@ def test_the_local_script(sample_book, pandoc):
     path = os.pathsep.join([str(folder.resolve()), str(BIN), "/usr/bin", "/bin"])
     if shutil.which("quarto", path=path):
         pytest.skip("quarto is on PATH: tests/quarto has that")
-    done = run(f"sh '{ROOT}/docs/course.sh' '{sample_book}'", env={"PATH": path})
+    done = run(f"lmm course '{sample_book}'", env={"PATH": path})
     assert done.returncode == 0, done.stderr
     assert "8 documents" in done.stderr.decode()
     assert "none found" in done.stderr.decode()
     assert "from statistics import mean" in re.sub("<[^>]*>", "", text(sample_book / "_book/07-computing.html"))
 
 
-def test_the_local_script_on_a_folder_of_notes(pandoc):
-    """The output is where the new `_quarto.yml` says."""
+def test_a_folder_of_notes_is_a_course(pandoc):
     Path("bin").mkdir()
     Path("bin/pandoc").symlink_to(pandoc)
     path = os.pathsep.join([str(Path("bin").resolve()), str(BIN), "/usr/bin", "/bin"])
     if shutil.which("quarto", path=path):
         pytest.skip("quarto is on PATH: tests/quarto has that")
     write("my notes/the mean.md", "# The mean\n\nText.\n")
-    done = run(f"sh '{ROOT}/docs/course.sh' 'my notes'", env={"PATH": path})
+    done = run("lmm course 'my notes'", env={"PATH": path})
     assert done.returncode == 0, done.stderr
     assert Path("my notes/_site/the mean.html").is_file()
 

@@ -463,7 +463,7 @@ def test_no_command_is_said_in_one_sentence(project, stage, tmp_path):
     done = script(stage, project, PATH=bare_path(tmp_path))
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "pip install lmm-markdown" in done.stderr
+    assert "Install the package lmm-markdown" in done.stderr
     assert not [*project.rglob("__pycache__")]
 
 

@@ -28,7 +28,7 @@ def render(settings, second=HIDDEN):
     write("index.qmd", f"# First\n\nSTAYS-1\n\n{BLOCK}")
     write("second.qmd", second)
     write("third.qmd", "# Third\n\nSTAYS-2\n")
-    assert run("lmm quarto init").returncode == 0
+    assert run("lmm init --quarto").returncode == 0
     return subprocess.run(["quarto", "render"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
                           env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"})  # fmt: skip
 

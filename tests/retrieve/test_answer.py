@@ -7,8 +7,8 @@ import pytest
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker, Reply, ToolCall
 from lmm_core.models.chat import run as run_async
+from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer
-from lmm_core.retrieve.tools import Tools
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.ask import make_conversation, open_library
 from lmm_core.workflows.models import Models
@@ -213,12 +213,12 @@ def test_what_was_said_before_a_failure_is_kept():
 # With tools
 
 
-def call(name, **arguments):
+def call(name, /, **arguments):
     return Reply("", calls=(ToolCall("c1", name, json.dumps(arguments)),))
 
 
 def test_a_tool_is_used_and_what_it_shows_can_be_cited():
-    answer, requests, shown = asked("leverage", call("mentions", term="residual"), call("read_section", section="r#1"),
+    answer, requests, shown = asked("leverage", call("mentions", term="residual"), call("read", name="r#1"),
                                     "It is a distance [3].", tools=True)  # fmt: skip
     assert "mentions" in {tool["function"]["name"] for tool in requests[0].tools}
     read = requests[2].messages[-1]
@@ -247,7 +247,7 @@ def test_calls_in_one_reply_are_bounded_too():
 
 
 def test_what_tools_give_back_has_the_room_of_the_request():
-    answer, requests, _ = asked("leverage", call("read_section", section="r"), "Done [1].", tools=True, tokens=500)
+    answer, requests, _ = asked("leverage", call("read", name="r"), "Done [1].", tools=True, tokens=500)
     assert requests[1].messages[-1].content == NO_ROOM
     assert len(answer.sources) == len(answer.context.sources)
 
@@ -255,7 +255,7 @@ def test_what_tools_give_back_has_the_room_of_the_request():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (call("read_section", section="/etc/passwd"), "there is no"),
+        (call("read", name="/etc/passwd"), "there is no"),
         (call("no_such_tool"), "there is no tool"),
         (Reply("", calls=(ToolCall("c1", "search", "{not json"),)), "not JSON"),
         (Reply("", calls=(ToolCall("c1", "search", "[1]"),)), "have to be an object"),

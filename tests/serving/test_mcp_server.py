@@ -11,29 +11,39 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 
-from lmm_core.retrieve.tools import Tools
+from lmm_core.installation import install_command
+from lmm_core.retrieve.agents.tools import Tools
+from lmm_core.serving.agents.prompts import list_prompts
 from tests.commands import write
 from tests.effort import PATIENCE
-from tests.indexing import lmm, section
+from tests.indexing import document, lmm, section
 
 SERVER = [sys.executable, "-m", "lmm_core", "mcp"]
 CALLS = {
     "search": {"query": "oak"},
     "outline": {"level": 1},
-    "read_section": {"section": "trees#1"},
+    "read": {"name": "trees#1"},
     "next_section": {"section": "trees#1"},
     "previous_section": {"section": "trees#2"},
     "mentions": {"term": "birch"},
     "exercises": {"topic": "oak", "kind": "exercise"},
 }
-MARKDOWN = {"markdown_search", "index_markdown_docs"}  # tests/cli/test_folder_commands.py calls these
+MARKDOWN = {
+    "markdown_search",
+    "markdown_read",
+    "index_markdown_docs",
+    "status",
+}  # tests/cli/test_folder_commands.py calls these
 
 
-def stdio(folder):
+def stdio(folder, *options):
     """A client of a server that it starts."""
-    return Client(StdioServerParameters(command=SERVER[0], args=SERVER[1:], cwd=str(folder), env=dict(os.environ)))
+    server = [*SERVER, *options]
+    return Client(StdioServerParameters(command=server[0], args=server[1:], cwd=str(folder), env=dict(os.environ)))
 
 
 @asynccontextmanager
@@ -52,10 +62,12 @@ async def serving(folder, *options):
         process.stderr.close()
 
 
-async def asked(client, name, **arguments):
+async def asked(client, tool, /, **arguments):
     """A tool's result, which text and structured content both hold."""
-    result = await client.call_tool(name, arguments)
+    result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
+    tools = {one.name: one for one in (await client.list_tools()).tools}
+    Draft202012Validator(tools[tool].output_schema).validate(result.structured_content)
     assert json.loads(result.content[0].text) == result.structured_content
     return result.structured_content
 
@@ -73,7 +85,7 @@ async def check_tools(client):
     assert all(tool.annotations.read_only_hint for tool in listed.values())
     found = {name: await asked(client, name, **arguments) for name, arguments in CALLS.items()}
     assert found["search"]["passages"][0]["section"] == "trees#1"
-    assert found["read_section"]["text"].startswith("Here the oak is explained")
+    assert found["read"]["text"].startswith("Here the oak is explained")
     assert found["next_section"]["section"] == "trees#2" and found["previous_section"]["section"] == "trees#1"
     assert found["mentions"]["total"] == 1
     assert found["exercises"]["passages"][0]["section"] == "trees#3"
@@ -82,13 +94,67 @@ async def check_tools(client):
 
 async def check_errors(client):
     for name, arguments, said in [
-        ("read_section", {"section": "trees#7"}, "there is no section 'trees#7'"),
-        ("read_section", {"section": "/etc/passwd"}, "there is no document '/etc/passwd'"),
+        ("read", {"name": "trees#7"}, "there is no section 'trees#7'"),
+        ("read", {"name": "/etc/passwd"}, "there is no document '/etc/passwd'"),
         ("search", {"query": "oak", "limit": "many"}, "limit has to be of type integer"),
         ("shell", {}, "there is no tool 'shell'"),
     ]:
         result = await client.call_tool(name, arguments)
         assert result.is_error and said in result.content[0].text
+
+
+async def check_offers(client):
+    """Every tool has a title and the schema of an object that it gives back."""
+    for tool in (await client.list_tools()).tools:
+        assert tool.title and tool.title != tool.name
+        assert tool.output_schema["type"] == "object" and tool.output_schema["required"], tool.name
+        Draft202012Validator.check_schema(tool.output_schema)
+
+
+async def check_reading(client):
+    """What a search returned is read: the passage by its id and its place, the section by its anchor."""
+    [hit] = (await asked(client, "search", query="oak", limit=1))["passages"]
+    whole = await asked(client, "read", name=hit["id"])
+    assert whole["id"] == hit["id"] and whole["place"] == hit["place"] and hit["text"] in whole["text"]
+    assert (await asked(client, "read", name=hit["place"]))["text"] == whole["text"]
+    assert (await asked(client, "read", name=f"trees.md#{hit['anchor']}"))["section"] == hit["section"]
+    assert (await asked(client, "read", name=f"#{hit['anchor']}"))["section"] == hit["section"]
+
+
+async def check_resources(client):
+    """Documents and sections have addresses, which are listed and read."""
+    listed = {one.uri: one for one in (await client.list_resources()).resources}
+    assert list(listed)[:2] == ["notes:///trees", "notes:///trees#about-oak"]
+    assert listed["notes:///trees#about-oak"].title == "Trees - About oak"
+    for address in (*listed, "notes:///trees#1", "notes:///trees.md"):
+        [text] = (await client.read_resource(address)).contents
+        assert text.mime_type == "text/markdown" and text.text.startswith("# ")
+    [whole] = (await client.read_resource("notes:///trees")).contents
+    assert whole.text.startswith("# Trees\n") and "the birch is explained" in whole.text
+    templates = (await client.list_resource_templates()).resource_templates
+    assert [one.uri_template for one in templates] == ["notes:///{+document}", "notes:///{+document}{#section}"]
+    for wrong in ("notes:///none.md", "file:///etc/passwd", "notes://host/trees", "notes:///../trees.md", "trees"):
+        with pytest.raises(MCPError):
+            await client.read_resource(wrong)
+
+
+async def check_prompts(client):
+    prompts = {prompt.name: prompt for prompt in (await client.list_prompts()).prompts}
+    assert set(prompts) == {"answer", "explain", "quiz", "review"}
+    for prompt in prompts.values():
+        needed = {one.name: "the oak" for one in prompt.arguments if one.required}
+        [message] = (await client.get_prompt(prompt.name, needed)).messages
+        assert message.role == "user" and "the oak" in message.content.text and "{" not in message.content.text
+    for name, arguments in (("answer", {}), ("none", {}), ("quiz", {"chapter": "x", "other": "y"})):
+        with pytest.raises(MCPError):
+            await client.get_prompt(name, arguments)
+
+
+async def check_status(client):
+    found = await asked(client, "status")
+    assert (found["documents"], found["kinds"], found["collections"][0]["encoding"]) == (1, {"exercise": 1}, "bm25")
+    assert found["age_hours"] < 24 and found["size"] and not found["collections"][0]["is_earlier"]
+    assert found["place"].endswith(".lmm/index") and "1 document" in found["summary"]
 
 
 async def check_refresh(client, folder):
@@ -106,9 +172,46 @@ def test_over_standard_input_and_output(own_course):
         async with stdio(own_course) as client:
             assert '"trees" ("Trees")' in client.instructions and "exercise" in client.instructions
             await check_tools(client)
+            for check in (check_offers, check_reading, check_resources, check_prompts, check_status):
+                await check(client)
             await check_refresh(client, own_course)
 
     asyncio.run(work())
+
+
+@pytest.mark.long
+def test_it_is_started_anywhere_with_the_folder_of_the_notes(own_course, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+
+    async def work():
+        async with stdio(tmp_path / "elsewhere", "--project", str(own_course.resolve())) as client:
+            return (await asked(client, "status"))["documents"]
+
+    assert asyncio.run(work()) == 1
+    assert "does not exist" in lmm("mcp --project none", status=2)[1]
+
+
+@pytest.mark.long
+def test_many_sections_are_listed_in_pages():
+    write("big/config.toml", "")
+    write("big/all.md", document(*(f"w{number}" for number in range(250))))
+    lmm("index big -q")
+
+    async def work():
+        async with stdio("big") as client:
+            found, cursor = [], None
+            while True:
+                page = await client.list_resources(cursor=cursor)
+                found.append([one.uri for one in page.resources])
+                if (cursor := page.next_cursor) is None:
+                    break
+            with pytest.raises(MCPError):
+                await client.list_resources(cursor="-1")
+            return found
+
+    pages = asyncio.run(work())
+    assert [len(page) for page in pages] == [100, 100, 51]
+    assert len({uri for page in pages for uri in page}) == 251
 
 
 @pytest.mark.long
@@ -179,13 +282,17 @@ def test_where_the_package_is_missing_it_says_how_to_install_it(own_course, monk
     monkeypatch.chdir(own_course)
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
-    monkeypatch.delitem(sys.modules, "lmm_core.serving.mcp_server", raising=False)
-    monkeypatch.delattr("lmm_core.serving.mcp_server", raising=False)
-    assert "pip install 'lmm-markdown[mcp]'" in lmm("mcp", status=1)[1]
+    monkeypatch.delitem(sys.modules, "lmm_core.serving.agents.mcp_server", raising=False)
+    monkeypatch.delattr("lmm_core.serving.agents.mcp_server", raising=False)
+    assert install_command("mcp") in lmm("mcp", status=1)[1]
 
 
 def test_the_docs_list_the_tools():
     text = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)\((.*?)\)` \|", text, re.M)
+    rows = re.findall(r"^\| `(\w+)\((.*?)\)` \|", text.partition("## Resources and prompts")[0], re.M)
     schemas = Tools(None).schemas()
     assert rows == [(schema["name"], ", ".join(schema["parameters"]["properties"])) for schema in schemas]
+    prompts = re.findall(r"^\| `(\w+)\((.*?)\)` \|", text.partition("## Resources and prompts")[2], re.M)
+    assert prompts == [
+        (prompt.name, ", ".join(one.name for one in prompt.arguments)) for prompt in list_prompts().prompts
+    ]

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from lmm_core.installation import install_command
 from lmm_core.quarto.extension import packaged_extension
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
@@ -91,7 +92,7 @@ def test_a_model_is_streamed_and_knows_what_was_said_before(course, model):
 
 def test_sources_that_a_tool_has_added_are_told(course, model):
     """The model reads a section that was not found, and cites it."""
-    calls = iter([("read_section", {"section": "trees#2"}), None])
+    calls = iter([("read", {"name": "trees#2"}), None])
 
     def reply(body):
         call = next(calls)
@@ -555,4 +556,4 @@ def test_where_a_package_is_missing_it_says_how_to_install_it(course, monkeypatc
     import lmm_core.serving
 
     monkeypatch.delattr(lmm_core.serving, "server", raising=False)
-    assert "pip install 'lmm-markdown[serve]'" in lmm("serve", status=1)[1]
+    assert install_command("serve") in lmm("serve", status=1)[1]

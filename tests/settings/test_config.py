@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.rag_only import KnitRules
-from lmm_core.models.sources import ModelSource, RequestLimits
+from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
 from lmm_core.scan.options import ScanOpts
 from lmm_core.settings.config import (
     ConfigSettings,
@@ -215,6 +216,9 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
         ("[split]\nsize = 3000", "`split`: max_size (2000) should be at least size (3000)"),
         ("[split]\noverlap = 1000", "`split`: overlap (1000) should be less than size (1000)"),
         ("[sources.lab]", "`sources.lab.base_url` is required"),
+        ("[sources.openai]\nprice = [0.15]", "`sources.openai.price`: should be two numbers"),
+        ("[sources.openai]\nprice = [0.15, -1]", "`sources.openai.price`: should be two numbers"),
+        ("[sources.openai]\nprice = [nan, 1]", "`sources.openai.price`: should be two numbers"),
         ("[sources.lab]\nbase_url = 'ftp://x'", "`sources.lab.base_url`: should be an address that begins with http"),
         (
             "[sources.lab]\nbase_url = 'http://a\\b'",
@@ -242,6 +246,15 @@ def test_a_file_that_cannot_be_read_is_named(text, said):
     Path("config.toml").write_bytes(text)
     with pytest.raises(ConfigError, match=re.escape(said)):
         read_settings(Path("config.toml").resolve())
+
+
+def test_a_source_of_ours_keeps_what_a_table_does_not_say(monkeypatch):
+    Path("config.toml").write_text("[sources.openai]\nprice = [0.15, 0.6]\n")
+    own, found = known_sources()["openai"], load_project(None).sources["openai"]
+    assert found == replace(own, price=(0.15, 0.6))  # the server is ours, and no file has named it
+    assert found.money(1_000_000, 500_000) == 0.45 and own.money(1, 1) is None
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:9/v1")
+    assert load_project(None).sources["openai"].base_url == "http://localhost:9/v1"
 
 
 def test_a_byte_order_mark_is_read():

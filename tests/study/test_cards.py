@@ -169,6 +169,11 @@ def package(made, root="."):
     return opened("dice.apkg")
 
 
+def test_a_name_makes_no_decks_in_decks():
+    write_package(cards(NOTES), "Dice::Sides", Path("dice.apkg"), Path())
+    assert "Dice: Sides" in opened("dice.apkg")[1]
+
+
 def test_a_package():
     made = cards(NOTES)
     notes, decks, images = package(made)

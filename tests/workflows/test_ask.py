@@ -73,7 +73,7 @@ def test_a_session_goes_on_from_what_was_asked(indexed_book):
     assert last[1:3] == ["When does the mean mislead?", "When a few wild values carry it away [2]."]
     assert "When does the mean mislead?" in queries[1]["messages"][-1]["content"]
     assert "*definition* *exercise* *topic*" in said
-    assert "9 documents" in said
+    assert "8 documents" in said
 
 
 def test_help_names_what_can_be_asked_for(indexed_book):
@@ -218,7 +218,7 @@ def test_titles_and_files_cannot_steer_the_terminal():
 
 def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, monkeypatch):
     def index():
-        return subprocess.run(["lmm", "index", "-q", "."], capture_output=True, text=True)
+        return subprocess.run(["lmm", "index", "-q", ".", "zebras.md"], capture_output=True, text=True)
 
     write("config.toml", "[ask]\nqueries = 'keywords'\n")
     with ModelServer(reply="Stripes confuse flies [1].") as server:

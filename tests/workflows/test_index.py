@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.models.tokens import count_tokens
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from tests.commands import BIN, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, counts, document, found, lmm, section, stored
 from tests.model_server import ModelServer
+from tests.qdrant_server import QdrantServer
 
 # What a user gets
 
@@ -458,6 +460,38 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_sentence():
     write(".lmm", "a file, where the folder should be\n")
     _, told = lmm("index notes.md", status=1)
     assert re.fullmatch(r"/.*/\.lmm is a file, not a folder: move it away, or name another folder\n", told)
+
+
+def test_a_dry_run_tells_what_embedding_costs_where_a_price_is_configured(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        write("notes.md", document("alpha", "beta"))
+        assert "price" not in lmm("index notes.md --dry-run")[1]
+        write("config.toml", "[sources.openai]\nprice = [1000, 0]\n")
+        report = json.loads(lmm("index notes.md --dry-run --json")[0])
+        assert f"at most {report['most_cost']:,.4f} at the price in [sources.openai]" in lmm("index . --dry-run")[1]
+        assert server.count == 0
+        lmm("index notes.md")
+        sent = [text for body in server.requests for text in body["input"] if text != "dimensions"]
+        assert report["tokens"] == sum(map(count_tokens, sent)) and report["most_cost"] == report["tokens"] / 1000
+        assert json.loads(lmm("index notes.md --dry-run --json")[0])["tokens"] == 0
+        assert "most_cost" not in json.loads(lmm("index notes.md --json")[0])
+
+
+def test_what_is_in_an_index_on_a_server():
+    with QdrantServer() as server:
+        write("config.toml", f'[storage]\nurl = "{server.url}"\n')
+        assert "nothing is indexed yet" in lmm("index --info")[0]
+        write("notes.md", document("alpha", "beta"))
+        lmm("index notes.md")
+        shown = lmm("index --info")[0].splitlines()
+        assert re.fullmatch(rf"{re.escape(server.url)}/?: 1 document, last written \d+ seconds? ago", shown[0])
+        assert shown[1] == "  chunks: 2 points; bm25 (words alone); English 2"
+        assert json.loads(lmm("index --info --json")[0])["size"] is None
+        assert f"{server.url}" in lmm("doctor")[0] and "not asked" in lmm("doctor")[0]
+        assert "1 document, last written" in lmm("doctor --online")[0]
+    assert "No Qdrant server answers" in lmm("index --info", status=1)[1]
 
 
 def test_a_failing_embedding_server_leaves_the_old_version(monkeypatch):

@@ -21,10 +21,10 @@ from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 from ..running import with_shared_library
 
 if TYPE_CHECKING:
+    from ...retrieve.agents.tools import Tools
     from ...retrieve.answer import Answer, Conversation
     from ...retrieve.context import CitedSource
     from ...retrieve.passages import Section
-    from ...retrieve.tools import Tools
     from ...workflows.ask import SharedLibrary
 
 PROMPT = "? "
@@ -79,7 +79,7 @@ def ask(
     """Answer a question from the notes, with the sources. Without a question, start a session.
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
-    from ...retrieve.tools import Tools
+    from ...retrieve.agents.tools import Tools
     from ...workflows.ask import make_conversation
 
     if question is not None and not question.strip():

@@ -13,8 +13,9 @@ from ...files.outputs import HTML, write_output
 from ...index.encoding import EncodingModel
 from ...logging import counted, say
 from ...settings.project import Project
+from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.models import Models
-from ..arguments import check_written, find_documents, json_option, output_option, paths_argument, project_at
+from ..arguments import check_written, find_documents, folders_argument, json_option, output_option, project_at
 from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
 from ..running import run_or_report
 
@@ -30,7 +31,7 @@ ENCODINGS = ("all", *(str(kind) for kind in EncodingModel if kind is not Encodin
 
 
 @click.command()
-@paths_argument
+@folders_argument
 @click.option("--encoding", "encodings", multiple=True, type=click.Choice(ENCODINGS), metavar="NAME",
               help="An encoding to measure, or all; may be repeated (default: the configured one).")  # fmt: skip
 @click.option("--questions", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
@@ -40,6 +41,7 @@ ENCODINGS = ("all", *(str(kind) for kind in EncodingModel if kind is not Encodin
 @json_option
 def bench(
     paths: tuple[Path, ...],
+    finder: DocumentFinder,
     encodings: tuple[str, ...],
     questions: Path | None,
     min_hit5: float | None,
@@ -48,7 +50,7 @@ def bench(
 ) -> None:
     """Measure which sections students cannot find. Their annotated questions are the test."""
     logger = ReportPrinter()
-    files = find_documents(paths, logger)
+    files = find_documents(paths, logger, finder=finder)
     if html is not None:
         check_written(html, [*files, *([questions] if questions else [])], HTML)
     project = project_at(files[0] if files else paths[0] / "-")

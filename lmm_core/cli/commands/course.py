@@ -1,9 +1,11 @@
-"""The commands for course sites: set up a Quarto project, and look for leaks in what it renders."""
+"""The commands for courses and their sites: make them, check a Quarto project, and look for leaks."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -13,17 +15,142 @@ import click
 from ...errors import LmmError
 from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
-from ...markdown.files import project_root
+from ...markdown.blocks import serialize_blocks
+from ...markdown.files import project_root, save_markdown
 from ...settings.project import Project, load_project
-from ..arguments import config_checked, find_documents, json_option
-from ..reports import ReportPrinter, exit_with_status, print_json, shorten
+from ..arguments import config_checked, find_all_documents, json_option
+from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
+    from ...course.create import CoursePart
+    from ...course.run import Course, StepResult
     from ...quarto.check import ProjectFinding
     from ...quarto.leaks import Findings
     from ...quarto.options import AskBoxSettings
 
+_STEPS = ("check", "annotate", "render", "leaks", "index", "publish")  # those of lmm_core.course.run, not imported yet
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
+
+
+@click.command()
+@_folder
+@click.option(
+    "--quarto/--no-quarto",
+    default=None,
+    help="Render by Quarto, or by pandoc alone (default: by Quarto if it is installed, or has a project there).",
+)
+@click.option(
+    "--editor",
+    "editors",
+    multiple=True,
+    type=click.Choice(["vscode", "rstudio"]),
+    help="Also write tasks and snippets for this editor.",
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
+@json_option
+def init(folder: Path, quarto: bool | None, editors: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+    """Make a course of a folder of notes, or of nothing.
+
+    No file that is there is changed: what it lacks is printed to paste."""
+    from ...course.create import create_course
+
+    try:
+        parts = create_course(folder, quarto, editors, dry_run)
+    except LmmError as error:
+        _stop(str(error))
+    except OSError as error:
+        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    if as_json:
+        print_json([asdict(part) for part in parts])
+    else:
+        _print_parts(parts, dry_run)
+        _print_next(folder)
+
+
+def _print_parts(parts: Sequence[CoursePart], dry_run: bool) -> None:
+    for part in parts:
+        if part.state == "lacks":
+            say(f"--  {part.path}: {part.note}")
+            for line in part.paste.splitlines():
+                say(f"        {line}".rstrip())
+        else:
+            say(f"{'would be ' if dry_run and part.state == 'written' else ''}{part.state}: {part.path}")
+
+
+def _print_next(folder: Path) -> None:
+    from ...course.create import WHEELS, WORKFLOW, repository_of
+    from ...installation import ADDRESS, PACKAGE
+
+    place = "" if folder == Path() else f" {shlex.quote(str(folder))}"
+    if not ADDRESS and not any((folder / WHEELS).glob("*.whl")):
+        say(
+            f"{PACKAGE} is in no package registry yet. For the workflow, put its wheel into the folder {WHEELS} beside "
+            f"requirements.txt: pip wheel --no-deps -w {WHEELS} CHECKOUT"
+        )
+    say("Next:")
+    say(f"    lmm course{place}    # check, render, look for leaks, index")
+    if repository_of(folder) is None:
+        say(f"    git init{place}      # the folder is in no git repository, which hooks and publishing need")
+    else:
+        say(f"    git push      # after a commit: {WORKFLOW} publishes it")
+
+
+@click.command()
+@_folder
+@click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="The folder of the site.")
+@click.option("--steps", metavar="STEPS", help=f"Only these steps, with commas between them: {','.join(_STEPS)}.")
+@json_option
+def course(folder: Path, output: Path | None, steps: str | None, as_json: bool) -> None:
+    """Make the site and the index of a course: check the notes, annotate them (if `_quarto.yml` says
+    so, or --steps), render by Quarto or else by pandoc, look for leaks, refresh the index, publish.
+
+    The first step that fails is the last. The published folder is replaced as a whole, and only when
+    all steps have succeeded."""
+    from ...course.run import open_course
+
+    logger = ReportPrinter()
+    wanted = _wanted_steps(steps)
+    if not folder.is_dir():
+        raise click.UsageError(f"{folder}: no such folder")
+    try:
+        opened = open_course(folder, output, logger)
+    except LmmError as error:
+        raise click.UsageError(str(error)) from None
+    opened.annotate = steps is not None and "annotate" in wanted
+    done = _run_steps(opened, wanted)
+    if as_json:
+        print_json([asdict(result) for result in done])
+    sys.exit(0 if all(result.ok for result in done) else 1)
+
+
+def _run_steps(opened: Course, wanted: Sequence[str]) -> list[StepResult]:
+    """Run steps, and print what came of each."""
+    from ...course.run import run_steps
+
+    done = []
+    for result in run_steps(opened, wanted, lambda name: say(f"{name}:", err=True)):
+        done.append(result)
+        _print_step(result)
+    return done
+
+
+def _wanted_steps(said: str | None) -> list[str]:
+    """Return the steps to take. Raise UsageError for a step that does not exist, and for one that
+    publishes what was not rendered and checked."""
+    if said is None:
+        return [*_STEPS]
+    steps = said.replace(",", " ").split()
+    if unknown := [step for step in steps if step not in _STEPS]:
+        raise click.UsageError(f"--steps: there is no step {unknown[0]} (there are {', '.join(_STEPS)})")
+    if "publish" in steps and not {"render", "leaks"} <= set(steps):
+        raise click.UsageError("--steps: a site is published only with the steps render and leaks before that")
+    return steps
+
+
+def _print_step(result: StepResult) -> None:
+    """Print how a step has ended, below its name and its messages."""
+    said = f": {result.said}" if result.said else ""
+    say(f"  {'done' if result.ok else 'failed'} in {result.seconds:.1f} s{said}", err=True)
 
 
 @click.command("leak-check")
@@ -43,7 +170,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
     logger = ReportPrinter()
     project = _project(sources[0] if sources else output, keep)
-    files = find_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
+    files = find_all_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
     if not files:
         raise click.UsageError(
             f"{output}: there are no documents outside of it: name the folder of the rendered site, or the documents "
@@ -111,7 +238,7 @@ def _inputs(project: Project, output: Path) -> list[Path]:
 
 @click.group()
 def quarto() -> None:
-    """Set up a Quarto project, and check whether it is set up."""
+    """Check whether a Quarto project is set up."""
 
 
 @quarto.command()
@@ -131,27 +258,6 @@ def check(folder: Path, as_json: bool) -> None:
     else:
         _print(findings)
     sys.exit(0 if all(finding.ok for finding in findings) else 1)
-
-
-@quarto.command()
-@_folder
-def init(folder: Path) -> None:
-    """Set up a Quarto project: the extension, and a _quarto.yml if there is none.
-
-    This asks nothing and overwrites nothing. It prints what is left to do."""
-    from ...errors import QuartoError
-    from ...quarto.setup import init_project
-
-    try:
-        findings = init_project(folder)
-    except QuartoError as error:
-        _stop(str(error))
-    except OSError as error:
-        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    for finding in findings:
-        if finding.ok:
-            say(f"{finding.what}: {finding.found}")
-    _print([finding for finding in findings if not finding.ok])
 
 
 def _stop(message: str) -> NoReturn:
@@ -191,3 +297,65 @@ def _project_dir() -> Path:
 
 def _script_logger() -> ReportPrinter:
     return ReportPrinter(quiet=os.environ.get("QUARTO_PROJECT_SCRIPT_QUIET") == "1")
+
+
+# The sample course
+
+
+@click.command()
+@click.argument("folder", default="demo", type=click.Path(path_type=Path))
+@click.option("--copy", "only_copy", is_flag=True, help="Copy the course, and do nothing else.")
+@click.option("--remove", is_flag=True, help="Remove the copy.")
+def demo(folder: Path, only_copy: bool, remove: bool) -> None:
+    """Copy the sample course into FOLDER, annotate it, and make its site and index.
+
+    FOLDER is new or empty, or holds an earlier copy, which is replaced."""
+    from ...course.demo import copy_sample, remove_sample
+
+    if only_copy and remove:
+        raise click.UsageError("--copy and --remove exclude each other")
+    try:
+        remove_sample(folder) if remove else copy_sample(folder)
+        if only_copy:
+            say(f"{folder}: a copy of the sample course")
+        elif not remove:
+            _make_demo(folder)
+    except LmmError as error:
+        _stop(str(error))
+
+
+def _make_demo(folder: Path) -> None:
+    """Annotate a copy of the sample course, make its site, and say where to look. Raise CourseError."""
+    from ...course.demo import chapters, sample_course
+    from ...course.run import open_course
+
+    files, place = chapters(folder), shlex.quote(str(folder))
+    say(f"Annotate (lmm rag {place}):", err=True)
+    _annotate(files)
+    say(f"Make the site and the index (lmm course {place}):", err=True)
+    opened = open_course(folder, None, ReportPrinter())
+    if not all(result.ok for result in _run_steps(opened, [step for step in _STEPS if step != "annotate"])):
+        sys.exit(1)
+    chapter = files[0]
+    original, copy = (shlex.quote(str(path)) for path in (sample_course() / chapter.name, chapter))
+    say(f"""
+The site, with a box to search and study in:   {folder / opened.workshop.published.name / "index.html"}
+What changed in a chapter's text:              git diff --no-index {original} {copy}
+An overview of it, with its exercises:         lmm scan {copy}
+A question to the index:                       cd {place} && lmm ask "What is a residual?\"""")
+
+
+def _annotate(files: Sequence[Path]) -> None:
+    """Annotate documents, and print what became of each."""
+    from ...workflows.models import Models
+    from ...workflows.passes import RagWork, work_on
+    from ..files import for_each
+
+    async def annotate(path: Path, logger: ReportPrinter) -> bool:
+        file, blocks = await work_on(path, work.finish, logger)
+        text = serialize_blocks(blocks)
+        save_markdown(path, text, file)
+        return text != file.text
+
+    work = RagWork(Models("", None, warn))
+    for_each(tuple(files), annotate, "annotated", models=work.models, tallies=work.tallies)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,21 +17,26 @@ from ...files.outputs import HTML, MARKDOWN, write_output
 from ...files.walk import INDEXED
 from ...logging import counted, one_line, put, say
 from ...markdown.blocks import serialize_blocks
+from ...models.sources import ModelSource
 from ...scan.check.near_misses import nearest
 from ...settings.project import Project
+from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.models import Models
 from ...workflows.passes import work_on
+from ...workflows.session import Saved, SavedFiles
 from ..arguments import (
     check_written,
+    exclude_option,
     find_documents,
+    folders_argument,
     json_option,
     output_option,
-    paths_argument,
     project_at,
     quiet_option,
     searched_project,
 )
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
+from ..files import at_every_save, is_done, say_at
+from ..reports import ProgressBar, ReportPrinter, at_most, exit_with_status, print_json, report_failure, shorten, warn
 from ..running import run, run_or_report
 
 if TYPE_CHECKING:
@@ -39,63 +45,153 @@ if TYPE_CHECKING:
     from ...index.refresh import Counts
     from ...store.vector_store import ScoredPoint
 
+ONLY_WORDS = "Only words are compared (BM25). To search by meaning, run `lmm models get`, then `lmm index --rebuild`."
 SNIPPET = 400  # characters: a passage whole, and the beginning of a section
 
 
 @click.command()
-@paths_argument
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="FILES…")
+@exclude_option
+@click.option("--info", is_flag=True, help="Show what is in the index of this folder; without FILES.")
 @click.option("--annotate", is_flag=True, help="Make missing annotations first, and write them into the files.")
 @click.option("--prune", is_flag=True, help="Remove the chunks of files that are gone.")
 @click.option("--rebuild", is_flag=True, help="Make the collections anew.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be done.")
+@click.option("--watch", is_flag=True, help="Go on: index each document when it is saved. Ctrl-C ends it.")
 @quiet_option
 @json_option
 def index(
-    paths: tuple[Path, ...], annotate: bool, prune: bool, rebuild: bool, dry_run: bool, quiet: bool, as_json: bool
+    paths: tuple[Path, ...],
+    finder: DocumentFinder,
+    info: bool,
+    annotate: bool,
+    prune: bool,
+    rebuild: bool,
+    dry_run: bool,
+    watch: bool,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Send documents to the index. Only what has changed is embedded."""
-    from ...workflows.index import Upload, describe_counts, describe_languages, drop_collections, open_index
-
-    began, logger = time.monotonic(), ReportPrinter(quiet)
-    files = find_documents(paths, logger, INDEXED)
+    if info and (paths or annotate or prune or rebuild or dry_run or watch):
+        raise click.UsageError("--info takes neither files nor other options than --json")
+    if info:
+        _print_info(as_json)
+        return
+    if not paths:
+        raise click.UsageError("Missing argument 'FILES…'.")
+    if watch and (rebuild or dry_run or as_json):
+        raise click.UsageError("--watch excludes --rebuild, --dry-run and --json")
+    logger = ReportPrinter(quiet)
+    files = find_documents(paths, logger, INDEXED, finder)
+    if watch:
+        saves = SavedFiles(paths, finder, INDEXED)
+        run = _IndexRun(paths, finder, annotate, prune)
+        at_every_save(saves, lambda saved: _index_saved(replace(run, finder=replace(finder)), saved, quiet))
+        return
+    run = _IndexRun(paths, finder, annotate, prune, rebuild, dry_run)
     skipped = [{"path": report.path, "reason": report.message} for report in logger.reports]
-    project = project_at(files[0] if files else paths[0] / "-")
-    models = Models(warn=warn)
-
-    languages = Counter[tuple[str, str]]()
-
-    async def work() -> Counts:
-        async with open_index(project, models) as store:
-            if rebuild and not dry_run:
-                drop_collections(store, project)
-            with ProgressBar(quiet) as bar:
-                upload = Upload(project, store, models, annotate, dry_run, logger, bar.expect, bar.add)
-                counts = await upload.run(files)
-            counts.removed += upload.prune() if prune else 0
-            languages.update(upload.languages)
-            _advise(upload.encoder, quiet)
-            return counts
-
-    counts = run_or_report(work(), logger)
+    began, counts = time.monotonic(), run.index(files, logger)
     if counts is None:
         sys.exit(1)
     seconds = time.monotonic() - began
     if as_json:
-        print_json({**asdict(counts), "seconds": round(seconds, 2), "dry_run": dry_run, "skipped": skipped})
+        priced = {} if (money := run.money()) is None else {"tokens": run.tokens, "most_cost": money}
+        report = {**asdict(counts), "seconds": round(seconds, 2), "dry_run": dry_run, "skipped": skipped, **priced}
+        print_json(report)
     elif not quiet:
-        done = f"{counted(counts.documents, 'document')}, {describe_counts(counts, dry_run)}"
-        for line in filter(None, [f"{done}, {seconds:.1f} s", describe_languages(languages)]):
-            say(line, err=True)
+        run.print_counts(counts, seconds)
     exit_with_status(logger)
 
 
-def _advise(encoder: Encoder | None, quiet: bool) -> None:
-    """Say how to get search by meaning, if there is no embedding model."""
-    if encoder is not None and encoder.embedder is None and not quiet:
-        say(
-            "Only words are compared (BM25). To search by meaning, run `lmm models get`, then `lmm index --rebuild`.",
-            err=True,
-        )
+@dataclass
+class _IndexRun:
+    """One run of `lmm index`, with its options.
+
+    languages: of the files that were read; encoder: the one that was used; tokens, source: to be
+    embedded in a dry run, and of the model that has a price."""
+
+    paths: tuple[Path, ...]
+    finder: DocumentFinder
+    annotate: bool
+    prune: bool
+    rebuild: bool = False
+    dry_run: bool = False
+    languages: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
+    encoder: Encoder | None = field(default=None, init=False)
+    tokens: int = field(default=0, init=False)
+    source: ModelSource | None = field(default=None, init=False)
+
+    def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
+        """Index files. Return what was done, or None if that failed, which is reported."""
+        from ...workflows.index import Upload, open_index
+
+        project = project_at(files[0] if files else self.paths[0] / "-")
+        models = Models(warn=warn)
+
+        async def work() -> Counts:
+            async with open_index(project, models) as store:
+                with ProgressBar(logger.quiet) as bar:
+                    upload = Upload(
+                        project, store, models, self.annotate, self.dry_run, logger, bar.expect, bar.add,
+                        is_left_out=lambda path: self.finder.is_left_out(path, self.paths), rebuild=self.rebuild,
+                    )  # fmt: skip
+                    counts = await upload.run(files)
+                counts.removed += upload.drop_left_out() + (upload.prune() if self.prune else 0)
+                self.languages, self.encoder = upload.languages, upload.encoder
+                self.tokens, self.source = upload.tokens, upload.priced_source()
+                return counts
+
+        return run_or_report(work(), logger)
+
+    def print_counts(self, counts: Counts, seconds: float) -> None:
+        """Print what was done, and how to get search by meaning if there is no embedding model."""
+        from ...workflows.index import describe_counts, describe_languages
+
+        if self.encoder is not None and self.encoder.embedder is None:
+            say(ONLY_WORDS, err=True)
+        done = f"{counted(counts.documents, 'document')}, {describe_counts(counts, self.dry_run)}"
+        for line in filter(None, [f"{done}, {seconds:.1f} s", describe_languages(self.languages), self._money()]):
+            say(line, err=True)
+
+    def money(self) -> float | None:
+        """Return what the tokens of a dry run cost at most, None without a price: vectors in the cache cost nothing."""
+        return self.source.money(self.tokens) if self.source is not None and self.dry_run else None
+
+    def _money(self) -> str:
+        money = self.money()
+        if money is None or self.source is None:
+            return ""
+        return f"about {self.tokens:,} tokens to embed: {at_most(money, [self.source.name])}"
+
+
+def _print_info(as_json: bool) -> None:
+    """Print what is in the index that is searched from the working folder."""
+    from ...workflows.index import index_info
+
+    project, logger = searched_project(), ReportPrinter()
+    try:
+        found = index_info(project)
+    except StoreError as error:
+        logger.error(str(error))
+        sys.exit(1)
+    if as_json:
+        print_json(asdict(found))
+        return
+    for line in found.lines():
+        say(one_line(line))
+
+
+def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
+    """Index what was saved, and print what has changed. Return False if it failed."""
+    from ...workflows.index import describe_counts
+
+    counts: list[Counts | None] = []
+    done = is_done(lambda: counts.append(run.index(saved.paths, ReportPrinter(quiet))))
+    for one in counts:
+        if one is not None and (one.written or one.moved or one.removed) and not quiet:
+            say_at(f"{counted(one.documents, 'document')}, {describe_counts(one)}")
+    return done and None not in counts
 
 
 @click.command()
@@ -196,16 +292,16 @@ def split(path: Path, output: Path | None) -> None:
 
 
 @click.command()
-@paths_argument
+@folders_argument
 @output_option("--html", "html", help="Write a page to look at.")
 @json_option
-def chunks(paths: tuple[Path, ...], html: Path | None, as_json: bool) -> None:
+def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, as_json: bool) -> None:
     """List the chunks of documents: sizes, places, and what will be embedded."""
     from ...workflows.encode import encode_files
     from ...workflows.pages.chunk_page import chunk_page
 
     logger = ReportPrinter()
-    files = find_documents(paths, logger, INDEXED)
+    files = find_documents(paths, logger, INDEXED, finder)
     if html is not None:
         check_written(html, files, HTML)
     try:

@@ -1,4 +1,5 @@
-"""The commands that set up this machine: what is installed, configuration, models, trusted hosts, caches."""
+"""The commands that set up this machine: what is installed, configuration, models, trusted hosts, caches,
+completion."""
 
 from __future__ import annotations
 
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ...errors import ConfigError, ModelError, TrustError
-from ...logging import counted, say
+from ...errors import ConfigError, ModelError, OutputError, TrustError
+from ...logging import counted, put, say
 from ...markdown.files import project_root
 from ...models.trust import TRUST_VARIABLE, Pair, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
 from ...settings.names import CONFIG_NAME
 from ..arguments import config_checked, json_option
+from ..completion import SHELLS
 from ..reports import print_json
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def _conclude(findings: Sequence[MachineFinding], missing: int) -> str:
 
 @click.group()
 def config() -> None:
-    """Show the configuration, or begin a config.toml."""
+    """Show the configuration, begin a config.toml, or print its schema."""
 
 
 @config.command("show")
@@ -100,6 +102,15 @@ def write_config(folder: Path) -> None:
     except OSError as error:
         say(f"{error.filename}: {error.strerror}", err=True)
         sys.exit(1)
+
+
+@config.command("schema")
+@click.option("--metadata", is_flag=True, help="The schema of metadata blocks, in place of that of config.toml.")
+def print_schema(metadata: bool) -> None:
+    """Print the JSON schema of config.toml, by which editors complete and check its keys."""
+    from ...course.schemas import config_schema, metadata_schema
+
+    print_json(metadata_schema() if metadata else config_schema())
 
 
 def _as_toml(value: object) -> str:
@@ -254,3 +265,31 @@ def cache(clear: bool, as_json: bool) -> None:
         done = "removed: " if clear else ""
         held, most = row["bytes"] / 1e6, row["most_bytes"] / 1e6
         say(f"{row['path']}: {done}{row[what]} {what}, {held:.1f} of {most:.0f} MB")
+
+
+# Completion
+
+
+@click.command()
+@click.argument("shell", required=False, type=click.Choice(SHELLS))
+@click.option("--install", is_flag=True, help="Write it to the place where the shell looks for it.")
+def completion(shell: str | None, install: bool) -> None:
+    """Print what makes a SHELL complete the commands and options of lmm, or install it.
+
+    SHELL is yours if you name none. No file that the shell reads at its start is changed."""
+    from ..completion import find_shell, hint, install_script, script
+
+    name = shell or find_shell()
+    if not name:
+        raise click.UsageError(f"your shell is none of {', '.join(SHELLS)}: name the one to complete in")
+    if not install:
+        put(script(name))
+        return
+    try:
+        place = install_script(name)
+    except OutputError as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from None
+    say(f"written: {place}", err=True)
+    say(hint(name, place), err=True)

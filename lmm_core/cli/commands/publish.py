@@ -15,14 +15,15 @@ from ...files.walk import is_inside
 from ...logging import put
 from ...markdown.blocks import Spelling
 from ...scan.check.near_misses import check_kept_types, types_in
+from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.passes import convert_work, knit_work, rules_of
 from ...workflows.typos import read_blocks
 from ..arguments import (
     check_text,
     check_written,
     find_documents,
+    folders_argument,
     output_option,
-    paths_argument,
     project_at,
     writing_options,
 )
@@ -36,17 +37,16 @@ BY_PANDOC = (*WHOLE, ".pdf", ".docx", ".odt", ".epub", ".pptx", ".ipynb", ".icml
 
 
 @click.command()
-@paths_argument
+@folders_argument
 @output_option("-o", "--output", help="The file to write, or the folder for several files.", folder=True)
 @click.option("--keep", multiple=True, metavar="TYPE", help="A type of material to leave in (exercise, …).")
-def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) -> None:
+def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, keep: tuple[str, ...]) -> None:
     """Write the lecture notes, without metadata and RAG-only material."""
     logger = ReportPrinter()
     if output is not None and output.suffix.lower() in BY_PANDOC and not output.is_dir():
-        raise click.UsageError(
-            f"{output}: lmm knit writes markdown; pandoc makes this file:\n\n    {pandoc_command(paths, output, keep)}"
-        )
-    files = [path for path in find_documents(paths, logger) if not _is_made_before(path, paths, output)]
+        command = pandoc_command(paths, finder, output, keep)
+        raise click.UsageError(f"{output}: lmm knit writes markdown; pandoc makes this file:\n\n    {command}")
+    files = [path for path in find_documents(paths, logger, finder=finder) if not _is_made_before(path, paths, output)]
     of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
     if (len(files) > 1 and output is None) or (of_folders and output is not None and output.is_file()):
         raise click.UsageError("several files, or those of a folder, need a folder to be written to: -o FOLDER")
@@ -69,18 +69,27 @@ def knit(paths: tuple[Path, ...], output: Path | None, keep: tuple[str, ...]) ->
 @click.command()
 @writing_options
 @click.option("--to", required=True, type=click.Choice(["div", "native", "comment"]), help="The spelling to write.")
-def convert(paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool, to: Spelling) -> None:
+def convert(
+    paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool, to: Spelling
+) -> None:
     """Write all metadata blocks as fenced divs, native `---` blocks or HTML comments, in place."""
-    rewrite(paths, convert_work(to), check, diff, as_json, "converted")
+    rewrite(paths, convert_work(to), check, diff, as_json, "converted", finder=finder)
 
 
-def pandoc_command(paths: Sequence[Path], output: Path, keep: Sequence[str]) -> str:
+def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, keep: Sequence[str]) -> str:
     """Return the command by which pandoc makes the lecture notes in another format."""
-    files = [str(one) for path in paths for one in (find_documents((path,), None) if path.is_dir() else [path])]
+    from ...study.outline import course_title
+
+    found = [find_documents((path,), None, finder=finder) if path.is_dir() else [path] for path in paths]
+    files = [str(one) for inside in found for one in inside]
     options = ["-s"] if output.suffix.lower() in WHOLE else []
     if any(not file.lower().endswith((".md", ".markdown")) for file in files):
         options += ["-f", "markdown"]
     kept = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
+    if len(files) > 1:  # else each document's title would replace that of the one before
+        folders = [path.resolve() for path in paths if path.is_dir() and len(paths) == 1]
+        title = course_title(project_at(Path(files[0])).root, *folders) or "".join(one.name for one in folders)
+        options += ["-M", f"title={title}"] if title else []
     names = [f"./{file}" if file.startswith("-") else file for file in [*files, str(output)]]
     words = ["pandoc", *options, "-F", "lmm-knit", *kept, *names[:-1], "-o", names[-1]]
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

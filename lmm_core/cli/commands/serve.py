@@ -6,7 +6,9 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +23,10 @@ from ..arguments import LOOPBACK, check_written, config_checked, needs_extra, se
 from ..reports import warn
 
 if TYPE_CHECKING:
+    from ...serving.answers import ServedModels
     from ...serving.connections import ConnectionLimits
+    from ...serving.questions import QuestionLog
+    from ...serving.rates import SharedRates
     from ...workflows.ask import SharedLibrary
 
 
@@ -33,7 +38,9 @@ if TYPE_CHECKING:
 @click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
 @click.option("--log-questions", "questions", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Log the questions (.jsonl), for lmm bench --questions; tell your students.")  # fmt: skip
-def serve(port: int, host: str, model: str, questions: Path | None) -> None:
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
+              help="Processes that answer; more than one need an index on a Qdrant server.")  # fmt: skip
+def serve(port: int, host: str, model: str, questions: Path | None, workers: int) -> None:
     """Answer students' questions from a web page: the course site's, or its own.
 
     The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN."""
@@ -44,49 +51,132 @@ def serve(port: int, host: str, model: str, questions: Path | None) -> None:
     with needs_extra("serve", "lmm serve needs"):
         from ...serving import server  # noqa: F401
     project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
+    if workers > 1 and not project.index.url:
+        raise click.UsageError(
+            f"--workers {workers} needs an index on a Qdrant server (url in [storage] of config.toml): one in a folder "
+            "can be open in one process only"
+        )
     if host not in LOOPBACK and not token:
         warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
+    serving = _Serving(project, host, model, token, questions)
     try:
-        asyncio.run(_serve(project, host, port, model, token, questions))
+        ended_by = serving.start(port, workers)
     except OSError as error:
         raise click.ClickException(str(error)) from None
     except LmmError as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:
         sys.exit(130)
+    if ended_by:
+        sys.exit(128 + ended_by)
 
 
-async def _serve(project: Project, host: str, port: int, model: str, token: str, questions: Path | None) -> None:
-    from ...quarto.extension import packaged_extension
-    from ...serving.answers import Answers, ServedModels
-    from ...serving.app import make_app
-    from ...serving.guard import Names
-    from ...serving.log import Log
-    from ...serving.page import own_page
-    from ...serving.questions import QuestionLog
-    from ...serving.server import address_of, listen, make_server
-    from ...workflows.ask import SharedLibrary
+@dataclass(frozen=True)
+class _Serving:
+    """What a process of the server needs to begin.
 
-    log = Log(_say)
-    models = ServedModels(model, project.serve.concurrency, log)
-    by = models.check(project)
-    try:
-        question_log = QuestionLog(questions) if questions else None
-    except OSError as error:
-        raise OSError(f"cannot write {questions}: {error.strerror}") from None
-    library = SharedLibrary(project, models, project.serve.patience)
-    answers = Answers(project, models, library, log, question_log)
-    names = Names.of(host, project.serve.hosts, project.serve.origins)
-    app = make_app(answers, names, token, own_page(packaged_extension() / "ask"))
-    try:
-        listening = listen(host, port)
-    except OSError as error:
-        why = (error.strerror or str(error)).partition(" (while ")[0]
-        raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
-    with listening:
-        await _print_size(answers.library)
-        _say(f"{by}; at {address_of(listening)}")
+    rates: those that several processes share, None for one process."""
+
+    project: Project
+    host: str
+    model: str
+    token: str
+    questions: Path | None
+    rates: SharedRates | None = None
+
+    def start(self, port: int, workers: int) -> int:
+        """Serve until the process is told to end. Return the signal that ended several workers, 0 for one.
+
+        Raise OSError and LmmError."""
+        from ...serving.server import address_of, listen
+
+        by = self._models().check(self.project)
+        self._question_log()
+        try:
+            listening = listen(self.host, port)
+        except OSError as error:
+            why = (error.strerror or str(error)).partition(" (while ")[0]
+            raise OSError(f"cannot listen on {self.host}, port {port}: {why}") from None
+        with listening:
+            ready = f"{by}; at {address_of(listening)}"
+            if workers == 1:
+                asyncio.run(self._serve(listening, ready))
+                return 0
+            asyncio.run(self._tell_size())
+            _say(f"{ready}; {workers} workers")
+            return self._start_workers(listening, workers)
+
+    def _start_workers(self, listening: socket, count: int) -> int:
+        """Serve with several processes, each of which gets its share of what is limited for all."""
+        from ...serving.rates import SharedRates
+        from ...serving.server import QUEUE
+        from ...serving.workers import Workers
+
+        options = self.project.serve
+        rates = SharedRates(options.rate, SharedRates.room(), os.urandom(32))
+        share = replace(
+            options, concurrency=-(-options.concurrency // count), connections=max(16, -(-options.connections // count))
+        )
+        one = replace(self, project=replace(self.project, serve=share), rates=rates)
+        listening.listen(QUEUE)  # who comes before the workers are ready waits for them
+        return Workers(count, one.work, listening, _say).run()
+
+    def work(self, listening: socket) -> None:
+        """Serve as one of several processes."""
+        asyncio.run(self._serve(listening))
+
+    async def _serve(self, listening: socket, ready: str = "") -> None:
+        """Serve with this process. ready: is said when it has begun."""
+        from ...quarto.extension import packaged_extension
+        from ...serving.answers import Answers
+        from ...serving.app import make_app
+        from ...serving.guard import Names
+        from ...serving.log import Log
+        from ...serving.page import own_page
+        from ...serving.server import make_server
+        from ...workflows.ask import SharedLibrary
+
+        project, log, models = self.project, Log(_say), self._models()
+        models.check(project)
+        library = SharedLibrary(project, models, project.serve.patience)
+        answers = Answers(project, models, library, log, self._question_log())
+        names = Names.of(self.host, project.serve.hosts, project.serve.origins)
+        app = make_app(answers, names, self.token, own_page(packaged_extension() / "ask"), self.rates)
+        size = await _read_size(library)
+        if ready:
+            _say(size)
+            _say(ready)
         await make_server(app, project.serve.proxies, log, _limits(project)).serve(sockets=[listening])
+
+    def _models(self) -> ServedModels:
+        from ...serving.answers import ServedModels
+        from ...serving.log import Log
+
+        return ServedModels(self.model, self.project.serve.concurrency, Log(_say))
+
+    def _question_log(self) -> QuestionLog | None:
+        from ...serving.questions import QuestionLog
+
+        try:
+            return QuestionLog(self.questions) if self.questions else None
+        except OSError as error:
+            raise OSError(f"cannot write {self.questions}: {error.strerror}") from None
+
+    async def _tell_size(self) -> None:
+        from ...workflows.ask import SharedLibrary
+
+        library = SharedLibrary(self.project, self._models(), self.project.serve.patience)
+        _say(await _read_size(library))
+        await library.close()
+
+
+async def _read_size(library: SharedLibrary) -> str:
+    """Return the size of the index. If it cannot be read, that is only a warning, because it may change."""
+    try:
+        async with library.use() as opened:
+            return (await opened.material()).size
+    except LmmError as error:
+        return f"warning: {error}"
 
 
 def _limits(project: Project) -> ConnectionLimits:
@@ -104,17 +194,6 @@ def _limits(project: Project) -> ConnectionLimits:
     return ConnectionLimits(most)
 
 
-async def _print_size(library: SharedLibrary) -> None:
-    """Print the size of the index. If it cannot be read, that is only a warning, because it may change."""
-    try:
-        async with library.use() as opened:
-            material = await opened.material()
-    except LmmError as error:
-        _say(f"warning: {error}")
-    else:
-        _say(material.size)
-
-
 def _say(message: str) -> None:
     say(one_line(message), err=True)
 
@@ -125,17 +204,21 @@ def _say(message: str) -> None:
 @click.command()
 @click.option("--http", "port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve by HTTP (0: any free port).")
 @click.option("--host", default="127.0.0.1", show_default=True, help="For --http: where to listen.")
-def mcp(port: int | None, host: str) -> None:
+@click.option("--project", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+              help="The folder of the notes, for an agent that starts it elsewhere.")  # fmt: skip
+def mcp(port: int | None, host: str, folder: Path | None) -> None:
     """Give agents tools to search and read the notes, by the Model Context Protocol.
 
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""
-    from ...retrieve.tools import Tools
-    from ...workflows.ask import SharedLibrary
+    from ...retrieve.agents.tools import Tools
+    from ...workflows.ask import SharedLibrary, status_tool
     from ...workflows.folders import add_tools
 
+    if folder is not None:
+        os.chdir(folder)  # as if it had been started there: everything else follows
     with needs_extra("mcp", "lmm mcp needs"):
-        from ...serving import mcp_server as server
+        from ...serving.agents import mcp_server as server
     project, models = searched_project(), Models(warn=warn)
     library = SharedLibrary(project, models)
     if port is not None and host not in LOOPBACK:
@@ -143,6 +226,7 @@ def mcp(port: int | None, host: str) -> None:
 
     async def serve() -> None:
         tools = Tools(library)
+        tools.add(status_tool(library), "What is indexed")
         indexes = add_tools(tools, project, models, Path.cwd())
         try:
             if port is None:

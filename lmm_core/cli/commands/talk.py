@@ -2,74 +2,83 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from ...logging import say
 from ...scan.annotations.removal import REMOVABLE, By
+from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.models import Models
 from ...workflows.passes import AnnotationClearing
-from ...workflows.talk import ConversationWork, clear_work, decide, watch_files
-from ..arguments import asking_options, find_documents, json_option, paths_argument, writing_options
-from ..files import exit_with_outcomes, for_each, rewrite
+from ...workflows.session import SavedFiles
+from ...workflows.talk import ConversationWork, clear_work, decide
+from ..arguments import asking_options, find_documents, folders_argument, json_option, writing_options
+from ..files import FileOutcome, at_every_save, exit_with_outcomes, for_each, is_done, rewrite, say_at
 from ..reports import ReportPrinter, TerminalScreen, warn
 
 _KEYS = f"Only this annotation (repeatable): {', '.join(REMOVABLE)}."
 
 
 @click.command()
-@paths_argument
+@folders_argument
 @json_option
 @asking_options
-def chat(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool) -> None:
+def chat(
+    paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, model: str, jobs: int | None, quiet: bool
+) -> None:
     """Answer questions (?:) and messages (+:), and propose the requested edits (=:)."""
-    _talk(paths, as_json, model, jobs, quiet, chats=True)
+    _talk(paths, finder, as_json, model, jobs, quiet, chats=True)
 
 
 @click.command()
-@paths_argument
+@folders_argument
 @json_option
 @asking_options
-def edit(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool) -> None:
+def edit(
+    paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, model: str, jobs: int | None, quiet: bool
+) -> None:
     """Propose the requested edits (=:); questions wait."""
-    _talk(paths, as_json, model, jobs, quiet, chats=False)
+    _talk(paths, finder, as_json, model, jobs, quiet, chats=False)
 
 
-def _talk(paths: tuple[Path, ...], as_json: bool, model: str, jobs: int | None, quiet: bool, chats: bool) -> None:
+def _talk(
+    paths: tuple[Path, ...],
+    finder: DocumentFinder,
+    as_json: bool,
+    model: str,
+    jobs: int | None,
+    quiet: bool,
+    chats: bool,
+) -> None:
     models = Models(model, jobs, warn)
     work = ConversationWork(models, chats=chats, screen=TerminalScreen(quiet))
-    exit_with_outcomes(for_each(paths, work.finish, "answered", as_json, quiet, models))
+    exit_with_outcomes(for_each(paths, work.finish, "answered", as_json, quiet, models, finder=finder))
 
 
 @click.command()
-@paths_argument
+@folders_argument
 @asking_options
-def watch(paths: tuple[Path, ...], model: str, jobs: int | None, quiet: bool) -> None:
+def watch(paths: tuple[Path, ...], finder: DocumentFinder, model: str, jobs: int | None, quiet: bool) -> None:
     """Do what `chat` does each time one of the files is saved. Ctrl-C ends it."""
-    find_documents(paths, ReportPrinter(quiet))
-    say("waiting for a file to be saved; Ctrl-C ends this", err=True)
-    try:
-        for path in watch_files(paths):
-            _answer(path, model, jobs, quiet)
-    except KeyboardInterrupt:
-        say("", err=True)
+    find_documents(paths, ReportPrinter(quiet), finder=finder)
+    at_every_save(SavedFiles(paths, finder), lambda saved: _answer(saved.paths, model, jobs, quiet))
 
 
-def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
-    """Do what `chat` does with one file, and print nothing if nothing is asked in it."""
+def _answer(paths: Sequence[Path], model: str, jobs: int | None, quiet: bool) -> bool:
+    """Do what `chat` does with files, and print nothing of those that ask nothing. Return False if it failed."""
+    done = [_answer_one(path, model, jobs, quiet) for path in paths]
+    return all(done)
+
+
+def _answer_one(path: Path, model: str, jobs: int | None, quiet: bool) -> bool:
     models = Models(model, jobs, warn)
     work = ConversationWork(models, screen=TerminalScreen(quiet))
-    try:
-        outcomes = for_each((path,), work.finish, "answered", quiet=True, models=models)
-    except click.UsageError as error:  # a half-typed configuration, or a file that is just being replaced
-        say(error.format_message(), err=True)
-        return
-    except SystemExit:  # stopped by Ctrl-C, which has been said
-        raise KeyboardInterrupt from None
+    outcomes: list[FileOutcome] = []
+    done = is_done(lambda: outcomes.extend(for_each((path,), work.finish, "answered", quiet=True, models=models)))
     if any(outcome.changed for outcome in outcomes) and not quiet:
-        say(f"{time.strftime('%H:%M:%S')} answered: {path}", err=True)
+        say_at(f"answered: {path}")
+    return done
 
 
 @click.command()
@@ -81,6 +90,7 @@ def _answer(path: Path, model: str, jobs: int | None, quiet: bool) -> None:
 @click.option("--all", "corrected", is_flag=True, help="Also annotations that were corrected by hand or are frozen.")
 def clear(
     paths: tuple[Path, ...],
+    finder: DocumentFinder,
     check: bool,
     diff: bool,
     as_json: bool,
@@ -102,29 +112,29 @@ def clear(
         raise click.UsageError("--by is about questions and summaries alone")
     if annotations:
         work = AnnotationClearing(keys, by or "", corrected)
-        rewrite(paths, work.finish, check, diff, as_json, "cleared", details=work.details)
+        rewrite(paths, work.finish, check, diff, as_json, "cleared", details=work.details, finder=finder)
     else:
-        rewrite(paths, clear_work(edits), check, diff, as_json, "cleared")
+        rewrite(paths, clear_work(edits), check, diff, as_json, "cleared", finder=finder)
 
 
 @click.command()
-@paths_argument
+@folders_argument
 @click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
-def accept(paths: tuple[Path, ...], line: int | None) -> None:
+def accept(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) -> None:
     """Put the new versions in place of the old texts."""
-    _decide(paths, True, line, "accepted")
+    _decide(paths, finder, True, line, "accepted")
 
 
 @click.command()
-@paths_argument
+@folders_argument
 @click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
-def reject(paths: tuple[Path, ...], line: int | None) -> None:
+def reject(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) -> None:
     """Put the old texts back, byte for byte."""
-    _decide(paths, False, line, "rejected")
+    _decide(paths, finder, False, line, "rejected")
 
 
-def _decide(paths: tuple[Path, ...], accepting: bool, line: int | None, verb: str) -> None:
+def _decide(paths: tuple[Path, ...], finder: DocumentFinder, accepting: bool, line: int | None, verb: str) -> None:
     async def one(path: Path, logger: ReportPrinter) -> bool:
         return decide(path, accepting, line, logger).count > 0
 
-    exit_with_outcomes(for_each(paths, one, verb))
+    exit_with_outcomes(for_each(paths, one, verb, finder=finder))

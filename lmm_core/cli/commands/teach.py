@@ -15,9 +15,11 @@ from ...files.writing import is_stream
 from ...logging import counted, put, say
 from ...models.sources import STAND_IN
 from ...settings.project import Project
+from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.models import Models
 from ..arguments import (
     check_written,
+    exclude_option,
     find_documents,
     json_option,
     needs_extra,
@@ -100,21 +102,23 @@ def _width() -> int:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES…]")
+@exclude_option
 @click.option("--format", "form", type=click.Choice([*FORMS]),
               help="A package for Anki, a table, or markdown (default: by FILE's ending).")  # fmt: skip
 @output_option(
     "-o", "--output", help="The file to write: .apkg, .csv, .md (default: NAME.apkg for anki, else standard output)."
 )
-def cards(paths: tuple[Path, ...], form: str | None, output: Path | None) -> None:
+def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, output: Path | None) -> None:
     """Make study cards of questions, definitions and exercises, in FILES or else in the index.
 
     Cards that are imported into Anki again update the earlier ones."""
     from ...study.cards import make_cards
+    from ...study.outline import course_title
 
     logger, form = ReportPrinter(), form or _form_of(output)
     files = [
         path
-        for path in find_documents(paths, logger)
+        for path in find_documents(paths, logger, finder=finder)
         if path in paths or output is None or not is_made_again(output, path)
     ]
     project = project_at(files[0] if files else paths[0] / "-") if paths else searched_project()
@@ -126,7 +130,14 @@ def cards(paths: tuple[Path, ...], form: str | None, output: Path | None) -> Non
     if material is None:
         sys.exit(1)
     if made := make_cards(material):
-        _write(made, form, name, output, project.root, logger)
+        _write(
+            made,
+            form,
+            course_title(project.root, *(path for path in paths if path.is_dir())) or name,
+            output,
+            project.root,
+            logger,
+        )
     else:
         logger.error(
             "no cards: they are made of annotated questions (`lmm rag` writes them), definitions and exercises"
@@ -145,7 +156,9 @@ def _form_of(output: Path | None) -> str:
 
 
 def _name(paths: tuple[Path, ...], project: Project) -> str:
-    """Return the name of a file or folder, or that of the project if several or none are given."""
+    """Return the name of a file or folder, or that of the project if several or none are given.
+
+    A file is named by it, since a title may be somebody else's and hold a path."""
     if len(paths) != 1:
         return project.root.name or "cards"
     path = paths[0].resolve()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,32 @@ from ...scan.annotations.overview import Overview, overview
 from ...scan.check.finding import CODES, WARNINGS, report_findings
 from ...scan.check.mistakes import find_mistakes
 from ...scan.check.type_words import count_types
-from ...scan.rag import PlannedRequest
 from ...settings.project import load_project
+from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.models import Models
-from ...workflows.passes import RagWork, wrong_settings
+from ...workflows.passes import USUAL_REPLY, RagPlan, RagWork, wrong_settings
+from ...workflows.session import Saved, SavedFiles
 from ...workflows.typos import with_types
 from ..arguments import (
     asking_options,
     config_checked,
     find_documents,
+    folders_argument,
     json_option,
-    paths_argument,
     writing_options,
 )
-from ..files import load, rewrite, work_file
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, warn
+from ..files import FileOutcome, at_every_save, for_each, is_done, load, rewrite, rewrite_saved, say_at, work_file
+from ..reports import (
+    ProgressBar,
+    ReportPrinter,
+    at_most,
+    exit_with_status,
+    print_json,
+    report_failure,
+    shown_money,
+    warn,
+)
 from ..running import run
-
-REPLY_TOKENS = 120  # of five questions and a summary, as small models write them
 
 
 def _codes() -> str:
@@ -48,16 +56,17 @@ def _codes() -> str:
 
 
 @click.command(epilog=_codes())
-@paths_argument
+@folders_argument
 @click.option("--strict", is_flag=True, help="Exit with 1 if anything at all was found.")
 @json_option
-def scan(paths: tuple[Path, ...], strict: bool, as_json: bool) -> None:
+def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json: bool) -> None:
     """Show title, sections, words, what is missing, and mistakes. Nothing is written.
 
     Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something is not
     read or would be shown by mistake; with --strict, also for the codes marked with a *."""
     logger, found = ReportPrinter(), {}
-    files = {str(path): file for path in find_documents(paths, logger) if (file := load(path, logger)) is not None}
+    read = [load(path, logger) for path in find_documents(paths, logger, finder=finder)]
+    files = {str(file.path): file for file in read if file is not None}
     documents = [parse_markdown_text(file.text) for file in files.values()]
     types, used = with_types(KnitRules(), documents).types, count_types(documents)
     for name, file in files.items():
@@ -81,9 +90,11 @@ def scan(paths: tuple[Path, ...], strict: bool, as_json: bool) -> None:
 @click.option("--titles/--no-titles", default=None, help="Write the path of titles of each section.")
 @click.option("--refresh", is_flag=True, help="Write again what a model wrote, even if the text is the same.")
 @click.option("--dry-run", is_flag=True, help="Ask and write nothing; list requests and tokens.")
+@click.option("--watch", is_flag=True, help="Go on: annotate each document when it is saved. Ctrl-C ends it.")
 @asking_options
 def rag(
     paths: tuple[Path, ...],
+    finder: DocumentFinder,
     check: bool,
     diff: bool,
     as_json: bool,
@@ -92,25 +103,51 @@ def rag(
     titles: bool | None,
     refresh: bool,
     dry_run: bool,
+    watch: bool,
     model: str,
     jobs: int | None,
     quiet: bool,
 ) -> None:
     """Annotate each section with questions and a summary, in place."""
+    if watch and (check or diff or as_json or dry_run or refresh):
+        raise click.UsageError("--watch excludes --check, --diff, --json, --dry-run and --refresh")
     chosen = {"questions": questions, "summaries": summaries, "titles": titles}
     work = RagWork(Models(model, jobs, warn), refresh=refresh)
     work.changes = {name: value for name, value in chosen.items() if value is not None}
+    finder = replace(finder, included=False)  # a header in a part of a page would be the page's
     if dry_run:
-        _print_plan(paths, work, as_json)
+        _print_plan(paths, finder, work, as_json)
+        return
+    if watch:
+        find_documents(paths, ReportPrinter(quiet), finder=finder)
+        files = SavedFiles(paths, finder)
+        at_every_save(files, lambda saved: _annotate(saved, replace(work, models=Models(model, jobs, warn)), files))
         return
     with ProgressBar(quiet) as work.progress:
-        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies)
+        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies, finder=finder)
+
+
+def _annotate(saved: Saved, work: RagWork, files: SavedFiles) -> bool:
+    """Annotate what was saved, and print which documents have changed. Return False if it failed."""
+    outcomes: list[FileOutcome] = []
+
+    async def one(path: Path, logger: ReportPrinter) -> bool:
+        return await rewrite_saved(path, work.finish, files, logger)
+
+    paths = tuple(saved.paths)
+    done = is_done(lambda: outcomes.extend(for_each(paths, one, "annotated", quiet=True, models=work.models)))
+    for outcome in outcomes:
+        if outcome.changed:
+            say_at(f"annotated: {outcome.path}")
+    return done
 
 
 @click.command("pass")
 @click.argument("name", metavar="MODULE:FUNCTION")
 @writing_options
-def own_pass(name: str, paths: tuple[Path, ...], check: bool, diff: bool, as_json: bool) -> None:
+def own_pass(
+    name: str, paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool
+) -> None:
     """Run a pass of your own, a Python function from blocks to blocks."""
     from ...errors import PassError
     from ...workflows.own_pass import Pass, load_pass, run_pass
@@ -120,7 +157,7 @@ def own_pass(name: str, paths: tuple[Path, ...], check: bool, diff: bool, as_jso
 
     try:
         own: Pass = load_pass(name)
-        rewrite(paths, work, check, diff, as_json, "changed")
+        rewrite(paths, work, check, diff, as_json, "changed", finder=finder)
     except PassError as error:
         raise click.UsageError(str(error)) from None
 
@@ -152,7 +189,7 @@ def _print_overview(path: str, seen: Overview) -> None:
         say(f"  header: missing {', '.join(seen.missing)}")
 
 
-def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
+def _print_plan(paths: tuple[Path, ...], finder: DocumentFinder, work: RagWork, as_json: bool) -> None:
     """Print the requests that a run would make."""
     logger, plans = ReportPrinter(), {}
 
@@ -164,7 +201,7 @@ def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
         await work_file(path, plan, logger)
 
     async def look_at_all() -> None:
-        for path in find_documents(paths, logger):
+        for path in find_documents(paths, logger, finder=finder):
             await look_at(path)
 
     try:
@@ -172,33 +209,49 @@ def _print_plan(paths: tuple[Path, ...], work: RagWork, as_json: bool) -> None:
     except ModelError as error:
         raise click.UsageError(str(error)) from None
     if as_json:
-        rows = [{"path": path, "annotator": name, **asdict(request)} for path, (name, found) in plans.items()
-                for request in found]  # fmt: skip
-        print_json(rows)
+        print_json([row for path, plan in plans.items() for row in _plan_as_rows(path, plan)])
     else:
-        for path, (name, requests) in plans.items():
-            _print_requests(path, name, sorted(requests, key=lambda request: request.line))
-        _print_sum([request for _, found in plans.values() for request in found])
+        for path, plan in plans.items():
+            _print_requests(path, plan)
+        _print_sum(list(plans.values()))
     exit_with_status(logger)
 
 
-def _print_requests(path: str, name: str, requests: list[PlannedRequest]) -> None:
-    if requests:
-        say(one_line(f"{path}: {len(requests)} by {name}"))
-    for request in requests:
+def _plan_as_rows(path: str, plan: RagPlan) -> list[dict[str, Any]]:
+    rows = []
+    for request in plan.requests:
+        money = plan.money([request])
+        priced = {"cost": money[0], "most_cost": money[1]} if money else {}
+        rows.append({"path": path, "annotator": plan.annotator, **asdict(request), **priced})
+    return rows
+
+
+def _print_requests(path: str, plan: RagPlan) -> None:
+    if plan.requests:
+        say(one_line(f"{path}: {len(plan.requests)} by {plan.annotator}"))
+    for request in sorted(plan.requests, key=lambda request: request.line):
         doubt = "" if request.certain else " (if a summary below it changes)"
         title = "  " * (len(request.titles) - 1) + (request.titles[-1] if request.titles else "")
         say(f"  {request.line:>5}  {title:<52.52} {request.tokens:>7,} tokens  {', '.join(request.wanted)}{doubt}")
 
 
-def _print_sum(requests: list[PlannedRequest]) -> None:
+def _print_sum(plans: Sequence[RagPlan]) -> None:
+    requests = [request for plan in plans for request in plan.requests]
     tokens = sum(request.tokens for request in requests)
     maybe = sum(not request.certain for request in requests)
+    asked = sum(request.tokens > 0 for request in requests)  # the stand-in is sent nothing
     say(
         f"{counted(len(requests), 'request')}{f' ({maybe} of them only if a summary below changes)' if maybe else ''}, "
-        f"about {tokens:,} tokens to send and {len(requests) * REPLY_TOKENS:,} to receive; replies that are "
+        f"about {tokens:,} tokens to send and {asked * USUAL_REPLY:,} to receive; replies that are "
         "in the cache cost nothing"
     )
+    priced = [(plan, money) for plan in plans if plan.requests and (money := plan.money(plan.requests))]
+    if priced:
+        about, most = (sum(money[at] for _, money in priced) for at in (0, 1))
+        without = len(requests) - sum(len(plan.requests) for plan, _ in priced)
+        others = f"; {counted(without, 'request')} without a price not counted" if without else ""
+        sources = {plan.source.name for plan, _ in priced if plan.source}
+        say(f"about {shown_money(about)}, {at_most(most, sources)}{others}")
 
 
 # Recovery

@@ -46,8 +46,9 @@ from .finding import Finding
 from .stray_marks import ReadParts, explain_misplaced, find_stray_marks, read_parts
 
 LMM = "lmm"
-_SWITCHES = ("knit", "skip", "frozen")
-_TEXTS = ("type", "questions", "summary")
+# The keys of metadata blocks, by the kind of their values
+SWITCHES = ("knit", "skip", "frozen")
+TEXTS = ("type", "questions", "summary")
 # Known classes, which are no slips whatever types a project has: those of Pandoc, Quarto,
 # bookdown, reveal.js, Bootstrap and the Carpentries' lessons.
 _OTHERS = frozenset(
@@ -149,7 +150,7 @@ class _NearMissFinder:
         name = key.lstrip("~").removesuffix("=")
         if name in self.allowed:
             return ""
-        return nearest(name, _SWITCHES if isinstance(value, bool) else _TEXTS if _is_text(value) else ())
+        return nearest(name, SWITCHES if isinstance(value, bool) else TEXTS if _is_text(value) else ())
 
     def header(self, node: HeaderNode) -> Iterator[Finding]:
         """Yield the keys of the header that are meant for the whole page and have no effect there."""
@@ -286,7 +287,7 @@ def _holds_metadata(source: str) -> bool:
     """Return True if a div holds a code block of YAML with a key of ours."""
     found = _CODE.search(source)
     content = parse_metadata(found["body"]).content if found else None
-    return any(key.startswith("~") or key in (*_SWITCHES, *_TEXTS) for key in content or ())
+    return any(key.startswith("~") or key in (*SWITCHES, *TEXTS) for key in content or ())
 
 
 # Words

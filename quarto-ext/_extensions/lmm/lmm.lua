@@ -51,8 +51,9 @@ local function leave_out(doc)
   local env = environment()
   local command = find_knit(env)
   if not command then
-    stop("The command lmm-knit, which leaves RAG-only material out, was not found. Run `pip install lmm-markdown` "
-      .. "in the environment that is active when Quarto runs.")
+    stop("The command lmm-knit, which leaves RAG-only material out, was not found. Install the package "
+      .. "lmm-markdown (where the course has a requirements.txt: `pip install -r requirements.txt`) in the environment "
+      .. "that is active when Quarto runs.")
   end
   doc.meta[ASKED] = true
   local done, result = pcall(pandoc.system.with_environment, env, function()
@@ -62,7 +63,7 @@ local function leave_out(doc)
     local reason = tostring(result):gsub("^Error running filter [^\n]*\n", ""):gsub("%s+", " "):gsub("[%s.]+$", "")
     stop(command .. " has failed (" .. reason .. "). Its own messages stand above.")
   elseif result.meta[ASKED] ~= nil then
-    stop(command .. " is not the lmm-knit of LM markdown. Rename it, or run `pip install -U lmm-markdown`.")
+    stop(command .. " is not the lmm-knit of LM markdown. Rename it, or install a newer lmm-markdown.")
   end
   return result
 end

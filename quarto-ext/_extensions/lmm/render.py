@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 MISSING = (
-    "LM markdown: The command lmm was not found. Run `pip install lmm-markdown` in the environment that is active "
-    "when Quarto runs, or name that environment's Python in QUARTO_PYTHON."
+    "LM markdown: The command lmm was not found. Install the package lmm-markdown (where the course has a "
+    "requirements.txt: `pip install -r requirements.txt`) in the environment that is active when Quarto runs, or name "
+    "that environment's Python in QUARTO_PYTHON."
 )
 
 

@@ -1,8 +1,8 @@
 """The tools on a library: search, outline, reading on, mentions of a term.
 
 Each is an asynchronous function. `Tools` makes its description for agents of its docstring,
-and its JSON schema of its annotations. The tools only read, and only what is in the
-collection: a name is looked up there, and is never taken for a path.
+and the JSON schemas of what it takes and gives of its annotations. The tools only read, and only
+what is in the collection: a name is looked up there, and is never taken for a path.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
-from ..errors import ToolError
-from ..logging import one_line, printable
-from .context import merge, repeated
-from .items import EXERCISE
-from .library import Library
-from .passages import Material, Passage, Section
-from .ranking.spans import Span, best_spans
-from .retriever import Retriever, kinds_there
+from ...errors import ToolError
+from ...logging import one_line
+from ..context import merge, repeated
+from ..items import EXERCISE
+from ..library import Library
+from ..passages import Material, Passage, Section, place
+from ..ranking.spans import Span, best_spans
+from ..retriever import Retriever, kinds_there
+from . import results
+from .names import TITLE, find_document, find_passages, find_section
 
 Result = dict[str, Any]
 Function = Callable[..., Awaitable[Result]]
 
 MOST = 12_000  # characters of a result's text or list: about 3,000 tokens
 SHOWN = 1_200  # characters of a passage in a list
-TITLE = 200  # characters of a title
 MENTIONS = 60  # places listed of a section at most
 
 
@@ -41,6 +41,14 @@ Query = Annotated[str, {"minLength": 1, "maxLength": 20_000}]
 SectionName = Annotated[
     str, {"description": "The section's name as outline and search give it (`document#1.2`).", "minLength": 1}
 ]
+ReadName = Annotated[
+    str,
+    {
+        "description": "The name of a section as outline and search give it (`document#1.2`), its anchor "
+        "(`document#anchor`), a document, or a passage by its id or place (`file:line`).",
+        "minLength": 1,
+    },
+]
 DocumentName = Annotated[
     str, {"description": "The document's name as outline gives it, or its file's; empty for all documents."}
 ]
@@ -50,7 +58,7 @@ Kind = Annotated[str, {"description": "A type of material: only passages of this
 # The tools
 
 
-async def search(library: Library, query: Query, kind: Kind = "", limit: Limit = 6) -> Result:
+async def search(library: Library, query: Query, kind: Kind = "", limit: Limit = 6) -> Annotated[Result, results.FOUND]:
     """Find the passages that fit a question or some words best, the best first. A type of
     material between asterisks in the query (`*exercise*`) does what `kind` does."""
     material = await library.material()
@@ -72,41 +80,44 @@ async def outline(
     level: Annotated[int, {"description": "How deep: 0 for documents alone.", "minimum": 0, "maximum": 12}] = 2,
     text: Annotated[bool, {"description": "Whether the text right under each heading is given, too."}] = False,
     part: Part = 1,
-) -> Result:
+) -> Annotated[Result, results.OUTLINE]:
     """List documents and their sections in reading order, with their names, titles, places
     and summaries."""
     material = await library.material()
-    roots = [_document(document, material)] if document.strip() else material.documents
+    roots = [find_document(document, material)] if document.strip() else material.documents
     found = [section for root in roots for section in root.walk() if section.depth <= level]
     entries = [_section_entry(section) | (_own_text(section) if text else {}) for section in found]
     return {**_listed("sections", entries, part), "kinds": dict(sorted(material.kinds.items()))}
 
 
-async def read_section(
+async def read(
     library: Library,
-    section: SectionName,
+    name: ReadName,
     whole: Annotated[bool, {"description": "Whether its subsections are read, too."}] = True,
     part: Part = 1,
-) -> Result:
-    """Read a section: its text, and the names of its subsections and of its neighbours."""
+) -> Annotated[Result, results.READ]:
+    """Read a section: its text, and the names of its subsections and of its neighbours; or the
+    whole passages at a place."""
     material = await library.material()
-    return _read(_section(section, material), material, whole, part)
+    if passages := find_passages(name, material):
+        return _read_passages(passages, material, part)
+    return _read(find_section(name, material), material, whole, part)
 
 
-async def next_section(library: Library, section: SectionName) -> Result:
+async def next_section(library: Library, section: SectionName) -> Annotated[Result, results.READ]:
     """Read the section after one and its subsections; after the last of a document, the
     next document."""
     material = await library.material()
-    found = _next(_section(section, material), material)
+    found = _next(find_section(section, material), material)
     if found is None:
         raise ToolError(f"nothing comes after {section!r}: it is at the end of the last document")
     return _read(found, material)
 
 
-async def previous_section(library: Library, section: SectionName) -> Result:
+async def previous_section(library: Library, section: SectionName) -> Annotated[Result, results.READ]:
     """Read the section before one on its level; before the first, the section around it."""
     material = await library.material()
-    found = _previous(_section(section, material), material)
+    found = _previous(find_section(section, material), material)
     if found is None:
         raise ToolError(f"nothing comes before {section!r}: it is the first document")
     return _read(found, material)
@@ -116,7 +127,7 @@ async def mentions(
     library: Library,
     term: Annotated[str, {"description": "A word or a phrase, exactly.", "minLength": 1, "maxLength": 200}],
     part: Part = 1,
-) -> Result:
+) -> Annotated[Result, results.MENTIONS]:
     """Count and list all mentions of a term in the text (not in titles), section by section,
     with their lines. Case and line breaks do not matter, word forms do."""
     material = await library.material()
@@ -136,57 +147,26 @@ async def exercises(
     topic: Annotated[str, {"description": "What they should be about.", "minLength": 1, "maxLength": 20_000}],
     kind: Annotated[str, {"description": "The type of material, where it is another one."}] = EXERCISE,
     limit: Limit = 6,
-) -> Result:
+) -> Annotated[Result, results.FOUND]:
     """Find exercises on a topic, the best first; solutions are found in the same section or
     in the one under it."""
     return await search(library, topic, kind or EXERCISE, limit)
 
 
-LIBRARY_TOOLS: tuple[Function, ...] = (
-    search, outline, read_section, next_section, previous_section, mentions, exercises,
-)  # fmt: skip
+LIBRARY_TOOLS: Mapping[Function, str] = {
+    search: "Search the notes",
+    outline: "Outline of the notes",
+    read: "Read a section or a passage",
+    next_section: "Read the next section",
+    previous_section: "Read the section before",
+    mentions: "Find all mentions of a term",
+    exercises: "Find exercises",
+}  # with their titles
 
 
 def _check_filled(name: str, value: str) -> None:
     if not value.strip():
         raise ToolError(f"{name} is empty: say what is looked for")
-
-
-# Names
-
-
-def _section(name: str, material: Material) -> Section:
-    """Return the section of a name, or the document of one. Raise ToolError if there is none."""
-    if found := material.find_section(name.strip()):
-        return found
-    if found := next((one for one in material.walk() if printable(one.name) == name.strip()), None):
-        return found
-    if "#" not in name:
-        return _document(name, material)
-    raise ToolError(f"there is no section {name!r}. {_near(name, material.walk())} {kinds_there(material)}")
-
-
-def _document(name: str, material: Material) -> Section:
-    """Return the document of a name, its own or its file's. Raise ToolError if there is none."""
-    for document in material.documents:
-        if name.strip() in (document.docid, document.source, printable(document.docid)):
-            return document
-    raise ToolError(
-        f"there is no document {name!r} in the collection. {_near(name, material.walk())} {kinds_there(material)}"
-    )
-
-
-def _near(name: str, sections: Iterable[Section]) -> str:
-    """Return a sentence that names the sections of similar names and titles."""
-    by_text: dict[str, Section] = {}
-    for section in sections:
-        for text in (section.name, section.anchor, section.title):
-            by_text.setdefault(text.casefold(), section)
-    close = get_close_matches(name.strip().casefold()[:TITLE], by_text, n=5, cutoff=0.5)
-    found = {by_text[text].name: one_line(by_text[text].title, TITLE) for text in close}
-    if not found:
-        return "outline lists what there is;"
-    return f"Was one of these meant: {', '.join(f'{near} ({title})' for near, title in found.items())}?"
 
 
 # Neighbours
@@ -222,8 +202,10 @@ def _section_entry(section: Section) -> Result:
 
 def _hit_entry(passage: Passage, span: Span) -> Result:
     """Return a passage that was found as an entry of a list, with its best span as the text."""
-    cut = {"cut": f"read_section {passage.section} gives the rest"} if span.text != passage.text.strip() else {}
+    rest = f"read {passage.id} gives the whole passage, read {passage.section} its section"
+    cut = {"cut": rest} if span.text != passage.text.strip() else {}
     return {
+        "id": passage.id,
         "section": passage.section,
         "titles": [one_line(title, TITLE) for title in passage.titles],
         "place": passage.place,
@@ -236,25 +218,42 @@ def _hit_entry(passage: Passage, span: Span) -> Result:
 
 def _own_text(section: Section) -> Result:
     text = section_text(section, whole=False)
-    cut = {"cut": f"read_section {section.name} gives the rest"} if len(text) > SHOWN else {}
+    cut = {"cut": f"read {section.name} gives the rest"} if len(text) > SHOWN else {}
     return {"text": text[:SHOWN], **cut}
 
 
 def _read(section: Section, material: Material, whole: bool = True, part: int = 1) -> Result:
     """Return a section with its text."""
-    text = section_text(section, whole)
-    parts = max(1, -(-len(text) // MOST))
-    _check_part(part, parts)
     before, after = _previous(section, material), _next(section, material)
     return {
         **_section_entry(section),
         "titles": [one_line(title, TITLE) for title in section.titles],
-        "text": text[(part - 1) * MOST : part * MOST],
-        **_parts(part, parts),
         **_listed("subsections", [_name(child) for child in section.children]),
+        **_cut(section_text(section, whole), part),
         **({"previous": _name(before)} if before else {}),
         **({"next": _name(after)} if after else {}),
     }
+
+
+def _read_passages(passages: Sequence[Passage], material: Material, part: int) -> Result:
+    """Return whole passages, which stand one behind another, with the place of all and the first one's section."""
+    first, last = passages[0], passages[-1]
+    section = material.section_of(first)
+    return {
+        **({"id": first.id} if len(passages) == 1 else {}),
+        **_section_entry(section),
+        "place": place(first.source, first.line_start, last.line_end),
+        "kinds": sorted({kind for passage in passages for kind in passage.kinds}),
+        "titles": [one_line(title, TITLE) for title in first.titles],
+        **_cut(merge(passages), part),
+    }
+
+
+def _cut(text: str, part: int) -> Result:
+    """Return one part of a text, which is as long as a result may be."""
+    parts = max(1, -(-len(text) // MOST))
+    _check_part(part, parts)
+    return {"text": text[(part - 1) * MOST : part * MOST], **_parts(part, parts)}
 
 
 def _listed(name: str, entries: Sequence[Result], part: int = 1) -> Result:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, get_args, get_type_hints
 
-from ..errors import LmmError, ToolError
-from ..logging import one_line, printable
-from .library import Lender
-from .library_tools import LIBRARY_TOOLS, TITLE, Function, Result
-from .passages import Material
-from .retriever import kinds_there
+from ...errors import LmmError, ToolError
+from ...logging import one_line, printable
+from ..library import Lender
+from ..passages import Material
+from ..retriever import kinds_there
+from .library_tools import LIBRARY_TOOLS, Function, Result
+from .names import TITLE
 
 Schema = dict[str, Any]
 
@@ -30,12 +31,14 @@ _TYPES: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float
 class Tool:
     """A tool as it is offered.
 
-    parameters: the JSON schema of its arguments; run: the function, which takes the arguments
-    by name."""
+    title: for people; parameters, output: the JSON schemas of its arguments and of its result; run:
+    the function, which takes the arguments by name."""
 
     name: str
+    title: str
     description: str
     parameters: Schema
+    output: Schema
     run: Function
 
     @property
@@ -58,20 +61,25 @@ class Tools:
     def __init__(self, library: Lender) -> None:
         self.library = library
         self._tools: dict[str, Tool] = {}
-        for function in LIBRARY_TOOLS:
-            self._add(function, 1, partial(_lent, library, function))
+        for function, title in LIBRARY_TOOLS.items():
+            self._add(function, title, 1, partial(_lent, library, function))
 
-    def add(self, function: Function) -> None:
-        """Add a tool, an asynchronous function that returns JSON values.
+    def add(self, function: Function, title: str = "") -> None:
+        """Add a tool, an asynchronous function that returns an object of JSON values.
 
         Its docstring is its description. Each parameter is annotated with a type and a dictionary
-        of JSON schema keywords: `Annotated[int, {"minimum": 1}]`."""
-        self._add(function, 0, function)
+        of JSON schema keywords: `Annotated[int, {"minimum": 1}]`; so may be the result. title: what
+        people call it, by default its name."""
+        self._add(function, title or function.__name__.replace("_", " ").capitalize(), 0, function)
 
-    def _add(self, function: Function, bound: int, run: Function) -> None:
+    def _add(self, function: Function, title: str, bound: int, run: Function) -> None:
         name = function.__name__
         description = f"{' '.join(inspect.getdoc(function).split())} {DATA}"  # type: ignore[union-attr]
-        self._tools[name] = Tool(name, description, _parameters(function, bound), run)
+        self._tools[name] = Tool(name, title, description, _parameters(function, bound), _output(function), run)
+
+    def offered(self) -> list[Tool]:
+        """Return the tools."""
+        return list(self._tools.values())
 
     def schemas(self) -> list[Schema]:
         """Return the name, the description and the JSON schema of the parameters of each tool."""
@@ -149,6 +157,12 @@ def _parameters(function: Function, bound: int) -> Schema:
             properties[name]["default"] = parameter.default
     required = [name for name, schema in properties.items() if "default" not in schema]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _output(function: Function) -> Schema:
+    """Return the JSON schema of a function's result, which is an object."""
+    found = get_args(get_type_hints(function, include_extras=True).get("return"))
+    return found[1] if len(found) == 2 and isinstance(found[1], dict) else {"type": "object"}
 
 
 def _strict(parameters: Schema) -> Schema:

@@ -1,7 +1,7 @@
 """The tools for any agent: a server of the Model Context Protocol.
 
-It offers the tools of `Tools` with the same schemas, and needs the package `mcp`
-(`pip install 'lmm-markdown[mcp]'`).
+It offers the tools of `Tools` with the same schemas, and needs the package `mcp` (the extra
+`mcp`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from .. import __version__
-from ..crawl.tools import CHANGING
-from ..errors import ToolError
-from ..logging import as_json, printable
-from ..retrieve.tools import Tools
+from ... import __version__
+from ...crawl.tools import CHANGING
+from ...errors import ToolError
+from ...logging import as_json, printable
+from ...retrieve.agents.tools import Tool, Tools
+from .prompts import get_prompt, list_prompts
+from .resources import TEMPLATES, list_resources, read_resource
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -38,22 +40,41 @@ def make_server(tools: Tools, instructions: str) -> Server[Any]:
     """Return a server of the tools; a client gets the instructions when it connects."""
 
     async def list_tools(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_offered(schema) for schema in tools.schemas()])
+        return types.ListToolsResult(tools=list(map(_offered, tools.offered())))
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await _called(tools, params.name, params.arguments)
 
+    async def resources(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        return await list_resources(tools, params.cursor if params else None)
+
+    async def templates(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+
+    async def read(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        return await read_resource(tools, params.uri)
+
+    async def prompts(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        return list_prompts()
+
+    async def prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return get_prompt(params.name, params.arguments)
+
     return Server(
-        NAME, version=__version__, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
+        NAME, version=__version__, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool,
+        on_list_resources=resources, on_list_resource_templates=templates, on_read_resource=read,
+        on_list_prompts=prompts, on_get_prompt=prompt,
     )  # fmt: skip
 
 
-def _offered(schema: dict[str, Any]) -> types.Tool:
+def _offered(tool: Tool) -> types.Tool:
     return types.Tool(
-        name=schema["name"],
-        description=schema["description"],
-        input_schema=schema["parameters"],
-        annotations=CHANGES if schema["name"] in CHANGING else READ_ONLY,
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.parameters,
+        output_schema=tool.output,
+        annotations=CHANGES if tool.name in CHANGING else READ_ONLY,
     )
 
 
@@ -79,9 +100,9 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
 
     port: 0 for any free one; say: is told the address, and what goes wrong. Raise OSError if the
     port is not available."""
-    from . import server as http
-    from .connections import ConnectionLimits
-    from .log import Log
+    from .. import server as http
+    from ..connections import ConnectionLimits
+    from ..log import Log
 
     with http.listen(host, port) as listening:
         app = http_app(make_server(tools, await tools.greeting()), host)

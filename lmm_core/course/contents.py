@@ -1,0 +1,121 @@
+"""The pages of a course in their order, with their titles, and the parts that they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..markdown.blocks import HeadingBlock, header_content
+from ..markdown.files import load_markdown
+from ..markdown.parse import parse_markdown_text
+from ..quarto.ask_box.material import public_blocks
+from ..settings.project import Project
+from ..settings.quarto_project import as_list, mapping_in, page_rules
+from ..study.outline import plain_title
+
+_FIRST = "index"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the table of contents: a page, or the title of a part (then `page` is ""). source: the
+    page's document; depth: 0 outside of parts."""
+
+    title: str
+    page: str = ""
+    source: Path | None = None
+    depth: int = 0
+
+
+def site_title(folder: Path, settings: Mapping[str, Any], contents: Sequence[Entry]) -> str:
+    """Return the title of a site: that of `_quarto.yml`, else that of its first page, else the folder's
+    name."""
+    named = mapping_in(settings, "book").get("title") or mapping_in(settings, "website").get("title")
+    first = next((entry.title for entry in contents if entry.page == f"{_FIRST}.html"), "")
+    return plain_title(str(named or settings.get("title") or first)) or folder.name
+
+
+def read_contents(
+    documents: Sequence[Path], project: Project, folder: Path, settings: Mapping[str, Any]
+) -> list[Entry]:
+    """Return the table of contents of some documents: in the order and the parts of a book or of a
+    site's sidebar, then the others by their folders. Raise OSError, MarkdownError and QuartoError."""
+    waiting = {path.relative_to(folder).as_posix(): path for path in sorted(documents, key=_place)}
+    found: list[Entry] = []
+    for name, title, depth in _named(settings):
+        if name and name in waiting:
+            found.append(_entry(waiting.pop(name), title, depth, project, folder))
+        elif title and not name:
+            found.append(Entry(plain_title(title), depth=depth))
+    first = [name for name in waiting if PurePosixPath(name).with_suffix("").as_posix() == _FIRST]
+    found = [_entry(waiting.pop(name), "", 0, project, folder) for name in first] + found
+    part = ""
+    for name, path in waiting.items():
+        parent = PurePosixPath(name).parent.as_posix()
+        if parent not in (part, "."):
+            found.append(Entry(parent.replace("/", " / ")))
+        part = parent
+        found.append(_entry(path, "", int(parent != "."), project, folder))
+    return _without_empty_parts(found)
+
+
+def _place(path: Path) -> tuple[str, bool, str]:
+    return path.parent.as_posix(), path.stem != _FIRST, path.name
+
+
+def _entry(path: Path, title: str, depth: int, project: Project, folder: Path) -> Entry:
+    name = path.relative_to(folder).with_suffix(".html").as_posix()
+    return Entry(plain_title(title) or page_title(path, project), name, path, depth)
+
+
+def page_title(path: Path, project: Project) -> str:
+    """Return the title of a page: its header's, else its first heading that is not left out, else the
+    file's name."""
+    blocks = parse_markdown_text(load_markdown(path).text)
+    header = header_content(blocks)
+    kept = public_blocks(blocks, page_rules(path, header, project.rules))
+    headings = (block.title for block in kept if isinstance(block, HeadingBlock))
+    return plain_title(str(header.get("title") or next(headings, ""))) or path.stem
+
+
+def _without_empty_parts(entries: list[Entry]) -> list[Entry]:
+    """Return a table of contents without parts that hold no page."""
+    following = [*entries[1:], Entry("")]
+    return [
+        one for one, after in zip(entries, following, strict=True) if one.page or after.depth > one.depth or after.page
+    ]
+
+
+# What _quarto.yml names
+
+
+def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    """Yield the file and the title of each page that a book or a site's sidebar names, with its depth;
+    no file for the title of a part."""
+    book = mapping_in(settings, "book")
+    for key in ("chapters", "appendices"):
+        yield from _items(as_list(book.get(key)), 0)
+    sidebar = mapping_in(settings, "website").get("sidebar")
+    for one in sidebar if isinstance(sidebar, list) else [sidebar]:
+        if isinstance(one, dict):
+            yield from _items(as_list(one.get("contents")), 0)
+
+
+def _items(items: Sequence[Any], depth: int) -> Iterator[tuple[str, str, int]]:
+    for item in items:
+        if isinstance(item, str):
+            yield _file(item), "", depth
+        elif isinstance(item, dict):
+            inner = as_list(item.get("chapters")) or as_list(item.get("contents"))
+            part = str(item.get("part") or item.get("section") or "")
+            name = _file(str(item.get("href") or item.get("file") or part))
+            is_file = "." in PurePosixPath(name).name
+            if name and (is_file or part):
+                yield (name, str(item.get("text") or ""), depth) if is_file else ("", part, depth)
+            yield from _items(inner, depth + 1 if part else depth)
+
+
+def _file(name: str) -> str:
+    return name.removeprefix("./").lstrip("/")

@@ -1,0 +1,57 @@
+"""Make a copy of the sample course that came with this package.
+
+The copy carries our mark: a new copy replaces it, and no other folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import CourseError
+from ..files.create import create_files
+from ..files.marked import make_marked, remove_marked
+from ..quarto.setup import extension_files
+
+KIND = "sample-course"
+_MADE_IN_IT = {"_book", "_instructor", "_extensions", "__pycache__"}  # where somebody has rendered the sample itself
+
+
+def sample_course() -> Path:
+    """Return the folder of the sample course: beside the package where it is installed, else in the source tree.
+
+    Raise CourseError if it is missing."""
+    base = Path(__file__).parents[2]
+    for folder in (base / "lmm_sample_book", base / "sample-book"):
+        if (folder / "_quarto.yml").is_file():
+            return folder
+    raise CourseError("the sample course is missing from this installation: install lmm-markdown again")
+
+
+def copy_sample(folder: Path) -> None:
+    """Copy the sample course, with the extension for Quarto, into a folder.
+
+    The folder is new or empty, or holds an earlier copy, which is replaced. Raise FolderError for any other,
+    CourseError, and OSError if the copy cannot be written."""
+    source = sample_course()
+    remove_sample(folder)
+    make_marked(folder, KIND)
+    create_files(folder, {name: (source / name).read_bytes() for name in _names(source)} | extension_files())
+
+
+def remove_sample(folder: Path) -> None:
+    """Remove a copy of the sample course, if it is there. Raise FolderError if the folder is anything else."""
+    if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+        return
+    remove_marked(Path(os.path.abspath(folder)), KIND)  # noqa: PTH100 (a link stays one)
+
+
+def _names(source: Path) -> list[str]:
+    """Return the files of the sample course, by their paths in it."""
+    found = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
+    return [path.as_posix() for path in found if not _MADE_IN_IT & set(path.parts) and path.parts[0][0] != "."]
+
+
+def chapters(folder: Path) -> list[Path]:
+    """Return the chapters of a copy, but for the one with a cell: if it changes, Quarto runs the cell again."""
+    return sorted(folder.glob("0*.md"))

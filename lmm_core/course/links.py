@@ -1,0 +1,206 @@
+"""Make the links of a static site lead where they should: to pages instead of their sources, to the
+names of figures and sections on all pages, and to files, which are copied beside the pages."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from ..files.walk import RENDERED, SUFFIXES, is_document, is_inside
+from ..logging import LoggerBase, in_file
+from ..scan.references import LEFT_OUT
+from ..settings.quarto_project import as_list, mapping_in
+from .sources import frozen_folder
+
+_REFERENCE = re.compile(r'<a\b[^<>]*?href="#([^"<>]+)"[^<>]*?class="quarto-xref"[^<>]*>[^<>]*</a>')
+_LINK = re.compile(r'(<a\b[^<>]*?\shref=")([^"<>]*)(")', re.I)
+_FROM_FOLDER = re.compile(r'(<(?:a|img|source|video|audio|embed|iframe)\b[^<>]*?\s(?:href|src|poster)=")/(?!/)', re.I)
+_SOURCES = {"img": ("src",), "source": ("src", "srcset"), "video": ("src", "poster"), "audio": ("src",),
+            "track": ("src",), "embed": ("src",), "iframe": ("src",), "object": ("data",), "a": ("href",),
+            "link": ("href",)}  # fmt: skip
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """What a reference to a label shows, and the page that it is on."""
+
+    page: str
+    words: str
+
+
+class _Reader(HTMLParser):
+    """A parser that gathers the files that a page links to, and the words of its labels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: list[str] = []
+        self.labels: dict[str, str] = {}
+        self._heading = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        if identifier := found.get("id"):
+            if tag in _HEADINGS:
+                self._heading = identifier
+                self.labels.setdefault(identifier, "")
+            elif "data-ref" in found:
+                self.labels.setdefault(identifier, found["data-ref"])
+        for name in _SOURCES.get(tag, ()):
+            if value := found.get(name):
+                self.files += (
+                    [one.split()[0] for one in value.split(",") if one.split()] if name == "srcset" else [value]
+                )
+
+    def handle_data(self, data: str) -> None:
+        if self._heading:
+            self.labels[self._heading] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _HEADINGS:
+            self._heading = ""
+
+
+def mend_links(
+    output: Path, pages: Mapping[str, Path], folder: Path, settings: Mapping[str, Any], logger: LoggerBase
+) -> None:
+    """Mend the links of some pages, and copy the files that they and `resources:` name, as far as they
+    lie in the course. pages: the sources by the pages' paths in the output."""
+    read = {page: _read((output / page).read_text(encoding="utf-8")) for page in pages}
+    labels: dict[str, _Label] = {}
+    for page, found in read.items():
+        for label, words in found.labels.items():
+            labels.setdefault(label, _Label(page, " ".join(words.split())))
+    for page, source in pages.items():
+        located = in_file(logger, source.relative_to(folder))
+        path = output / page
+        text = path.read_text(encoding="utf-8")
+        mended = _with_references(text, page, read[page].labels, labels, located)
+        mended = _with_page_links(mended, page, pages, folder)
+        if mended != text:
+            path.write_text(mended, encoding="utf-8")
+        for name in dict.fromkeys(read[page].files):
+            _copy_linked(name, source, output, pages, folder, located)
+    for path in _resources(settings, folder):
+        _copy(path, path.relative_to(folder), output)
+
+
+def _read(text: str) -> _Reader:
+    reader = _Reader()
+    reader.feed(text)
+    reader.close()
+    return reader
+
+
+# References
+
+
+def _with_references(
+    text: str, page: str, own: Mapping[str, str], labels: Mapping[str, _Label], logger: LoggerBase
+) -> str:
+    """Return a page with words in its references to figures, sections and the like."""
+
+    def reference(found: re.Match[str]) -> str:
+        name = html.unescape(unquote(found[1]))
+        label = _Label(page, own[name]) if name in own else labels.get(name)
+        if label is None:
+            logger.warning(f"@{name}: no page has this label, or it is left out of the notes")
+            return LEFT_OUT
+        place = "" if label.page == page else quote(os.path.relpath(label.page, PurePosixPath(page).parent))
+        return f'<a href="{place}#{found[1]}" class="quarto-xref">{html.escape(label.words or name)}</a>'
+
+    return _REFERENCE.sub(reference, text)
+
+
+def _with_page_links(text: str, page: str, pages: Mapping[str, Path], folder: Path) -> str:
+    """Return a page whose links to documents lead to the pages of these, and whose links from the
+    course's folder (`/figures/a.png`) start from the page, since a site may lie in a folder of its host."""
+    text = _LINK.sub(lambda found: f"{found[1]}{_page_link(found[2], page, pages, folder)}{found[3]}", text)
+    return _FROM_FOLDER.sub(rf"\1{'../' * page.count('/')}", text)
+
+
+def _page_link(link: str, page: str, pages: Mapping[str, Path], folder: Path) -> str:
+    """Return a link to a document as a link to its page; others as they are."""
+    parts = urlsplit(html.unescape(link))
+    if parts.scheme or parts.netloc or not is_document(parts.path, RENDERED):
+        return link
+    target = _in_course(unquote(parts.path), pages[page], folder)
+    name = next((one for one, source in pages.items() if source == target), None)
+    if name is None:
+        return link
+    place = quote(os.path.relpath(name, PurePosixPath(page).parent))
+    return html.escape(f"{place}#{parts.fragment}" if parts.fragment else place)
+
+
+def _in_course(name: str, source: Path, folder: Path) -> Path:
+    """Return the file that a link in a document names; `/` at its start is the course's folder."""
+    return Path(os.path.normpath(folder / name.lstrip("/") if name.startswith("/") else source.parent / name))
+
+
+# Files
+
+
+def _copy_linked(
+    link: str, source: Path, output: Path, pages: Mapping[str, Path], folder: Path, logger: LoggerBase
+) -> None:
+    """Copy a file that a page names. What lies outside of the course, is hidden or is a document is
+    not copied, and the logger is warned."""
+    parts = urlsplit(link)
+    name = unquote(parts.path)
+    if parts.scheme or parts.netloc or not name or name.startswith("//"):
+        return
+    path = _in_course(name, source, folder)
+    if not path.is_relative_to(folder):
+        if path.exists():
+            logger.warning(f"{name}: a link out of the course: not copied to the site")
+        return
+    place = path.relative_to(folder)
+    if place.as_posix() in pages or path in pages.values() or (output / place).is_file():
+        return
+    found = path if path.is_file() else _frozen_file(place, source, folder)
+    if found is None:
+        if not path.is_dir():
+            logger.warning(f"{name}: there is no such file in the course")
+    elif not is_inside(found, folder):
+        logger.warning(f"{name}: a link out of the course: not copied to the site")
+    elif is_document(found.name, (*SUFFIXES, *RENDERED)) or any(one.startswith((".", "_")) for one in place.parts):
+        logger.warning(f"{name}: not copied to the site, since it is a document that is no page, or hidden")
+    else:
+        _copy(found, place, output)
+
+
+def _frozen_file(place: Path, source: Path, folder: Path) -> Path | None:
+    """Return the file that Quarto has kept for one that a cell makes (`notes_files/figure-html/a.png`)."""
+    made = Path(f"{source.relative_to(folder).with_suffix('')}_files")
+    if not place.is_relative_to(made):
+        return None
+    path = frozen_folder(source, folder) / place.relative_to(made)
+    return path if path.is_file() else None
+
+
+def _resources(settings: Mapping[str, Any], folder: Path) -> Iterator[Path]:
+    """Yield the files that `project: resources:` names."""
+    named = mapping_in(settings, "project").get("resources")
+    for pattern in [named] if isinstance(named, str) else as_list(named):
+        name = str(pattern).lstrip("/").removeprefix("./")
+        if not name or name.startswith("!") or ".." in PurePosixPath(name).parts:
+            continue
+        for path in sorted(folder.glob(name)):
+            inner = sorted(path.rglob("*")) if path.is_dir() else [path]
+            yield from (one for one in inner if one.is_file() and is_inside(one, folder))
+
+
+def _copy(path: Path, place: Path, output: Path) -> None:
+    """Copy a file to a place in the output, where there is none yet."""
+    target = output / place
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)

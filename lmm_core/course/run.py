@@ -1,0 +1,257 @@
+"""Run the steps that make a course site: check the notes, annotate them, render the site, look for
+leaks, refresh the index, publish the site.
+
+They run in this order, and none runs after one that has failed. So the published folder changes
+only when all has gone well, and the index only when nothing has leaked.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import CourseError, LmmError, RenderError
+from ..files.walk import RENDERED, is_inside
+from ..logging import ListLogger, LoggerBase, Report, counted
+from ..markdown.files import find_markdown
+from ..quarto.after_render import refresh_index, report_leaks, write_site_box
+from ..quarto.before_render import annotate_pages, convert_native, find_problems
+from ..quarto.check import check_project
+from ..quarto.native_blocks import find_native
+from ..quarto.pages import Page, name_in_project, project_options, read_pages
+from ..settings.names import IN_COURSE
+from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
+from ..settings.quarto_project import mapping_in, project_file, read_project
+from .publish import Workshop
+
+CLEANED = ("website", "book", "manuscript")  # kinds of projects whose output Quarto removes at each render
+OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # of Quarto's kinds of projects; else _site
+
+
+@dataclass
+class Course:
+    """A course and how far its site is made. folder: absolute; settings: those of `_quarto.yml`, {} if
+    there is none; annotate: the notes are annotated even if no setting says so."""
+
+    folder: Path
+    workshop: Workshop
+    logger: LoggerBase
+    settings: dict[str, Any] = field(default_factory=dict)
+    annotate: bool = False
+
+    @property
+    def quarto(self) -> str | None:
+        """The command that renders the course if it is a Quarto project and Quarto is installed."""
+        return shutil.which("quarto") if project_file(self.folder) else None
+
+    def pages(self) -> list[Page]:
+        """Return the documents of the course, and those that they include, as they are now."""
+        return read_pages(course_documents(self.folder), self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What came of a step: the seconds it took, what it said in a few words, and its errors and
+    warnings."""
+
+    step: str
+    ok: bool
+    seconds: float
+    said: str
+    reports: tuple[Report, ...]
+
+
+def open_course(folder: Path, output: Path | None, logger: LoggerBase) -> Course:
+    """Return the course in a folder. output: the folder of its site, None for the one that `_quarto.yml`
+    names. Raise CourseError, FolderError and QuartoError."""
+    folder = folder.resolve()
+    if project_file(folder) is None and (around := next(filter(project_file, folder.parents), None)):
+        raise CourseError(f"{folder} is a part of the Quarto project {around}: name that folder")
+    settings = read_project(folder)
+    published = Path.cwd() / output if output else folder / _output_dir(folder, settings)
+    is_cleaned = output is None and mapping_in(settings, "project").get("type") in CLEANED
+    workshop = Workshop(folder, published, may_remove=is_cleaned)
+    workshop.check()
+    return Course(folder, workshop, logger, settings)
+
+
+def _output_dir(folder: Path, settings: dict[str, Any]) -> str:
+    """Return the folder of the site that a project names. Raise CourseError if it leads out of the
+    project, which only the person at the keyboard may say."""
+    project = mapping_in(settings, "project")
+    named = str(project.get("output-dir") or OUTPUTS.get(str(project.get("type")), "_site"))
+    if not is_inside(folder / named, folder):
+        raise CourseError(f"output-dir: {named} leads out of the folder. To allow that, name it: --output {named}")
+    return named
+
+
+def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
+    """Return the documents that are pages of a course: those that Quarto renders; in a folder that is no
+    Quarto project, without those that `[files]` excludes. Raise QuartoError and ConfigError."""
+    found = only_inside(find_inputs(folder, logger), folder, logger)
+    if project_file(folder):
+        return found
+    finder = DocumentFinder()
+    return [path for path in found if finder.why_not(path) != "pattern"]
+
+
+# The steps
+
+
+def check(course: Course) -> str:
+    """Check the notes and the project. Raise RenderError with a line for each problem."""
+    pages = read_pages(course_documents(course.folder, course.logger), course.folder)
+    if not pages:
+        raise CourseError(f"{course.folder}: there are no documents in it ({', '.join(RENDERED)})")
+    problems = _project_problems(course)
+    if course.settings:
+        convert_native(pages, course.folder, course.logger)
+        problems += find_native((name_in_project(page.file.path, course.folder), page.blocks) for page in pages)
+    problems += find_problems(pages, course.folder)
+    if problems:
+        raise RenderError("\n".join(dict.fromkeys(problems)))
+    return counted(sum(not page.included for page in pages), "document")
+
+
+def _project_problems(course: Course) -> list[str]:
+    """Return what is missing in a Quarto project that Quarto is about to render."""
+    if not course.quarto:
+        return []
+    findings = [one for one in check_project(course.folder) if not one.ok and one.what in ("extension", "filters")]
+    lines = [f"{one.what}: {one.found}" + (f"\n{one.paste}" if one.paste else "") for one in findings]
+    return [*lines, *_published_inputs(course)]
+
+
+def _published_inputs(course: Course) -> list[str]:
+    """Return a message if Quarto would take documents in the published folder for pages, since it
+    renders into another one."""
+    published = course.workshop.published
+    chosen = mapping_in(course.settings, "book").get("chapters") or mapping_in(course.settings, "project").get("render")
+    if chosen or not (published.is_relative_to(course.folder) and published.is_dir()) or published.name.startswith("_"):
+        return []
+    found = find_markdown([published], endings=RENDERED)
+    if not found:
+        return []
+    name = published.relative_to(course.folder).as_posix()
+    line = f'Write under `project:` in _quarto.yml: render: ["*", "!{name}/"]'
+    return [f"{found[0].relative_to(course.folder)}: Quarto would make a page of this file of the old site. {line}"]
+
+
+def annotate(course: Course) -> str:
+    """Annotate the documents that want it."""
+    pages = [page for page in course.pages() if course.annotate or page.options.annotate]
+    if not pages:
+        return "not wanted (annotate: true under lmm: in _quarto.yml)"
+    annotate_pages(pages, course.folder, course.logger)
+    return counted(len(pages), "document")
+
+
+def render(course: Course) -> str:
+    """Render the site into the workshop. Raise CourseError."""
+    course.workshop.open()
+    if course.quarto:
+        return _render_with_quarto(course, course.quarto)
+    from .site import write_site
+
+    shop = course.workshop
+    pages = write_site(course.pages(), course.folder, shop.site, shop.pages, course.settings, course.logger)
+    return f"{counted(pages, 'page')}, by pandoc"
+
+
+def _render_with_quarto(course: Course, quarto: str) -> str:
+    target = os.path.relpath(course.workshop.site, course.folder)
+    done = subprocess.run(
+        [quarto, "render", "--output-dir", target],
+        cwd=course.folder,
+        env={**os.environ, IN_COURSE: "1"},
+        stdout=2,
+        check=False,
+    )
+    if done.returncode:
+        raise CourseError(f"quarto render has failed (exit status {done.returncode}); its own messages stand above")
+    write_site_box(course.workshop.site, course.folder, course.logger)  # Quarto 1.4 runs no scripts of extensions
+    pages = len(list(course.workshop.site.rglob("*.html")))
+    return f"{counted(pages, 'page')}, by Quarto"
+
+
+def leaks(course: Course) -> str:
+    """Look in the rendered site for what is left out of the notes."""
+    site = course.workshop.site if course.workshop.site.is_dir() else course.workshop.published
+    if not site.is_dir():
+        raise CourseError(f"{site}: there is no site yet: render it first")
+    report_leaks([site], course.pages(), course.folder, course.logger)
+    return "none found"
+
+
+def index(course: Course) -> str:
+    """Refresh the index."""
+    if not project_options(course.folder).index:
+        return "not wanted (index: false under lmm: in _quarto.yml)"
+    refresh_index(course.pages(), course.folder, course.logger, prune=True)
+    return ""
+
+
+def publish(course: Course) -> str:
+    """Put the rendered site in the place of the published one."""
+    course.workshop.publish(course.logger)
+    course.workshop.close()
+    return str(course.workshop.published)
+
+
+STEPS: dict[str, Callable[[Course], str]] = {
+    "check": check,
+    "annotate": annotate,
+    "render": render,
+    "leaks": leaks,
+    "index": index,
+    "publish": publish,
+}
+
+
+def run_steps(
+    course: Course, steps: Sequence[str], tell: Callable[[str], None] = lambda name: None
+) -> Iterator[StepResult]:
+    """Run steps and yield what came of each, up to the first one that fails. tell: is called with the
+    name of each step that begins."""
+    for name, step in STEPS.items():
+        if name in steps:
+            tell(name)
+            result = _run_step(name, step, course)
+            yield result
+            if not result.ok:
+                return
+
+
+def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepResult:
+    began = time.monotonic()
+    kept = _KeepingLogger(course)
+    try:
+        said = step(replace(course, logger=kept))
+    except OSError as error:
+        kept.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except LmmError as error:
+        for problem in str(error).split("\n"):
+            kept.error(problem)
+    ok = not kept.count("error")
+    return StepResult(name, ok, time.monotonic() - began, said if ok else "", tuple(kept.reports))
+
+
+class _KeepingLogger(ListLogger):
+    """A logger that keeps reports and hands them on, with paths from the course's folder."""
+
+    def __init__(self, course: Course) -> None:
+        super().__init__()
+        self._logger = course.logger
+        self._folder = course.folder
+
+    def report(self, report: Report) -> None:
+        if Path(report.path).is_relative_to(self._folder):
+            report = replace(report, path=str(Path(report.path).relative_to(self._folder)))
+        super().report(report)
+        self._logger.report(report)

@@ -1,0 +1,94 @@
+"""How this installation was made, and the command that makes it again with more.
+
+The project's public address stands here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from . import __version__
+
+PACKAGE = "lmm-markdown"
+ADDRESS = ""  # of the public repository (https://HOST/OWNER/NAME); empty until there is one
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where the package came from: a checkout or file on this machine, an address, or (neither) an index."""
+
+    path: Path | None = None
+    address: str = ""
+    editable: bool = False
+
+
+def install_command(extra: str = "") -> str:
+    """Return the shell command that installs this package as it was installed here, with an extra of ours.
+
+    A checkout or a wheel that is no longer there is replaced by the package's name."""
+    origin = _origin()
+    if origin.path:
+        target = f"{origin.path}{_brackets(extra)}"
+    elif origin.address:
+        target = f"{PACKAGE}{_brackets(extra)} @ {origin.address}"
+    else:
+        target = f"{PACKAGE}{_brackets(extra)}"
+    pip = f"pipx runpip {PACKAGE}" if in_pipx() else "pip"
+    return f"{pip} install {'-e ' if origin.editable else ''}{_quote(target)}"
+
+
+def requirement(extra: str = "") -> str:
+    """Return the line of a requirements.txt that pins this version of the package.
+
+    It names no file of this machine: others are going to install from it."""
+    address = _origin().address
+    return f"{PACKAGE}{_brackets(extra)}" + (f" @ {address}" if address else f"=={__version__}")
+
+
+def in_pipx() -> bool:
+    """Return True if pipx has made this environment, which puts none of its programs on PATH but ours."""
+    return (Path(sys.prefix) / "pipx_metadata.json").is_file()
+
+
+def _origin() -> _Origin:
+    """Read what the installer has written down (PEP 610). An index leaves nothing written."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        written = distribution(PACKAGE).read_text("direct_url.json")
+    except PackageNotFoundError:  # imported from a checkout that is not installed
+        return _Origin(path=_existing(Path(__file__).parents[1]))
+    return _recorded(json.loads(written)) if written else _Origin()
+
+
+def _recorded(record: dict[str, Any]) -> _Origin:
+    url, version_control = str(record["url"]), record.get("vcs_info")
+    if version_control:
+        return _Origin(address=f"{version_control['vcs']}+{url}@{version_control['commit_id']}")
+    if urlsplit(url).scheme != "file":
+        return _Origin(address=url)
+    path = _existing(Path(url2pathname(urlsplit(url).path)))
+    return _Origin(path=path, editable=path is not None and bool(record.get("dir_info", {}).get("editable")))
+
+
+def _existing(path: Path) -> Path | None:
+    """Return what pip can still install from: a file, or a folder with a project; else None."""
+    return path if path.is_file() or (path / "pyproject.toml").is_file() else None
+
+
+def _brackets(extra: str) -> str:
+    return f"[{extra}]" if extra else ""
+
+
+def _quote(word: str) -> str:
+    """Return a word as the shells of this machine read it."""
+    if sys.platform == "win32":
+        return f'"{word}"' if set(word) & set(" []@&()^;,") else word
+    return shlex.quote(word)

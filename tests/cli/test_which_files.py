@@ -1,0 +1,200 @@
+"""Which documents of a folder each command takes, and the commands that go on at every save."""
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from lmm_core.logging import ListLogger
+from lmm_core.quarto.after_render import site_pages
+from lmm_core.quarto.render import post_render, pre_render
+from tests.commands import text, write
+from tests.indexing import LONG, counts, lmm, section, stored
+from tests.workflows.test_document_chat import Terminal, wait_for
+
+BOOK = "project: {type: book}\nbook:\n  title: Woods\n  chapters: [index.md, oak.md]\n"
+EXERCISE = "\n::: exercise\nWhat is it?\n:::\n"
+COMMANDS = [
+    "scan .", "rag . --check", "rag . --dry-run", "chunks .", "convert . --to native --check", "cards . --format md",
+    "knit . -o out", "clear . --check", "chat .", "edit .", "accept .", "reject .", "index . --dry-run",
+    "pass lmm_core.scan.knit:knit . --check",
+]  # fmt: skip
+
+
+@pytest.fixture
+def book():
+    """A book of two chapters, and a README."""
+    write("_quarto.yml", BOOK)
+    for name in ("index", "oak", "README"):
+        write(f"{name}.md", section(name) + EXERCISE)
+
+
+def sources():
+    """The documents that are in the index."""
+    return {one["source"] for one in stored().values()}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_that_takes_folders_takes_the_same(book, command):
+    Path("out").mkdir()
+    done = CliRunner().invoke(cli, [*shlex.split(command), "--exclude", "index.md"])
+    assert done.exit_code in ((0, 1) if "--check" in command else (0,)), done.output
+    assert done.stderr.count("_quarto.yml: 1 document left out that is no page (README.md)") == 1
+    shown = done.output.replace("(README.md)", "") + " ".join(os.listdir("out"))
+    assert "README" not in shown and "index.md" not in shown
+    if command.split()[0] in ("scan", "rag", "chunks", "cards", "knit", "pass"):
+        assert "oak" in shown.lower()
+
+
+def test_a_pattern_that_leads_out_is_wrong_usage(book):
+    assert "'../x' leads out" in lmm("scan . --exclude ../x", status=2)[1]
+
+
+def test_the_settings_of_a_project_hold_for_every_command(book):
+    write("config.toml", '[files]\ninclude = ["*"]\nexclude = ["index.md"]\n')
+    assert {line.split(":")[0] for line in lmm("chunks .")[0].splitlines() if ":" in line and ".md" in line} == {
+        "README.md",
+        "oak.md",
+    }
+    assert counts(". --dry-run")[4] == 2
+    assert "About index" not in lmm("cards . --format md")[0]
+
+
+def test_a_leak_check_looks_at_every_source_it_is_given(book):
+    write("config.toml", '[files]\nexclude = ["*"]\n')
+    write("site.html", "<p>What is it?</p>")
+    assert "README.md" in "".join(lmm("leak-check site.html .", status=1))
+
+
+# The index
+
+
+def test_an_index_forgets_what_is_no_page(book):
+    lmm("index . README.md")
+    assert sources() == {"index.md", "oak.md", "README.md"}
+    assert counts(". --dry-run") == (0, 0, 2, 4, 0)
+    assert sources() == {"index.md", "oak.md", "README.md"}
+    assert counts("oak.md")[2] == 0  # a run on a file says nothing about the others
+    assert counts(".") == (0, 0, 2, 4, 0)
+    assert sources() == {"index.md", "oak.md"}
+
+
+def test_an_index_forgets_what_is_excluded(book):
+    lmm("index .")
+    assert counts(". --exclude oak.md")[2] == 2
+    assert sources() == {"index.md"}
+    write("config.toml", '[files]\nexclude = ["index.md"]\n')
+    assert counts(".")[:3] == (2, 0, 2)
+    assert sources() == {"oak.md"}
+
+
+def test_an_interrupted_run_does_not_bring_back_what_is_left_out(book):
+    """A run that was stopped while it wrote README.md left a record that says so."""
+    from lmm_core.index.refresh import begin_files, read_records
+    from lmm_core.settings.project import load_project
+    from lmm_core.workflows.index import client_from_config
+
+    lmm("index . README.md")
+    store = client_from_config(load_project(None))
+    begin_files(store, "chunks", [read_records(store, "chunks")["README.md"]])
+    store.close()
+    assert counts(".")[2] == 2
+    assert sources() == {"index.md", "oak.md"}
+
+
+def test_a_render_indexes_annotates_and_asks_about_what_is_not_excluded(book, monkeypatch):
+    write("_quarto.yml", f"{BOOK}filters: [lmm]\nlmm: {{annotate: true, index: true, ask: true}}\n")
+    lmm("index .")
+    write("config.toml", '[files]\nexclude = ["index.md"]\n')
+    here, logger = Path.cwd(), ListLogger()
+    environment = {"QUARTO_PROJECT_RENDER_ALL": "1", "QUARTO_PROJECT_OUTPUT_DIR": str(here / "_book")}
+    assert pre_render(environment, here, logger) == 0, logger.reports
+    assert "lmm" not in text("index.md") and "~docid" in text("oak.md")
+    assert [page.source.name for page in site_pages(here)] == ["oak.md"]
+    assert post_render(environment, here, logger) == 0, logger.reports
+    assert sources() == {"oak.md"}
+
+
+# At every save
+
+
+@pytest.mark.parametrize("options", ["--check", "--diff", "--json", "--dry-run", "--refresh"])
+def test_annotating_at_every_save_excludes_what_ends(options):
+    write("notes.md", "# A\n")
+    assert "--watch excludes" in lmm(f"rag . --watch {options}", status=2)[1]
+
+
+@pytest.mark.parametrize("options", ["--rebuild", "--json", "--dry-run"])
+def test_indexing_at_every_save_excludes_what_ends(options):
+    write("notes.md", "# A\n")
+    assert "--watch excludes" in lmm(f"index . --watch {options}", status=2)[1]
+
+
+@pytest.mark.slow
+def test_rag_annotates_at_every_save_and_errors_do_not_end_it(book):
+    terminal = Terminal("lmm rag . --watch")
+    wait_for(lambda: "waiting" in terminal.read())
+    assert "~docid" in text("oak.md") and text("README.md") == section("README") + EXERCISE
+    write("config.toml", "[files")
+    write("oak.md", f"# Oak\n\n## What is an oak?\n\nAn oak is a tree {LONG}\n")
+    wait_for(lambda: "not TOML" in terminal.read())
+    write("config.toml", "")
+    write("index.md", f"# Index\n\n## What is an index?\n\nAn index is a list {LONG}\n")
+    wait_for(
+        lambda: (
+            "What is an index?" in text("index.md").split("##")[0] + terminal.read() and _settled("oak.md", "index.md")
+        )
+    )
+    terminal.press_ctrl_c()
+    assert terminal.end() == 0, terminal.seen
+    assert "Traceback" not in terminal.seen
+    assert {name: terminal.seen.count(f"annotated: {name}") for name in ("oak.md", "index.md")} == {
+        "oak.md": 2,
+        "index.md": 2,
+    }
+
+
+def _settled(*names):
+    return all("~docid" in text(name) and "What is" in text(name) for name in names)
+
+
+@pytest.mark.slow
+def test_index_indexes_at_every_save(book):
+    terminal = Terminal("lmm index . --watch --prune")
+    wait_for(lambda: "waiting" in terminal.read())
+    assert sources() == {"index.md", "oak.md"}  # between saves, others can have the index
+    write("oak.md", section("birch"))
+    wait_for(lambda: "1 document, 1 chunk written, 2 removed" in terminal.read())
+    Path("oak.md").unlink()
+    wait_for(lambda: "0 documents, 0 chunks written, 1 removed" in terminal.read())
+    terminal.press_ctrl_c()
+    assert terminal.end() == 0, terminal.seen
+    assert "Traceback" not in terminal.seen
+    assert sources() == {"index.md"}
+
+
+# What is in the index
+
+
+def test_the_index_tells_what_it_holds(book):
+    assert "nothing is indexed yet" in lmm("index --info")[0]
+    write("oak.md", "---\nlang: de\n---\n\n" + section("oak"))
+    lmm("index .")
+    shown = lmm("index --info")[0].splitlines()
+    assert re.fullmatch(
+        rf"{re.escape(str(Path.cwd()))}/\.lmm/index: 2 documents, [\d.]+ MB, last written \d+ seconds? ago", shown[0]
+    )
+    assert shown[1:] == [
+        "  chunks: 3 points; bm25 (words alone); German 1, English 2",
+        "  documents: 3 points; without vectors",
+    ]
+    info = json.loads(lmm("index --info --json")[0])
+    assert (info["documents"], info["others"], info["size"] > 10_000, info["written"] > 0) == (2, [], True, True)
+    assert [(one["name"], one["points"]) for one in info["collections"]] == [("chunks", 3), ("documents", 3)]
+    assert "takes neither files" in lmm("index --info .", status=2)[1]
+    assert "Missing argument" in lmm("index", status=2)[1]

@@ -1,0 +1,85 @@
+"""`lmm demo`: the sample course, annotated, with its site and index."""
+
+import re
+import shlex
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from tests.commands import run, text, write
+from tests.indexing import lmm
+from tests.model_server import ModelServer
+from tests.test_readme import ROOT
+
+SAMPLE = ROOT / "sample-book"
+EXTENSION = ROOT / "quarto-ext/_extensions/lmm"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """A folder in which `lmm demo` has run, and what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    with chdir(folder):
+        return folder, *lmm("demo 'my demo'")
+
+
+@pytest.mark.slow
+def test_what_is_made(demo):
+    folder, _, said = demo
+    assert "6 of 6 files annotated by extractive/default; no model was asked" in said
+    assert "leaks:\n" in said and "none found" in said
+    chapter, page = text(folder / "my demo/01-data.md"), text(folder / "my demo/_book/01-data.html")
+    assert "~docid: 01-data.md" in chapter and "Exercise: name the kind" in chapter
+    for left_out in ("docid", "Exercise: name the kind", "~summary"):
+        assert left_out not in page
+    pages = [path.stem for path in (folder / "my demo/_book").glob("0*.html")]
+    assert sorted(pages) == sorted(path.stem for path in SAMPLE.glob("0*"))
+    assert "<math" in text(folder / "my demo/_book/02-describing.html")
+
+
+@pytest.mark.slow
+def test_the_places_and_commands_that_it_names(demo, monkeypatch):
+    folder, shown, _ = demo
+    monkeypatch.chdir(folder)
+    named = dict(re.findall(r"^(.*?): {3,}(.*)$", shown, re.M))
+    assert Path(named["The site, with a box to search and study in"]).is_file()
+    done = run(named["What changed in a chapter's text"])
+    changed = done.stdout.decode().split("\n@@", 1)[1]
+    assert done.returncode == 1 and "+~" in changed
+    assert not [line for line in changed.splitlines() if line.startswith("-")]
+    assert "docid 01-data.md" in run(named["An overview of it, with its exercises"]).stdout.decode()
+    go, _, question = named["A question to the index"].partition(" && ")
+    monkeypatch.chdir(shlex.split(go)[1])
+    assert "05-linear-models.md" in run(question).stdout.decode()
+
+
+def test_the_copy_is_the_sample_course_alone():
+    lmm("demo --copy course")
+    copied = {path.relative_to("course").as_posix() for path in Path("course").rglob("*") if path.is_file()}
+    tracked = run(f"git -C '{SAMPLE}' ls-files").stdout.decode().split()
+    extension = {f"_extensions/lmm/{path.relative_to(EXTENSION).as_posix()}" for path in EXTENSION.rglob("*.*")}
+    assert copied == {*tracked, ".lmm-folder"} | {name for name in extension if "__pycache__" not in name}
+    assert all(text(Path("course", name)) == text(SAMPLE / name) for name in tracked)
+
+
+@pytest.mark.slow
+def test_a_configured_model_annotates_it(monkeypatch):
+    with ModelServer(reply="A question about the section?") as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        lmm("demo")
+    assert server.count > 20
+
+
+def test_copy_and_remove_exclude_each_other():
+    assert "exclude each other" in lmm("demo --copy --remove", status=2)[1]
+    assert not Path("demo").exists()
+
+
+def test_an_empty_folder_is_filled_and_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(write(tmp_path / "empty" / "x", "").parent)
+    Path("x").unlink()
+    lmm("demo --remove .")
+    lmm("demo --copy .")
+    assert Path("index.md").is_file()

@@ -1,0 +1,161 @@
+"""`lmm init --editor`: what it writes for VS Code is checked against what `lmm` prints, since no editor
+runs here."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from lmm_core.course.create import create_course
+from lmm_core.course.editors import CONFIG_SCHEMA, SNIPPETS, matchers, rstudio_snippets, vscode_tasks
+from lmm_core.scan.check.finding import CODES, ERRORS
+from tests.commands import run, text, write
+
+# A page for each kind of mistake: its code, the line and the text.
+MISTAKES = [
+    ("unreadable-block", 5, "# A\n\n---\ntype: [x\n---\n\nText.\n"),
+    ("no-fence", 3, "# A\n\n::: lmm\ntype: exercise\n:::\n\nText.\n"),
+    ("no-blank-line", 4, "# A\n\nText.\n---\ntype: exercise\n---\n\nText.\n"),
+    ("no-block", 3, "# A\n\n?: Why?\n"),
+    ("no-colon", 4, "# A\n\n---\n? Why\n---\n\nText.\n"),
+    ("near-miss", 4, "# A\n\n---\ntyp: exercise\n---\n\nText.\n"),
+    ("knit-value", 4, "# A\n\n---\nknit: flase\n---\n\nText.\n"),
+    ("stray-colons", 5, "# A\n\nText.\n\n::: exercise hard\n\nText.\n\n:::\n"),
+    ("type-elsewhere", 3, "# A\n\n## Practice {.exercise}\n\nText.\n"),
+    ("about-nothing", 3, "# A\n\n---\ntype: exercise\n---\n\n<!-- nothing -->\n"),
+    ("yaml-list", 3, "# A\n\n---\n- note: secret\n---\n\nText.\n"),
+    ("broken-edit", 3, "# A\n\n###### old text {#lmm-old-k3x9}\n\nText.\n"),
+    ("header-value", 1, "---\ntitle: A\nmodel: 3\n---\n\nText.\n"),
+    ("merge-conflict", 3, "# A\n\n<<<<<<< HEAD\nOne.\n=======\nTwo.\n>>>>>>> other\n"),
+    ("not-closed", 3, "# A\n\n```\nText.\n"),
+    ("refused-option", 1, "---\ntitle: A\nlmm: {keep: all}\n---\n\nText.\n"),
+    ("header-key", 3, "---\ntitle: A\nmajor: openai/gpt-4o\n---\n\nText.\n"),
+    ("type-word", 4, "# A\n\n---\ntype: exercize\n---\n\nText.\n"),
+    ("empty-section", 3, "# A\n\n---\ntype: exercise\n---\n"),
+    ("no-title", 3, "# A\n\n##\n\nText.\n"),
+]
+
+
+def problems(output):
+    """What VS Code makes of an output: each line by the first matcher that fits."""
+    found = []
+    for line in output.splitlines():
+        for one in matchers("lmm-scan"):
+            pattern = one["pattern"]
+            if seen := re.search(pattern["regexp"], line):
+                level = seen[pattern["severity"]] if "severity" in pattern else None
+                code = seen[pattern["code"]] if "code" in pattern else ""
+                found.append((seen[pattern["file"]], int(seen[pattern["line"]]), level or one["severity"], code))
+                break
+    return found
+
+
+@pytest.mark.parametrize(("code", "line", "page"), MISTAKES, ids=[code for code, *_ in MISTAKES])
+def test_each_kind_of_mistake_is_underlined(code, line, page):
+    write("part one/my notes.md", page)
+    done = run("lmm scan .")
+    assert ("part one/my notes.md", line, "error" if code in ERRORS else "warning", code) in problems(
+        done.stderr.decode()
+    )
+
+
+def test_there_is_a_page_for_each_code():
+    assert {code for code, *_ in MISTAKES} == set(CODES)
+
+
+def test_messages_of_other_commands_are_found_too():
+    assert problems("a.md:3: something is wrong\n/b/c d.md:4: warning: look\nnotes.md: annotated: 3\n") == [
+        ("a.md", 3, "error", ""), ("/b/c d.md", 4, "warning", ""),
+    ]  # fmt: skip
+
+
+def test_tasks_run_commands_that_there_are():
+    for task in vscode_tasks()["tasks"]:
+        assert task["command"] == "lmm"
+        done = run(f"lmm {task['args'][0]} --help")
+        assert done.returncode == 0, done.stderr
+
+
+# What is written
+
+
+def test_files_for_vs_code():
+    create_course(Path(), quarto=False, editors=["vscode"])
+    names = {path.name for path in Path(".vscode").iterdir()}
+    assert names == {"tasks.json", "lmm.code-snippets", "settings.json", "extensions.json", "lmm-config.schema.json"}
+    for name in names:
+        assert json.loads(text(f".vscode/{name}"))
+    assert text("config.toml").startswith(f"#:schema {CONFIG_SCHEMA}\n")
+    assert run("lmm config show").returncode == 0
+
+
+def test_existing_files_for_vs_code_are_not_changed_and_what_they_lack_is_printed():
+    mine = {".vscode/tasks.json": '{\n  // mine\n  "tasks": []\n}\n', ".vscode/settings.json": "{}\n",
+            ".vscode/extensions.json": "{}\n", "config.toml": "# mine\n"}  # fmt: skip
+    for name, content in mine.items():
+        write(name, content)
+    parts = {Path(part.path).as_posix(): part for part in create_course(Path(), quarto=False, editors=["vscode"])}
+    assert {name: text(name) for name in mine} == mine
+    assert all(parts[name].state == "lacks" for name in mine)
+    assert parts["config.toml"].paste == f"#:schema {CONFIG_SCHEMA}\n"
+    assert {task["label"] for task in json.loads("{" + parts[".vscode/tasks.json"].paste + "}")["tasks"]} == {
+        task["label"] for task in vscode_tasks()["tasks"]
+    }
+
+
+def test_twice_writes_nothing():
+    create_course(Path(), quarto=False, editors=["vscode", "rstudio"])
+    parts = create_course(Path(), quarto=False, editors=["vscode", "rstudio"])
+    assert {part.state for part in parts} == {"left alone"}
+
+
+def test_a_schema_of_another_version_is_named(monkeypatch):
+    create_course(Path(), quarto=False, editors=["vscode"])
+    write(CONFIG_SCHEMA, "{}\n")
+    [part] = [part for part in create_course(Path(), quarto=False, editors=["vscode"]) if part.state == "lacks"]
+    assert Path(part.path).as_posix() == CONFIG_SCHEMA
+    assert text(CONFIG_SCHEMA) == "{}\n"
+
+
+# Snippets
+
+
+def fields_filled(body):
+    return re.sub(r"\$\{\d:([^}]*)\}|\$\{?0\}?", lambda found: found[1] or "", body)
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda one: one.word)
+def test_snippets_are_right_as_they_come(snippet):
+    write("notes.md", f"# A\n\n{fields_filled(snippet.body)}\nText.\n")
+    done = run("lmm scan --strict notes.md")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("word", ["lmm-exercise", "lmm-topic", "lmm-definition", "lmm-type"])
+def test_snippets_of_what_is_left_out(word):
+    body = next(one.body for one in SNIPPETS if one.word == word)
+    write("notes.md", f"# A\n\nBefore.\n\n{fields_filled(body)}\nText.\n")
+    shown = run("lmm knit notes.md").stdout.decode()
+    assert "Before." in shown and "The " not in shown
+
+
+def test_snippets_for_rstudio_stand_in_the_users_settings(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    done = run("lmm init course --no-quarto --editor rstudio")
+    place = tmp_path / "settings/rstudio/snippets/markdown.snippets"
+    assert f"written: {place}\n" in done.stdout.decode()
+    assert text(place) == rstudio_snippets()
+    lines = text(place).splitlines()
+    assert all(not line or line.startswith(("\t", "#", "snippet ")) for line in lines)
+    assert {line.split()[1] for line in lines if line.startswith("snippet")} == {
+        "[", "![", "r", "rcpp", *(one.word for one in SNIPPETS),
+    }  # fmt: skip
+
+
+def test_snippets_of_the_users_own_stay(monkeypatch, tmp_path):
+    monkeypatch.setenv("RSTUDIO_CONFIG_HOME", str(tmp_path))
+    write(tmp_path / "snippets/markdown.snippets", "snippet mine\n\tMine.\n")
+    shown = run("lmm init course --no-quarto --editor rstudio").stdout.decode()
+    assert text(tmp_path / "snippets/markdown.snippets") == "snippet mine\n\tMine.\n"
+    assert "        snippet lmm-ask\n" in shown and "snippet rcpp" not in shown

@@ -1,0 +1,118 @@
+"""`lmm course`: its steps, what stops them, and what then stays as it was."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.commands import run, text, write
+from tests.courses import make_course
+
+NOTES = """# The mean
+
+The mean is the balance point of the data.
+
+::: exercise
+Compute it for the seven umbrellas that were forgotten on Monday.
+:::
+"""
+SECRET = "Compute it for the seven umbrellas that were forgotten on Monday."
+STEPS = ["check", "annotate", "render", "leaks", "index", "publish"]
+
+
+@pytest.fixture
+def notes(tmp_path, monkeypatch):
+    write("notes/means.md", NOTES)
+    monkeypatch.chdir("notes")
+    return Path.cwd()
+
+
+def files(folder):
+    """The bytes of all files in a folder."""
+    return {path.relative_to(folder): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def steps(done):
+    return re.findall(r"^(\w+):$", done.stderr.decode(), re.M)
+
+
+def test_each_step_is_named_with_its_time(notes):
+    done = make_course()
+    said = done.stderr.decode()
+    assert done.returncode == 0, said
+    assert steps(done) == STEPS
+    assert len(re.findall(r"^  done in \d+\.\d s", said, re.M)) == len(STEPS)
+    assert "balance point" in text("_site/means.html") and SECRET not in text("_site/means.html")
+    found = run("lmm search 'balance point of the data'").stdout.decode()
+    assert "means.md" in found
+    assert not Path(".lmm/course").exists()
+    assert text("means.md") == NOTES
+
+
+def test_a_mistake_stops_it_before_anything_is_made(notes):
+    write("means.md", NOTES.replace("::: exercise", "::: excercise"))
+    done = make_course()
+    assert done.returncode == 1
+    assert steps(done) == ["check"]
+    assert "means.md:5" in done.stderr.decode()
+    assert not Path("_site").exists() and not Path(".lmm/index").exists()
+
+
+@pytest.mark.parametrize("failing", ["render", "leaks", "index"])
+def test_a_step_that_fails_leaves_site_and_index_as_they_were(notes, failing):
+    assert make_course().returncode == 0
+    site = files("_site")
+    write("means.md", NOTES.replace("the balance point", "somewhere in the middle"))
+    environment = {}
+    if failing == "render":
+        write("means.md", text("means.md") + "\n![A curve](nowhere.svg)\n")
+        write("_quarto.yml", "csl: broken.csl\nfilters: [lmm]\nproject: {type: website}\n")
+        write("broken.csl", "no style")
+    elif failing == "leaks":
+        write("shared.txt", SECRET)
+        write("means.md", text("means.md") + "\n[A file](shared.txt)\n")
+    else:
+        environment = {"LMM_STORAGE__URL": "http://127.0.0.1:9"}
+    done = make_course(**environment)
+    assert done.returncode == 1
+    assert steps(done)[-1] == failing, done.stderr.decode()
+    assert files("_site") == site
+    assert "balance point" in run("lmm search 'where is the mean of the data'").stdout.decode()
+
+
+def test_some_steps(notes):
+    done = make_course("--steps check,render,leaks")
+    assert done.returncode == 0
+    assert steps(done) == ["check", "render", "leaks"]
+    assert not Path("_site").exists()
+    assert Path(".lmm/course/site/means.html").is_file()
+
+
+@pytest.mark.parametrize("wrong", ["render,publish", "publish", "renders"])
+def test_nothing_is_published_unchecked(notes, wrong):
+    done = make_course(f"--steps {wrong}")
+    assert done.returncode == 2 and b"--steps" in done.stderr
+    assert not Path("_site").exists()
+
+
+def test_annotations_are_made_if_the_step_is_named(notes):
+    assert make_course().returncode == 0 and text("means.md") == NOTES
+    assert make_course("--steps annotate").returncode == 0
+    assert "~docid: means.md" in text("means.md")
+
+
+def test_json(notes):
+    write("more.md", "# More\n\nSee @sec-nowhere.\n")
+    found = json.loads(make_course("--json").stdout)
+    assert [one["step"] for one in found] == STEPS
+    assert all(one["ok"] and one["seconds"] >= 0 for one in found)
+    warned = [report for one in found for report in one["reports"] if report["level"] == "warning"]
+    assert [(report["path"], "sec-nowhere" in report["message"]) for report in warned] == [("more.md", True)]
+
+
+def test_a_part_of_a_quarto_project_is_no_course(notes):
+    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\n")
+    write("part/more.md", "# More\n")
+    done = make_course("part")
+    assert done.returncode == 2 and b"name that folder" in done.stderr

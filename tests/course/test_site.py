@@ -1,0 +1,233 @@
+"""The site that pandoc makes of a course where there is no Quarto."""
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lmm_core.course.words import site_words
+from lmm_core.quarto.ask_box.page_html import element_ids
+from tests.commands import text, write
+from tests.courses import make_course
+
+BOOK = """\
+project: {type: book}
+book:
+  title: "Means & ends"
+  chapters:
+    - index.md
+    - part: The first part
+      chapters: [one/means.qmd, one/spread.md]
+    - last.md
+filters: [lmm]
+lmm: {ask: true}
+"""
+SVG = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>"
+MEANS = """\
+---
+title: Means
+---
+
+## The centre {#sec-centre}
+
+{{< include _shared.md >}}
+
+See @sec-spread, [there](spread.md#the-range), [the file](../data.csv), @fig-curve, @eq-mean and @exr-try.
+
+![A curve.](../figures/curve.svg){#fig-curve}
+
+$$ m = x $$ {#eq-mean}
+
+::: {.content-visible when-format="pdf"}
+On paper alone.
+:::
+
+::: {.callout-tip}
+## Remember
+It balances.
+:::
+
+::: {#exr-try}
+## Seven
+Add them up.
+:::
+
+```{python}
+#| echo: true
+print(6 * 7)
+```
+
+::: {.panel-tabset}
+### In R
+`mean(x)`
+:::
+"""
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """The site of a book, and its warnings."""
+    write("book/_quarto.yml", BOOK)
+    write("book/index.md", "# Welcome\n\nStart [here](/one/means.qmd).\n")
+    write("book/one/means.qmd", MEANS)
+    write("book/one/_shared.md", "Words that two pages share.\n")
+    write("book/one/spread.md", "# Spread {#sec-spread}\n\n## The range\n\nFrom end to end, see @fig-curve.\n")
+    write("book/last.md", "# Last\n\n![](/figures/curve.svg)\n\n![](figures/gone.svg) and [secret](.env)\n")
+    write("book/unused.md", "# Not a chapter\n")
+    write("book/data.csv", "a,b\n")
+    write("book/.env", "KEY=1\n")
+    write("book/figures/curve.svg", SVG)
+    write("book/figures/solution.svg", SVG)
+    monkeypatch.chdir("book")
+    done = make_course("--json")
+    assert done.returncode == 0, done.stderr
+    reports = [report for step in json.loads(done.stdout) for report in step["reports"]]
+    return Path("_book"), [f"{one['path']}: {one['message']}" for one in reports if one["level"] == "warning"]
+
+
+def pages(site):
+    return {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+
+
+def links(page):
+    return re.findall(r'<a\b[^<>]*\bhref="([^"]*)"', page)
+
+
+def test_the_pages_are_the_chapters_in_their_folders(book):
+    site, _ = book
+    assert pages(site) == {"index.html", "one/means.html", "one/spread.html", "last.html"}
+
+
+def test_each_page_leads_to_all_others(book):
+    site, _ = book
+    page = text(site / "one/means.html")
+    found = re.search(r'<nav class="pages".*?</nav>', page, re.S)[0]
+    assert links(found) == ["../index.html", "../one/means.html", "../one/spread.html", "../last.html"]
+    assert '<a href="../one/means.html" aria-current="page">Means</a>' in found
+    assert "<span>The first part</span>" in found
+    assert "<title>Means – Means &amp; ends</title>" in page
+    turn = re.search(r'<nav class="turn".*?</nav>', page, re.S)[0]
+    assert links(turn) == ["../index.html", "../one/spread.html"]
+
+
+def test_no_link_within_the_site_leads_nowhere(book):
+    site, _ = book
+    for name in pages(site):
+        for link in links(text(site / name)):
+            place, _, anchor = link.partition("#")
+            target = (site / name).parent / place if place else site / name
+            if link not in (".env",):
+                assert target.exists(), (name, link)
+                assert not anchor or anchor in element_ids(text(target)), (name, link)
+
+
+def test_references_have_words(book):
+    site, _ = book
+    page = text(site / "one/means.html")
+    assert '<a href="spread.html#sec-spread" class="quarto-xref">Spread</a>' in page
+    assert '<a href="spread.html#the-range">there</a>' in page
+    assert [word in page for word in (">Figure 1</a>", ">Equation 1</a>", ">Exercise 1</a>")] == [True] * 3
+    assert "Figure 1: A curve." in page
+    assert '<a href="means.html#fig-curve" class="quarto-xref">Figure 1</a>' in text(site / "one/spread.html")
+
+
+def test_what_a_page_shows(book):
+    site, _ = book
+    page = re.sub(r"<[^>]*>", "", text(site / "one/means.html"))
+    assert "Words that two pages share." in page
+    assert "On paper alone" not in page
+    assert "Remember" in page and "Exercise 1 (Seven)" in page and "In R" in page
+    assert "print(6 * 7)" in page and "#|" not in page and "{python}" not in page
+
+
+def test_files_that_a_page_names_are_on_the_site(book):
+    site, warnings = book
+    assert (site / "figures/curve.svg").is_file() and (site / "data.csv").is_file()
+    assert 'src="figures/curve.svg"' in text(site / "last.html")  # named from the course's folder
+    assert not (site / "figures/solution.svg").exists()  # named by no page
+    assert not (site / ".env").exists()
+    assert [warning for warning in warnings if "gone.svg" in warning] != []
+    assert [warning for warning in warnings if ".env" in warning] != []
+
+
+def test_each_page_has_the_ask_box(book):
+    site, _ = book
+    assert all("data-lmm-ask" in text(site / name) for name in pages(site))
+
+
+def test_the_results_of_cells_that_quarto_has_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = "---\ntitle: A\n---\n\n```{python}\nprint(6 * 7)\n```\n\n::: topic\nSeven umbrellas were left behind today.\n:::\n"
+    write("a.qmd", source)
+    result = source.replace("```{python}", "::: {.cell}\n``` {.python .cell-code}").replace(
+        "7)\n```\n", "7)\n```\n\n![](a_files/figure-html/curve.svg)\n\n::: {.cell-output}\n```\n42\n```\n:::\n:::\n"
+    )
+    kept = {"hash": hashlib.md5(source.encode()).hexdigest(), "result": {"markdown": result}}
+    write("_freeze/a/execute-results/html.json", json.dumps(kept))
+    write("_freeze/a/figure-html/curve.svg", SVG)
+    assert make_course().returncode == 0
+    page = text("_site/a.html")
+    assert "42" in page and "umbrellas" not in page
+    assert Path("_site/a_files/figure-html/curve.svg").is_file()
+    write("a.qmd", source.replace("6 * 7", "6 * 8"))  # what was kept is no longer its result
+    assert make_course().returncode == 0
+    assert "42" not in text("_site/a.html")
+
+
+def test_notes_without_a_first_page_get_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("my notes/week 1/means.md", "# Means\n")
+    write("my notes/start.md", "# Start\n\n---\ntype: exercise\n---\n\n## Only for the exam\n")
+    write("my notes/README.md", "# Read me\n")
+    assert make_course("'my notes'").returncode == 0
+    site = Path("my notes/_site")
+    assert pages(site) == {"index.html", "start.html", "week 1/means.html"}
+    assert links(text(site / "index.html"))[:2] == ["start.html", "week%201/means.html"]
+
+
+def test_documents_that_the_settings_exclude_are_no_pages(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("config.toml", '[files]\nexclude = ["drafts/"]\n')
+    write("means.md", "# Means\n")
+    write("drafts/later.md", "# Later\n")
+    assert make_course().returncode == 0
+    assert pages(Path("_site")) == {"index.html", "means.html"}
+
+
+def test_a_page_cannot_fetch_files_from_elsewhere(tmp_path, monkeypatch):
+    write("secret.txt", "swordfish")
+    write(
+        "course/a.md", "# A\n\n[x](../secret.txt) ![](/../secret.txt) [y](link.txt)\n\n{{< include ../secret.txt >}}\n"
+    )
+    monkeypatch.chdir("course")
+    Path("link.txt").symlink_to("../secret.txt")
+    assert make_course().returncode == 0
+    assert not [path for path in Path("_site").rglob("*") if path.is_file() and b"swordfish" in path.read_bytes()]
+
+
+def test_words_in_the_language_of_the_course(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("_quarto.yml", "lang: de-CH\nfilters: [lmm]\n")
+    write("a.md", "# Eins\n\nSiehe @fig-a.\n\n![Kurve](a.svg){#fig-a}\n\n## Zwei\n")
+    write("a.svg", SVG)
+    assert make_course().returncode == 0
+    assert ">Abbildung 1</a>" in text("_site/a.html") and "Auf dieser Seite" in text("_site/a.html")
+    assert '<html lang="de-CH"' in text("_site/a.html")
+    assert site_words("xx") == site_words("en")
+
+
+@pytest.mark.slow
+def test_both_pandocs_make_the_same_references(tmp_path, monkeypatch, pandoc):
+    monkeypatch.chdir(tmp_path)
+    write("a.md", "# A\n\n@fig-a, @tbl-t\n\n![C](a.svg){#fig-a}\n\n| a |\n|---|\n| 1 |\n\n: T {#tbl-t}\n")
+    write("a.svg", SVG)
+    Path("pandoc-alone").mkdir()
+    Path("pandoc-alone/pandoc").symlink_to(pandoc)
+    done = make_course()
+    assert done.returncode == 0, done.stderr
+    page = text("_site/a.html")
+    assert ">Figure 1</a>" in page and ">Table 1</a>" in page and "Table 1: T" in page
+    assert shutil.which("pandoc") is not None

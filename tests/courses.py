@@ -1,0 +1,23 @@
+"""Courses made by `lmm course` on a machine without Quarto."""
+
+import os
+from pathlib import Path
+
+from tests.commands import pandocs, run
+
+
+def make_course(arguments="", **environment):
+    """Run `lmm course` without Quarto, and return the finished process."""
+    return run(f"lmm course {arguments}", env={"PATH": path_without_quarto(), **environment})
+
+
+def path_without_quarto():
+    """A search path without Quarto, with a pandoc in front."""
+    found = os.environ["PATH"].split(os.pathsep)
+    folder = Path("pandoc-alone").resolve()
+    folder.mkdir(exist_ok=True)
+    if not (folder / "pandoc").exists():
+        (folder / "pandoc").symlink_to(pandocs()[-1])
+    return os.pathsep.join(
+        [*found[:1], str(folder), *(path for path in found[1:] if not Path(path, "quarto").exists())]
+    )

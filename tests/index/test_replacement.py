@@ -1,0 +1,358 @@
+"""An index on a server is made anew while it is asked: nobody is ever without answers."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from lmm_core.errors import LmmError, StoreError
+from lmm_core.index.encoding import VERSION
+from lmm_core.index.rebuilding import replacement
+from lmm_core.index.rebuilding.replacement import Replacement, read_record
+from lmm_core.settings.project import load_project
+from lmm_core.store import qdrant_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import RemoteSource
+from lmm_core.store.vector_store import VectorSpec, is_alias_store
+from lmm_core.workflows.ask import SharedLibrary
+from lmm_core.workflows.index import collection_names, drop_collections
+from lmm_core.workflows.models import Models
+from tests.commands import write
+from tests.effort import PATIENCE
+from tests.indexing import counts, document, found, lmm
+from tests.qdrant_server import Fault, OwnNames, QdrantServer
+
+QDRANT = os.environ.get("LMM_TEST_QDRANT")
+NAMES = ["chunks", "chunks.files", "documents"]
+WORDS = ("alpha", "beta", "gamma", "delta")
+
+
+@pytest.fixture(params=[False, True], ids=["1.16", "1.15"])
+def server(request, monkeypatch):
+    """A server with the index of two files."""
+    monkeypatch.setattr(qdrant_store, "WAITS", (0.01,))
+    monkeypatch.setattr(replacement, "BEAT", 0.05)
+    monkeypatch.setattr(replacement, "PATIENCE", 0.3)
+    with QdrantServer(old=request.param) as server:
+        monkeypatch.setenv("LMM_STORAGE__URL", server.url)
+        write("a.md", document("alpha", "beta"))
+        write("b.md", document("gamma"))
+        counts(".")
+        yield server
+
+
+def opened(server):
+    return open_store(RemoteSource(server.url))
+
+
+def on_server(server):
+    """The collections, and what has which name."""
+    store = opened(server)
+    try:
+        return store.collections(), store.aliases()
+    finally:
+        store.close()
+
+
+def check_clean(server):
+    """Each name has one collection of one run, and nothing else is there."""
+    there, aliases = on_server(server)
+    there = [name for name in there if name != qdrant_store.REGISTRY]
+    if aliases:
+        assert sorted(aliases) == NAMES and sorted(aliases.values()) == there
+        assert len({name.rpartition("-")[2] for name in there}) == 1
+    else:
+        assert there == NAMES
+
+
+def make_earlier(server):
+    """Let the collections be those of an earlier version: other texts, and no version."""
+    for name in ("chunks", "documents"):
+        point = next(iter(server.client.scroll(qdrant_store.REGISTRY, limit=10)[0]), None) if server.old else None
+        if point is not None:
+            for entry in server.client.scroll(qdrant_store.REGISTRY, limit=10)[0]:
+                entry.payload["metadata"].pop("version", None)
+                server.client.set_payload(qdrant_store.REGISTRY, entry.payload, points=[entry.id])
+        else:
+            kept = {**server.client.get_collection(name).config.metadata}
+            server.client.update_collection(name, metadata={**kept, "version": VERSION - 1})
+
+
+class Asking:
+    """A server's library, asked all the time by another thread, as `lmm serve` does."""
+
+    def __init__(self, word="alpha"):
+        self.word, self.answers, self.failures = word, 0, []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._ask()))
+
+    async def _ask(self):
+        library = SharedLibrary(load_project(None), Models())
+        while not self._stop.is_set():
+            await self._once(library)
+        await library.close()
+
+    async def _once(self, library):
+        """Ask; what fails for a moment is asked again, as in `lmm_core.serving.answers`."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                async with library.use() as lent:
+                    await lent.material()
+                    hits = (await lent.find([self.word])).by_text()[0]
+                assert any(self.word in one.text for one in hits), hits
+                self.answers += 1
+                return
+            except StoreError as error:
+                if time.monotonic() > until:
+                    self.failures.append(str(error))
+                    return
+                await asyncio.sleep(0.01)
+            except (LmmError, AssertionError) as error:
+                self.failures.append(repr(error))
+                return
+
+    def __enter__(self):
+        self._thread.start()
+        self.wait_for(2)
+        return self
+
+    def wait_for(self, more):
+        """Wait until there have been so many answers more."""
+        wanted, until = self.answers + more, time.monotonic() + PATIENCE
+        while self.answers < wanted and not self.failures and time.monotonic() < until:
+            time.sleep(0.005)
+
+    def __exit__(self, *_):
+        self.wait_for(2)
+        self._stop.set()
+        self._thread.join()
+
+
+def test_a_first_index_has_its_names_itself(server):
+    there, aliases = on_server(server)
+    assert [name for name in there if name != qdrant_store.REGISTRY] == NAMES and not aliases
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_it_is_made_anew_beside_the_one_that_is_asked(server, times):
+    with Asking() as asking:
+        for at in range(times):
+            write("c.md", document(WORDS[3]) + "x" * at)
+            assert counts("--rebuild .")[:2] == (4, 0)
+            check_clean(server)
+    assert not asking.failures and asking.answers > 2 * times
+    assert found("delta")[0]["source"] == "c.md"
+    assert counts(".") == (0, 0, 0, 4, 0)
+
+
+def test_an_index_of_an_earlier_version_answers_until_the_new_one_is_there(server):
+    make_earlier(server)
+    server.requests.clear()
+    _, told = lmm("index a.md")
+    assert "made by an earlier version" in told and "from 2 files" in told
+    switched = next(at for at, line in enumerate(server.requests) if line == "POST /collections/aliases")
+    written = [at for at, line in enumerate(server.requests) if line.endswith("/points") and line.startswith("PUT")]
+    assert any(at < switched for at in written)
+    check_clean(server)
+    assert found("alpha") and found("gamma")
+
+
+def test_what_an_earlier_index_had_of_missing_files_comes_back_with_them(server):
+    make_earlier(server)
+    Path("b.md").rename("kept")
+    assert "without 1 document that the project no longer has (b.md)" in lmm("index a.md")[1]
+    assert not [one for one in found("gamma") if one["source"] == "b.md"]
+    Path("kept").rename("b.md")
+    assert counts("a.md")[0] == 1 and found("gamma")[0]["source"] == "b.md"
+
+
+def test_another_encoding_is_put_into_service_at_once_and_servers_follow(server):
+    with Asking() as asking:
+        lmm("index --rebuild -q .", env={"LMM_EMBEDDINGS__ENCODING": "sparse"})
+        lmm("index --rebuild -q .", env={"LMM_EMBEDDINGS__ENCODING": "bm25"})
+    assert [one for one in asking.failures if "was made otherwise" not in one] == []
+    assert found("alpha")
+
+
+def test_a_run_that_fails_leaves_the_old_one(server):
+    before = on_server(server)
+    write("c.md", document("delta"))
+    server.faults.append(Fault(on="PUT", after=6, times=99, status=400))
+    lmm("index --rebuild .", status=1)
+    server.faults.clear()
+    assert found("alpha") and not [one for one in found("delta") if one["source"] == "c.md"]
+    counts("--rebuild .")
+    check_clean(server)
+    assert before[1] != on_server(server)[1] and found("delta")[0]["source"] == "c.md"
+
+
+def test_where_no_file_can_be_read_the_old_one_stays(server):
+    Path("a.md").write_bytes(b"\xff\xfe\xff not UTF-8 \xff")
+    assert "the index stays as it was" in lmm("index --rebuild a.md", status=1)[1]
+    check_clean(server)
+    assert found("alpha")
+
+
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), pytest.param(9, marks=pytest.mark.slow)])
+def test_whichever_request_is_the_last_the_next_run_ends_what_was_begun(server, step):
+    """The server is out of reach from some request on, as for a run that is killed."""
+    server.requests.clear()
+    counts("--rebuild .")
+    total = len(server.requests)
+    for after in range(0, total, step):
+        fault = Fault(after=after, times=10_000, status=400)
+        server.faults.append(fault)
+        lmm("index --rebuild -q .", status=1)
+        server.faults.clear()
+        if after % 3:  # the next run of whichever kind
+            counts(".")
+        else:
+            counts("--rebuild .")
+        check_clean(server)
+        assert {one["source"] for word in WORDS[:3] for one in found(word)} == {"a.md", "b.md"}, after
+
+
+@pytest.mark.slow
+def test_readers_have_answers_whichever_request_was_the_last(server):
+    """Between a run that was killed and the next one, the old index or the new one is asked."""
+    counts("--rebuild .")  # from now on, names are given by aliases
+    server.requests.clear()
+    counts("--rebuild .")
+    total = len(server.requests)
+    for after in range(0, total, 7):
+        server.faults.append(Fault(after=after, times=10_000, status=400))
+        lmm("index --rebuild -q .", status=1)
+        server.faults.clear()
+        assert found("alpha")[0]["source"] == "a.md", after
+
+
+@pytest.mark.slow
+def test_a_killed_process_leaves_the_old_one_in_service(server, monkeypatch):
+    """The real process, killed while it fills the new one."""
+    for at in range(20):
+        write(f"more/{at}.md", document(f"word{at}"))
+    server.faults.append(Fault(on="PUT", after=25, times=10_000, delay=30))
+    run = subprocess.Popen([sys.executable, "-m", "lmm_core", "index", "--rebuild", "-q", "."])
+    until = time.monotonic() + PATIENCE
+    while not any(".lmm-run" in one for one in on_server(server)[0]) or len(server.requests) < 60:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    server.faults.clear()
+    assert any(".lmm-" in name for name in on_server(server)[0])
+    assert found("alpha") and not [one for one in found("word3") if one["source"] == "more/3.md"]
+    counts("--rebuild .")
+    check_clean(server)
+    assert found("word3")[0]["source"] == "more/3.md"
+
+
+def test_two_runs_at_once_are_refused_and_harmless(server):
+    names = collection_names(load_project(None))
+    store = opened(server)
+    with Replacement(store, names) as first:
+        first.begin()
+        for command in ("index .", "index --rebuild ."):
+            assert "Another run of `lmm index` is making this index anew" in lmm(command, status=1)[1]
+        assert read_record(store, names).run == first._record.run and found("alpha")
+    assert read_record(store, names) is None
+    counts(".")
+    check_clean(server)
+
+
+def test_a_run_that_was_taken_for_dead_does_not_go_into_service(server):
+    names = collection_names(load_project(None))
+    store = opened(server)
+    with Replacement(store, names) as stalled:
+        new = stalled.begin()
+        stalled._stop_beating()
+        counts("--rebuild .")
+        with pytest.raises(StoreError):
+            new.upsert("chunks", [])
+            new.count("chunks")
+        with pytest.raises(StoreError, match="taken over"):
+            stalled.finish()
+    check_clean(server)
+    assert found("alpha")
+
+
+def test_a_run_that_began_before_does_not_write_into_the_new_one(server):
+    store = opened(server)
+    counts("--rebuild .")
+    held = replacement.settle(store, collection_names(load_project(None)))
+    counts("--rebuild .")
+    with pytest.raises(StoreError, match="no collection"):
+        held.count("chunks")
+    assert store.count("chunks") == 3
+
+
+def test_dropping_a_name_drops_what_has_it(server):
+    counts("--rebuild .")
+    store = opened(server)
+    drop_collections(store, load_project(None))
+    assert [name for name in store.collections() if name != qdrant_store.REGISTRY] == [] and store.aliases() == {}
+    assert counts(".")[0] == 3 and found("alpha")
+
+
+def test_courses_on_one_server_do_not_see_each_other(server):
+    other = {"LMM_DATABASE__COLLECTION_NAME": "biology", "LMM_DATABASE__COMPANION_COLLECTION": "biology-sections"}
+    write("bio/config.toml", "")
+    write("bio/cells.md", document("mitosis"))
+    lmm("index -q bio", env=other)
+    lmm("index --rebuild -q bio", env=other)
+    lmm("index --rebuild -q a.md b.md")
+    assert {one["source"] for one in found("mitosis")} <= {"a.md", "b.md"}
+    there, aliases = on_server(server)
+    assert sorted(aliases) == sorted([*NAMES, "biology", "biology-sections", "biology.files"])
+    assert len([name for name in there if name != qdrant_store.REGISTRY]) == 6
+
+
+# What the server has to know
+
+
+@pytest.fixture(params=["test server", *(["qdrant"] if QDRANT else [])])
+def names(request):
+    """A store whose collections can have further names: of the test server, and of a real one if there is one."""
+    with ExitStack() as using:
+        if request.param == "qdrant":
+            store = open_store(RemoteSource(QDRANT))
+            store._client = using.enter_context(OwnNames(store._client, QDRANT))
+        else:
+            store = open_store(RemoteSource(using.enter_context(QdrantServer()).url))
+        yield store
+        store.close()
+
+
+def test_names_change_hands(names):
+    assert is_alias_store(names) and not is_alias_store(open_store(":memory:"))
+    for one in ("old", "new"):
+        names.create(one, VectorSpec(), {"made": one}, {})
+    names.switch({"notes": "old"})
+    assert names.aliases() == {"notes": "old"} and names.metadata("notes") == {"made": "old"}
+    names.switch({"notes": "new", "other": "old"})
+    assert names.aliases() == {"notes": "new", "other": "old"} and names.metadata("notes") == {"made": "new"}
+    assert names.collections() == ["new", "old"]
+    names.drop("notes")
+    assert names.collections() == ["old"] and names.aliases() == {"other": "old"} and names.metadata("notes") is None
+
+
+def test_a_name_is_not_that_of_a_collection(names):
+    for one in ("old", "new"):
+        names.create(one, VectorSpec(), {"made": one}, {})
+    with pytest.raises(StoreError):
+        names.switch({"old": "new"})
+    with pytest.raises(StoreError):
+        names.switch({"notes": "nothing"})
+    names.switch({"notes": "new"})
+    with pytest.raises(StoreError, match="already"):
+        names.create("notes", VectorSpec(), {}, {})
+    assert json.loads(json.dumps(names.aliases())) == {"notes": "new"}

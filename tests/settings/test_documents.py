@@ -1,0 +1,230 @@
+"""Which documents of a folder the commands take: patterns of the project, and the pages of Quarto."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lmm_core.errors import ConfigError, QuartoError
+from lmm_core.files.gitignore import matches, pattern_problem, read_rules
+from lmm_core.files.walk import INDEXED
+from lmm_core.logging import ListLogger
+from lmm_core.settings.project import load_project
+from lmm_core.settings.quarto_inputs import DocumentFinder
+from tests.commands import write
+
+BOOK = """project: {type: book}
+book:
+  title: T
+  chapters:
+    - index.md
+    - part: one.qmd
+      chapters: [_chapters/two.md, sub/three.md]
+  appendices: [sub/four.md]
+"""
+
+
+def files(*names):
+    for name in names:
+        write(name, "# T\n\nText.\n")
+
+
+def config(lines):
+    write("config.toml", f"[files]\n{lines}\n")
+
+
+def found(*paths, **options):
+    return [path.as_posix() for path in DocumentFinder(**options).find([Path(path) for path in paths or ["."]])]
+
+
+# Patterns
+
+
+def test_without_settings_all_documents_are_taken():
+    files("README.md", "CHANGELOG.md", "CLAUDE.md", "sub/a.qmd")
+    assert found() == ["CHANGELOG.md", "CLAUDE.md", "README.md", "sub/a.qmd"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "taken"),
+    [
+        ('exclude = ["README.md"]', ["a.md", "drafts/b.md", "sub/a.md", "sub/drafts/c.md"]),
+        ('exclude = ["drafts/"]', ["README.md", "a.md", "sub/README.md", "sub/a.md"]),
+        ('exclude = ["/drafts/", "/README.md"]', ["a.md", "sub/README.md", "sub/a.md", "sub/drafts/c.md"]),
+        ('exclude = ["*.md", "!a.md"]', ["a.md", "sub/a.md"]),
+        ('exclude = ["sub/", "!sub/a.md"]', ["README.md", "a.md", "drafts/b.md"]),  # as git does
+        ('include = ["sub/"]', ["sub/README.md", "sub/a.md", "sub/drafts/c.md"]),
+        ('include = ["sub/"]\nexclude = ["README.md", "drafts"]', ["sub/a.md"]),
+        ('include = ["/*.md"]', ["README.md", "a.md"]),
+        ('include = ["**/c.md"]', ["sub/drafts/c.md"]),
+    ],
+)
+def test_patterns_are_those_of_gitignore_from_the_project_s_root(lines, taken):
+    files("README.md", "a.md", "drafts/b.md", "sub/README.md", "sub/a.md", "sub/drafts/c.md")
+    config(lines)
+    assert found() == taken
+    assert found("sub") == [name for name in taken if name.startswith("sub/")]
+
+
+def test_a_file_that_is_named_is_always_taken():
+    files("a.md", "drafts/b.md")
+    config('exclude = ["drafts/"]')
+    assert found("drafts/b.md", exclude=["*"]) == ["drafts/b.md"]
+    assert found(".", "drafts/b.md") == ["a.md", "drafts/b.md"]
+
+
+def test_patterns_of_the_command_line_start_from_the_working_folder(monkeypatch):
+    files("book/a.md", "book/drafts/b.md", "c.md")
+    write("book/config.toml", "")
+    assert found(exclude=["book/drafts/", "/c.md"]) == ["book/a.md"]
+    monkeypatch.chdir("book")
+    assert found(exclude=["book/drafts/"]) == ["a.md", "drafts/b.md"]
+    assert found("../book", exclude=["drafts"]) == ["../book/a.md"]
+
+
+def test_each_project_in_a_folder_has_its_own_patterns():
+    files("a.md", "one/a.md", "one/b.md", "two/a.md", "two/b.md")
+    write("one/config.toml", '[files]\nexclude = ["a.md"]\n')
+    write("two/config.toml", '[files]\ninclude = ["/a.md"]\n')
+    assert found() == ["a.md", "one/b.md", "two/a.md"]
+
+
+def test_where_nothing_is_left_it_is_said():
+    files("a.md", "b.md")
+    config('exclude = ["*"]')
+    logger = ListLogger()
+    assert DocumentFinder().find([Path()], logger) == []
+    assert [(one.level, "2 documents left out by [files]" in one.message) for one in logger.reports] == [
+        ("warning", True)
+    ]
+
+
+def test_a_link_leads_nowhere_else(tmp_path):
+    write(tmp_path.parent / "outside" / "secret.md", "# S\n")
+    files("a.md")
+    os.symlink(tmp_path.parent / "outside", "door")
+    config('include = ["*", "door/secret.md"]')
+    assert found() == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("../secret.md", "leads out"),
+        ("a/../../b", "leads out"),
+        ("", "is no pattern"),
+        ("/", "is no pattern"),
+        ("# remark", "is no pattern"),
+        ("*a*b*c*d.md", "wildcards"),
+        ("**/a/**/b/**/c/**", "wildcards"),
+    ],
+)
+def test_patterns_that_are_refused(pattern, said, monkeypatch):
+    assert said in pattern_problem(pattern)
+    with pytest.raises(ConfigError, match=f"files.exclude`: .*{said}"):
+        config(f"exclude = ['{pattern}']") or load_project(None)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*", "!a.md", "**/drafts/**", "[ab]*.md", "?.md", "ünï/*.qmd", "a b.md", "\\#a.md"]
+)
+def test_patterns_that_are_taken(pattern):
+    assert pattern_problem(pattern) == ""
+
+
+def test_the_longest_names_are_matched_at_once():
+    """As long as names get, and what takes a regular expression longest; a limit far above what it needs."""
+    rules = read_rules(["*a*a*b", "**/a/**/a/**/b"])
+    assert not matches(rules, "a" * 255) and not matches(rules, "/".join("a" * 200))
+
+
+# Quarto
+
+
+def test_a_book_has_its_chapters():
+    write("_quarto.yml", BOOK)
+    names = ("index.md", "one.qmd", "_chapters/two.md", "sub/three.md", "sub/four.md")
+    files(*names, "README.md", "CHANGELOG.md", "CLAUDE.md", "sub/notes.md")
+    assert sorted(found()) == sorted(names)
+    assert found("sub") == ["sub/four.md", "sub/three.md"]
+    assert found("_chapters") == ["_chapters/two.md"]
+    logger = ListLogger()
+    DocumentFinder().find([Path()], logger)
+    assert [str(one) for one in logger.reports] == [
+        "_quarto.yml: 4 documents left out that are no pages (CHANGELOG.md, CLAUDE.md, README.md, …); to use them, "
+        'name them, or set include = ["*"] in [files] of config.toml'
+    ]
+
+
+def test_a_website_has_what_quarto_renders():
+    write(
+        "_quarto.yml",
+        "project:\n  type: website\n  render: ['*.qmd', '!old/']\nwebsite:\n  sidebar:\n    contents: [a.md]\n",
+    )
+    files("a.md", "b.qmd", "old/c.qmd", "sub/d.qmd", "README.md")
+    assert found() == ["b.qmd", "sub/d.qmd"]  # the sidebar renders nothing
+    write("_quarto.yml", "project:\n  type: website\n")
+    assert found() == ["a.md", "b.qmd", "old/c.qmd", "sub/d.qmd"]
+
+
+def test_what_a_page_includes_is_indexed_and_not_annotated():
+    write("_quarto.yml", "project:\n  type: website\n")
+    write("a.qmd", "# A\n\n{{< include _part.md >}}\n\n{{< include _parts/_more.md >}}\n")
+    files("_part.md", "_parts/_more.md", "_other.md")
+    assert found() == ["_part.md", "a.qmd", "_parts/_more.md"]
+    assert found(included=False) == ["a.qmd"]
+
+
+def test_include_says_more_than_quarto():
+    write("_quarto.yml", BOOK)
+    files("index.md", "one.qmd", "README.md", "notes.md")
+    config('include = ["*"]\nexclude = ["one.qmd"]')
+    assert found() == ["README.md", "index.md", "notes.md"]
+    config('exclude = ["one.qmd"]')
+    assert found() == ["index.md"]
+
+
+def test_a_book_in_a_folder_of_other_notes():
+    write("course/_quarto.yml", BOOK)
+    files("course/index.md", "course/README.md", "README.md", "notes/a.md")
+    assert found() == ["README.md", "course/index.md", "notes/a.md"]
+    write("config.toml", "")  # the project is larger than the book
+    assert found() == ["README.md", "course/index.md", "notes/a.md"]
+
+
+def test_chapters_that_lead_out_are_not_taken(tmp_path):
+    write(tmp_path.parent / "secret.md", "# S\n")
+    write("_quarto.yml", BOOK.replace("sub/four.md", "../secret.md, link.md"))
+    files("index.md")
+    os.symlink(tmp_path.parent / "secret.md", "link.md")
+    assert found() == ["index.md"]
+
+
+def test_notebooks_are_taken_by_those_who_read_them():
+    write("_quarto.yml", "project:\n  type: website\n")
+    files("a.md", "b.ipynb")
+    assert found() == ["a.md"]
+    assert [path.name for path in DocumentFinder().find([Path()], endings=INDEXED)] == ["a.md", "b.ipynb"]
+
+
+def test_settings_that_cannot_be_read_stop_the_work():
+    write("_quarto.yml", "a: [")
+    files("a.md")
+    with pytest.raises(QuartoError, match=r"_quarto\.yml:\d+: cannot be read"):
+        found()
+    assert found("a.md") == ["a.md"]
+
+
+# What is left out of an index
+
+
+def test_what_is_left_out_of_named_folders():
+    write("_quarto.yml", BOOK)
+    files("index.md", "README.md", "sub/three.md", "sub/x.md", "extra.txt")
+    finder = DocumentFinder()
+    left_out = {
+        name for name in ("index.md", "README.md", "sub/x.md", "extra.txt") if finder.is_left_out(Path(name), [Path()])
+    }
+    assert left_out == {"README.md", "sub/x.md"}  # a folder's .txt is never looked for
+    assert not finder.is_left_out(Path("README.md"), [Path("sub")])
+    assert not finder.is_left_out(Path("README.md"), [Path(), Path("README.md")])

@@ -1,0 +1,141 @@
+"""Documents that are saved while a program goes on. No test waits: each look is asked for."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lmm_core.errors import ConfigError
+from lmm_core.settings.quarto_inputs import DocumentFinder
+from lmm_core.workflows.session import Saved, SavedFiles
+from tests.commands import write
+
+
+@pytest.fixture
+def files():
+    write("a.md", "# A\n")
+    write("b.md", "# B\n")
+    return SavedFiles([Path()])
+
+
+def save(name, content):
+    """Save a file, later than before, whatever the clock of the disk shows."""
+    before = os.stat(name).st_mtime_ns if os.path.exists(name) else 0
+    write(name, content)
+    os.utime(name, ns=(before + 1_000_000_000, before + 1_000_000_000))
+
+
+def seen(files):
+    saved = files.look()
+    return saved and ([path.name for path in saved.paths], [path.name for path in saved.gone])
+
+
+def test_first_everything_then_what_was_saved(files):
+    assert seen(files) == (["a.md", "b.md"], [])
+    assert seen(files) is None
+    save("b.md", "# B\n")
+    save("new.md", "# New\n")
+    assert seen(files) == (["b.md", "new.md"], [])
+    assert seen(files) is None
+
+
+def test_what_the_program_wrote_is_no_news(files):
+    files.look()
+    files.written[Path("a.md")] = b"# A, annotated\n"
+    save("a.md", "# A, annotated\n")
+    assert seen(files) is None
+    save("a.md", "# A, annotated, and more\n")
+    assert seen(files) == (["a.md"], [])
+
+
+def test_what_was_saved_over_what_the_program_wrote_is_news(files):
+    files.look()
+    files.written[Path("a.md")] = b"# A, annotated\n"
+    save("a.md", "# A, annotated, and more\n")
+    assert seen(files) == (["a.md"], [])
+    save("a.md", "# A, annotated\n")  # by the writer, who takes it back
+    assert seen(files) == (["a.md"], [])
+
+
+def test_a_file_that_an_editor_replaces_is_away_for_a_moment(files):
+    files.look()
+    shutil.move("a.md", "away")
+    assert seen(files) is None
+    shutil.move("away", "a.md")
+    assert seen(files) is None
+
+
+def test_a_file_that_stays_away_is_gone(files):
+    files.look()
+    shutil.move("a.md", "away")
+    assert [seen(files) for _ in range(3)] == [None, ([], ["a.md"]), None]
+    shutil.move("away", "a.md")
+    assert seen(files) == (["a.md"], [])
+
+
+def test_a_file_that_is_away_while_another_is_saved(files):
+    files.look()
+    shutil.move("a.md", "away")
+    save("b.md", "# B2\n")
+    assert seen(files) == (["b.md"], [])
+    shutil.move("away", "a.md")
+    assert seen(files) is None
+    save("a.md", "# A2\n")
+    assert seen(files) == (["a.md"], [])
+
+
+def test_a_path_that_is_not_there_yet(files):
+    files.paths = [Path("later")]
+    assert seen(files) is None
+    write("later/c.md", "# C\n")
+    assert seen(files) == (["c.md"], [])
+
+
+def test_what_settings_leave_out_meanwhile(files):
+    files.look()
+    write("config.toml", '[files]\nexclude = ["b.md"]\n')
+    assert seen(files) is None  # at the next save
+    save("a.md", "# A2\n")
+    assert seen(files) == (["a.md"], ["b.md"])
+    save("b.md", "# B2\n")
+    assert seen(files) is None
+    write("config.toml", "")
+    save("a.md", "# A3\n")
+    assert seen(files) == (["a.md", "b.md"], [])
+
+
+def test_settings_that_are_half_typed_lose_nothing(files):
+    files.look()
+    write("config.toml", "[files")
+    save("a.md", "# A2\n")
+    shutil.move("b.md", "away")
+    for _ in range(2):  # for what was saved, and for what is gone
+        with pytest.raises(ConfigError):
+            files.look()
+    assert seen(files) is None  # not said again and again
+    write("config.toml", "")
+    save("c.md", "# C\n")
+    assert seen(files) == (["a.md", "c.md"], ["b.md"])
+
+
+def test_work_that_failed_is_done_with_the_next_save(files):
+    files.postpone(files.look())
+    assert seen(files) is None
+    save("b.md", "# B2\n")
+    assert seen(files) == (["a.md", "b.md"], [])
+    files.postpone(Saved([], [Path("gone.md")]))
+    save("b.md", "# B3\n")
+    assert seen(files) == (["b.md"], ["gone.md"])
+
+
+def test_a_chapter_that_no_walk_finds_is_watched():
+    write("_quarto.yml", "book:\n  chapters: [_chapters/one.md]\n")
+    write("_chapters/one.md", "# One\n")
+    write("README.md", "# R\n")
+    files = SavedFiles([Path()], DocumentFinder())
+    assert seen(files) == (["one.md"], [])
+    save("README.md", "# R2\n")
+    assert seen(files) is None
+    save("_chapters/one.md", "# One, again\n")
+    assert seen(files) == (["one.md"], [])
