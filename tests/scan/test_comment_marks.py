@@ -46,7 +46,7 @@ def test_a_comment_that_is_no_block_is_an_error(comment, code, asks):
     [
         "<!-- a note: on this -->\n", "<!-- lm is nice -->\n", "<!-- lmm: note to self -->\n", "`<!-- lmm type: x -->`\n",
         "```\n<!-- lmm type: x -->\n```\n", "<!-- lmm\ntype: exercise\n-->\ntext\n", "- a\n\n  <!-- lmm\n  skip: true\n  -->\n\n  b\n",
-        "<!--\nlmm: x\n-->\n", "$$\n<!-- lmm type: x -->\n$$\n",
+        "<!--\nlmm: x\n-->\n", "    <!-- lmm\n    type: x\n    -->\n", "$$\n<!-- lmm type: x -->\n$$\n",
     ],
 )  # fmt: skip
 def test_other_comments_are_no_mistake(text):

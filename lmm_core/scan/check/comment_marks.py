@@ -10,7 +10,7 @@ from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.lists import BLOCK_KEYS
 from ...markdown.parse import COMMENT_OPEN
 from .finding import Finding
-from .stray_marks import ReadParts, lines_of_comments, read_parts
+from .stray_marks import ReadParts, is_indented_code, lines_of_comments, read_parts
 from .unreadable import signs_in
 
 _NEARLY = re.compile(r"<!-{2,}[ \t]*(?P<word>[A-Za-z]{2,4})\b[ \t:]*")
@@ -40,7 +40,7 @@ def _in_text(source: str, first: int, read: ReadParts) -> Iterator[Finding]:
         if part.metadata is not None or part.error:
             taken.update(range(line, line + len(text.splitlines())))
     for number, end in lines_of_comments(lines):
-        if number not in taken and (found := _misread(lines, number, end)):
+        if number not in taken and not is_indented_code(lines, number) and (found := _misread(lines, number, end)):
             code, message = found
             yield Finding(first + number, code, message, signs_in("\n".join(lines[number + 1 : end + 1])))
 

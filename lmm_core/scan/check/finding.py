@@ -9,9 +9,9 @@ from ...logging import Level, LoggerBase, Report
 
 # Each code with what it stands for; docs/format.md has the same table. Errors are what is not read or would be shown.
 ERRORS = {
-    "unreadable-block": "a metadata block that cannot be read",
+    "unreadable-block": "a metadata block that cannot be read, or a metadata comment that is not closed",
     "no-fence": "a div of class lmm without a YAML code block in it",
-    "no-blank-line": "a block or div directly under a paragraph, which makes it text",
+    "no-blank-line": "a block, div or comment directly under a paragraph, which makes it text",
     "no-block": "a question, message or edit (`?:`, `+:`, `=:`) that stands in no block",
     "no-colon": "a question in a block that does not begin with `?: `",
     "near-miss": "a word that is nearly a key, type, class or attribute",

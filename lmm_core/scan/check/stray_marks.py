@@ -86,7 +86,7 @@ def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterat
         if number in fences:
             if fences[number] and _is_shifted(lines, number):
                 yield Finding(first + number, "stray-colons", STRAY)
-        elif _is_stray(line, types) and not _is_indented_code(lines, number):
+        elif _is_stray(line, types) and not is_indented_code(lines, number):
             closes = not line.strip(" \t\r>:\uff1a")
             if not (closes and opened):
                 yield Finding(first + number, "stray-colons", STRAY)
@@ -150,7 +150,7 @@ def _is_stray(line: str, types: frozenset[str]) -> bool:
     return len(found["colons"]) > 2 or not {"lmm", *types}.isdisjoint(_WORD.findall(found["rest"]))
 
 
-def _is_indented_code(lines: Sequence[str], number: int) -> bool:
+def is_indented_code(lines: Sequence[str], number: int) -> bool:
     """Return True if a line belongs to indented code, which documents use to show divs."""
     start = number
     while start >= 0 and lines[start].expandtabs(4).startswith("    "):
