@@ -27,7 +27,7 @@ PATHS = {
     "lmm convert paths": INPUT, "lmm leak-check output": INPUT, "lmm leak-check sources": INPUT,
     "lmm llmd chat document": INPUT, "lmm llmd apply document": INPUT, "lmm llmd check document": INPUT,
     "lmm llmd sync document": INPUT, "lmm llmd undo document": INPUT, "lmm llmd new files": INPUT,
-    "lmm quarto check folder": INPUT, "lmm config show path": INPUT, "lmm md-index root": INPUT,
+    "lmm quarto check folder": INPUT, "lmm mcp folder": INPUT, "lmm config show path": INPUT, "lmm md-index root": INPUT,
     "lmm recover file": INPUT,  # what it writes back is the file's own text
     # a folder that is replaced as a whole, and kept if it is not ours: tests/course/test_publish.py
     "lmm course folder": "folder", "lmm course output": "folder",
