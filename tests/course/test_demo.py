@@ -65,7 +65,8 @@ def test_the_copy_is_the_sample_course_alone():
 
 @pytest.mark.slow
 def test_a_configured_model_annotates_it(monkeypatch):
-    with ModelServer(reply="A question about the section?") as server:
+    monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
+    with ModelServer(reply='["What is said about the data?"]') as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         lmm("demo")
