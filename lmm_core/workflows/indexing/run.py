@@ -17,15 +17,15 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
-from ..files.marked import own_place
-from ..files.walk import size_on_disk
-from ..index.chunks import Chunk
-from ..index.collection import IndexInfo, afind_documents, chunks_for, find_types, read_info
-from ..index.encoding import VERSION, Encoder, compare_identity
-from ..index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
-from ..index.rebuilding.replacement import Replacement, settle
-from ..index.refresh import (
+from ...errors import ConfigError, FolderError, LmmError, MarkdownError, StoreError
+from ...files.marked import own_place
+from ...files.walk import size_on_disk
+from ...index.chunks import Chunk
+from ...index.collection import IndexInfo, afind_documents, chunks_for, find_types, read_info
+from ...index.encoding import VERSION, Encoder, compare_identity
+from ...index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
+from ...index.rebuilding.replacement import Replacement, settle
+from ...index.refresh import (
     BEGUN,
     FILES,
     Changes,
@@ -39,30 +39,30 @@ from ..index.refresh import (
     write_changes,
     write_record,
 )
-from ..logging import ConsoleLogger, LoggerBase, counted, in_file
-from ..markdown.blocks import Block, Problem, serialize_blocks
-from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown
-from ..markdown.metadata.lmm_options import report_refused
-from ..markdown.parse import parse_markdown_text
-from ..markdown.rag_only import KnitRules
-from ..models.addresses import shown_address
-from ..models.languages.recognize import language_name
-from ..models.sources import ModelSource, known_sources
-from ..models.tokens import count_tokens
-from ..retrieve.library import Library
-from ..retrieve.search import search_points
-from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
-from ..scan.header import report_errors
-from ..scan.options import SplitOpts
-from ..settings.project import Project
-from ..settings.quarto_project import quarto_language
-from ..store.vector_store import ScoredPoint, VectorStore, Where, is_alias_store
-from .encode import Encoded, blocklist_encode, encoder_for, project_from, source_of
-from .models import Models
-from .passes import RagWork, docid_of, project_of, report_concerns, save_as
+from ...logging import ConsoleLogger, LoggerBase, counted, in_file
+from ...markdown.blocks import Block, Problem, serialize_blocks
+from ...markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown
+from ...markdown.metadata.lmm_options import report_refused
+from ...markdown.parse import parse_markdown_text
+from ...markdown.rag_only import KnitRules
+from ...models.addresses import shown_address
+from ...models.languages.recognize import language_name
+from ...models.sources import ModelSource, known_sources
+from ...models.tokens import count_tokens
+from ...retrieve.library import Library
+from ...retrieve.search import search_points
+from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
+from ...scan.header import report_errors
+from ...scan.options import SplitOpts
+from ...settings.project import Project
+from ...settings.quarto_project import quarto_language
+from ...store.vector_store import ScoredPoint, VectorStore, Where, is_alias_store
+from ..encode import Encoded, blocklist_encode, encoder_for, project_from, source_of
+from ..models import Models
+from ..passes import RagWork, docid_of, project_of, report_concerns, save_as
 
 if TYPE_CHECKING:
-    from ..settings.config import ConfigSettings
+    from ...settings.config import ConfigSettings
 
 STDIN = "stdin:"  # before the id of a document that has no file
 
@@ -74,8 +74,8 @@ _open: dict[str, VectorStore] = {}
 
 def client_from_config(config: ConfigSettings | Project | None = None) -> VectorStore:
     """Return the store that the configuration names; the caller closes it. Raise StoreError and ConfigError."""
-    from ..store.opening import open_store
-    from ..store.places import LocalStorage, RemoteSource
+    from ...store.opening import open_store
+    from ...store.places import LocalStorage, RemoteSource
 
     project = project_from(config)
     index = project.index
@@ -494,7 +494,7 @@ def _upload(
     logger: LoggerBase | None,
     work: Callable[[Upload], Awaitable[Counts]],
 ) -> Counts | None:
-    from ..models.chat import run
+    from ...models.chat import run
 
     project, logger = project_from(config), logger or ConsoleLogger()
     models = Models(warn=logger.warning)
