@@ -22,20 +22,14 @@ from ...settings.project import Project
 from ...settings.quarto_project import quarto_language
 from ..encode import Encoded, blocklist_encode, source_of
 from ..models import Models
-from ..passes import RagWork, docid_of, project_of, report_concerns, save_as
+from ..passes import RagWork, docid_of, project_of, report_concerns, reporting, save_as
 
 STDIN = "stdin:"  # before the id of a document that has no file
 
 
 def load_document(path: Path, logger: LoggerBase) -> MarkdownFile | None:
     """Return a file, or None if it cannot be read, which is reported."""
-    try:
-        return load_markdown(path)
-    except OSError as error:
-        logger.error(f"{path}: {error.strerror or error}")
-    except MarkdownError as error:
-        logger.error(str(error))
-    return None
+    return reporting(path, lambda: load_markdown(path), logger)
 
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
