@@ -20,7 +20,7 @@ from lmm_core.markdown import find_markdown
 from lmm_core.models.embedders.fastembed_models import models_folder
 from lmm_core.settings.project import IndexOptions, Project
 from lmm_core.store.vector_store import VectorStore
-from lmm_core.workflows.index import Upload
+from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.models import Models
 
 EVAL = ROOT.parent / "shared" / "eval"

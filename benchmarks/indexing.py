@@ -34,7 +34,7 @@ from lmm_core.settings.project import IndexOptions, Project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.encode import blocklist_encode
-from lmm_core.workflows.index import Upload
+from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.models import Models
 
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"

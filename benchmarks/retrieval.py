@@ -42,7 +42,7 @@ from lmm_core.settings.project import IndexOptions, Project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import ScoredPoint, VectorStore
-from lmm_core.workflows.index import Upload
+from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.models import Models
 
 # With annotations alone in a vector: there are only titles here, and those of the articles and distractors alone.

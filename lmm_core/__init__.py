@@ -71,9 +71,9 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .vector_store_qdrant import upload as upload
     from .workflows.ask import SharedLibrary as SharedLibrary
     from .workflows.ask import open_library as open_library
-    from .workflows.index import client_from_config as client_from_config
-    from .workflows.index import global_client_from_config as global_client_from_config
-    from .workflows.index import markdown_upload as markdown_upload
+    from .workflows.indexing.stores import client_from_config as client_from_config
+    from .workflows.indexing.stores import global_client_from_config as global_client_from_config
+    from .workflows.indexing.upload import markdown_upload as markdown_upload
     from .workflows.models import Models as Models
     from .workflows.models import annotator_from_config as annotator_from_config
     from .workflows.models import chat_model_from_config as chat_model_from_config
@@ -109,7 +109,8 @@ _MODULES = {
     "store.places": "LocalStorage RemoteSource",
     "vector_store_qdrant": "initialize_collection query query_grouped upload",
     "workflows.ask": "SharedLibrary open_library",
-    "workflows.index": "client_from_config global_client_from_config markdown_upload",
+    "workflows.indexing.stores": "client_from_config global_client_from_config",
+    "workflows.indexing.upload": "markdown_upload",
     "workflows.models": "Models annotator_from_config chat_model_from_config embedder_from_config",
     "workflows.own_pass": "load_pass",
     "workflows.passes": "markdown_knit markdown_rag markdown_scan",

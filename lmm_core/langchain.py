@@ -14,7 +14,7 @@ from .index.encoding import Encoder
 from .models.chat import run
 from .store.vector_store import ScoredPoint, VectorStore
 from .workflows.encode import encoder_for, project_from
-from .workflows.index import client_from_config, global_client_from_config
+from .workflows.indexing.stores import client_from_config, global_client_from_config
 from .workflows.models import Models
 
 if TYPE_CHECKING:

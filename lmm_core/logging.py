@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from .errors import ReportedError
+from .errors import LmmError, ReportedError
 
 # Characters that could deceive a reader: control characters except tab and line feed, lone
 # surrogates, unusual line ends, and characters that are invisible or reorder others
@@ -134,6 +134,15 @@ class LocatedLogger(LoggerBase):
 def in_file(logger: LoggerBase, path: object) -> LoggerBase:
     """Return a logger whose reports name a file."""
     return LocatedLogger(logger, lambda line: (str(path), line))
+
+
+def report_failure(error: OSError | LmmError, logger: LoggerBase) -> None:
+    """Report an error of the system, with its file, or of ours, each of whose lines is a report."""
+    if isinstance(error, OSError):
+        logger.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return
+    for problem in str(error).split("\n"):
+        logger.error(problem)
 
 
 # Printing

@@ -27,7 +27,7 @@ from .models.embedders.bm25 import Bm25Encoder
 from .settings.project import Project
 from .store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .workflows.encode import cached_embedder, encoder_for, project_from
-from .workflows.index import client_from_config, global_client_from_config
+from .workflows.indexing.stores import client_from_config, global_client_from_config
 from .workflows.models import Models
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from lmm_core.models.chat import run as run_async
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from lmm_core.workflows.index import Upload
+from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.models import Models
 
 MINILM = Path(__file__).parents[2] / "shared" / "models" / "all-MiniLM-L6-v2-int8"

@@ -6,7 +6,7 @@ import pytest
 
 from lmm_core.errors import StoreError
 from lmm_core.settings.config import ConfigSettings
-from lmm_core.workflows.index import markdown_upload
+from lmm_core.workflows.indexing.upload import markdown_upload
 from tests.commands import write
 from tests.indexing import document
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import CourseError, LmmError, RenderError
 from ..files.walk import RENDERED, is_inside
-from ..logging import ListLogger, LoggerBase, Report, counted
+from ..logging import ListLogger, LoggerBase, Report, counted, report_failure
 from ..markdown.files import find_markdown
 from ..quarto.after_render import refresh_index, report_leaks, write_site_box
 from ..quarto.before_render import annotate_pages, convert_native, find_problems
@@ -233,11 +233,8 @@ def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepR
     kept = _KeepingLogger(course)
     try:
         said = step(replace(course, logger=kept))
-    except OSError as error:
-        kept.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except LmmError as error:
-        for problem in str(error).split("\n"):
-            kept.error(problem)
+    except (OSError, LmmError) as error:
+        report_failure(error, kept)
     ok = not kept.count("error")
     return StepResult(name, ok, time.monotonic() - began, said if ok else "", tuple(kept.reports))
 

@@ -87,7 +87,7 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     paths = [path for path in paths if finder.why_not(path) != "pattern"]
     if paths:
-        from ..workflows.index import describe_counts
+        from ..workflows.indexing.reports import describe_counts
 
         project = _indexed(load_project(project_dir / "-"), project_options(project_dir), project_dir)
         counts = asyncio.run(_index(paths, project, logger, prune))
@@ -110,7 +110,8 @@ def _indexed_rules(path: Path, project: Project) -> KnitRules:
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
     """Index files. prune: remove those that are gone, and those that `[files]` leaves out, from the index.
     Raise StoreError, ModelError and ConfigError."""
-    from ..workflows.index import Upload, open_index
+    from ..workflows.indexing.run import Upload
+    from ..workflows.indexing.stores import open_index
 
     models = Models(warn=logger.warning)
     async with open_index(project, models) as store:

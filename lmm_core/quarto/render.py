@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..errors import LmmError
-from ..logging import LoggerBase
+from ..logging import LoggerBase, report_failure
 from .after_render import finish_render
 from .before_render import prepare_render
 
@@ -29,9 +29,6 @@ def post_render(environment: Mapping[str, str], project_dir: Path, logger: Logge
 def _exit_status(work: Callable[[], bool], logger: LoggerBase) -> int:
     try:
         return 0 if work() else 1
-    except OSError as error:
-        logger.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except LmmError as error:
-        for problem in str(error).split("\n"):
-            logger.error(problem)
-    return 1
+    except (OSError, LmmError) as error:
+        report_failure(error, logger)
+        return 1

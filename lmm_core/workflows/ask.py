@@ -29,7 +29,7 @@ from ..store.folder_lock import Lending
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .encode import encoder_for
-from .index import client_from_config, index_info
+from .indexing.stores import client_from_config, index_info
 from .models import Models
 
 NOTHING = "nothing is indexed yet: lmm index FILES"

@@ -37,7 +37,7 @@ from ..study.measures import (
 from ..study.missing_words import MissingWord, missing_words
 from ..study.strategies import Course, Strategy, strategies_for
 from .encode import encode_files
-from .index import Upload
+from .indexing.run import Upload
 from .models import Models
 
 QUESTIONS = "questions"

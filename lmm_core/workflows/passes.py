@@ -10,6 +10,7 @@ import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from ..errors import ConfigError, LmmError, MarkdownError, ModelError
 from ..files.outputs import MARKDOWN, check_output, write_output
@@ -40,6 +41,7 @@ from .models import Models
 USUAL_REPLY = 120  # tokens of five questions and a summary, as small models write them
 MOST_SAID = 1_500  # tokens of a reply that was of no use, and why, when the model is asked once more
 SaveTo = bool | str | Path
+Result = TypeVar("Result")
 Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Block]]]
 
 
@@ -278,7 +280,7 @@ def run_on_file(
     return reporting(path, work_and_save, logger)
 
 
-def reporting(path: Path, work: Callable[[], list[Block]], logger: LoggerBase) -> list[Block] | None:
+def reporting(path: Path, work: Callable[[], Result], logger: LoggerBase) -> Result | None:
     """Return the result of work on a file, or None if it fails, which is reported."""
     try:
         return work()

@@ -105,9 +105,9 @@ class Writes:
     def count_records(self):
         """Count the writes that say of a file that its points are in place."""
         from lmm_core.crawl import indexer
-        from lmm_core.workflows import index
+        from lmm_core.workflows.indexing import run
 
-        for module in (index, indexer):
+        for module in (run, indexer):
             module.write_record = self._before(module.write_record)
 
     def _batches(self, things, size):

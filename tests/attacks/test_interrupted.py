@@ -23,7 +23,8 @@ from lmm_core.models.chat import run as run_async
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import RemoteSource
 from lmm_core.workflows.folders import encoder_for
-from lmm_core.workflows.index import client_from_config, find_in_index
+from lmm_core.workflows.indexing.search import find_in_index
+from lmm_core.workflows.indexing.stores import client_from_config
 from lmm_core.workflows.models import Models
 from tests.attacks.killed_runs import ENDS, Commands
 from tests.commands import text, write

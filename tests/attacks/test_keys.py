@@ -27,7 +27,7 @@ from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from lmm_core.workflows.ask import _reranker
 from lmm_core.workflows.doctor import examine
-from lmm_core.workflows.index import client_from_config
+from lmm_core.workflows.indexing.stores import client_from_config
 from lmm_core.workflows.models import Models
 from tests.indexing import lmm
 from tests.model_server import ModelServer

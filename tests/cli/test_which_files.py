@@ -97,7 +97,7 @@ def test_an_interrupted_run_does_not_bring_back_what_is_left_out(book):
     """A run that was stopped while it wrote README.md left a record that says so."""
     from lmm_core.index.refresh import begin_files, read_records
     from lmm_core.settings.project import load_project
-    from lmm_core.workflows.index import client_from_config
+    from lmm_core.workflows.indexing.stores import client_from_config
 
     lmm("index . README.md")
     store = client_from_config(load_project(None))

@@ -23,7 +23,7 @@ from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from lmm_core.store.vector_store import VectorSpec, is_alias_store
 from lmm_core.workflows.ask import SharedLibrary
-from lmm_core.workflows.index import collection_names, drop_collections
+from lmm_core.workflows.indexing.stores import collection_names, drop_collections
 from lmm_core.workflows.models import Models
 from tests.commands import write
 from tests.effort import PATIENCE

@@ -18,7 +18,7 @@ from lmm_core.scan.options import SplitOpts
 from lmm_core.settings.project import IndexOptions, Project
 from lmm_core.store.opening import open_store
 from lmm_core.workflows.ask import open_library
-from lmm_core.workflows.index import Upload
+from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.models import Models
 from tests.retrieve.materials import words
 

@@ -23,7 +23,7 @@ from lmm_core.serving.page import own_page
 from lmm_core.serving.rates import MOST, Rates
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.bench import read_questions
-from lmm_core.workflows.index import client_from_config
+from lmm_core.workflows.indexing.stores import client_from_config
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import lmm, section

@@ -25,7 +25,8 @@ from lmm_core.vector_store_qdrant import (
     upload,
 )
 from lmm_core.workflows.encode import blocklist_encode, project_from
-from lmm_core.workflows.index import client_from_config, global_client_from_config, markdown_upload
+from lmm_core.workflows.indexing.stores import client_from_config, global_client_from_config
+from lmm_core.workflows.indexing.upload import markdown_upload
 from tests.commands import text, write
 from tests.indexing import LONG, MINILM, counts, document, found, lmm, section, send
 

@@ -46,7 +46,7 @@ class _CommandWithTypes(click.Command):
 def _indexed_types() -> list[str]:
     """Return the types of material in the index of the working folder, or none if it cannot be read."""
     from ...errors import StoreError
-    from ...workflows.index import client_from_config
+    from ...workflows.indexing.stores import client_from_config
 
     try:
         project = searched_project()

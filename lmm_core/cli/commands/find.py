@@ -124,7 +124,8 @@ class _IndexRun:
 
     def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
         """Index files. Return what was done, or None if that failed, which is reported."""
-        from ...workflows.index import Upload, open_index
+        from ...workflows.indexing.run import Upload
+        from ...workflows.indexing.stores import open_index
 
         project = project_at(files[0] if files else self.paths[0] / "-")
         models = Models(warn=warn)
@@ -146,7 +147,7 @@ class _IndexRun:
 
     def print_counts(self, counts: Counts, seconds: float) -> None:
         """Print what was done, and how to get search by meaning if there is no embedding model."""
-        from ...workflows.index import describe_counts, describe_languages
+        from ...workflows.indexing.reports import describe_counts, describe_languages
 
         if self.encoder is not None and self.encoder.embedder is None:
             say(ONLY_WORDS, err=True)
@@ -167,7 +168,7 @@ class _IndexRun:
 
 def _print_info(as_json: bool) -> None:
     """Print what is in the index that is searched from the working folder."""
-    from ...workflows.index import index_info
+    from ...workflows.indexing.stores import index_info
 
     project, logger = searched_project(), ReportPrinter()
     try:
@@ -184,7 +185,7 @@ def _print_info(as_json: bool) -> None:
 
 def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
     """Index what was saved, and print what has changed. Return False if it failed."""
-    from ...workflows.index import describe_counts
+    from ...workflows.indexing.reports import describe_counts
 
     counts: list[Counts | None] = []
     done = is_done(lambda: counts.append(run.index(saved.paths, ReportPrinter(quiet))))
@@ -207,7 +208,8 @@ def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
 def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: bool, as_json: bool) -> None:
     """Find chunks by a question or by words. *exercise* in it puts exercises first."""
     from ...errors import RetrieveError
-    from ...workflows.index import find_in_index, open_index, types_in_index
+    from ...workflows.indexing.search import find_in_index, types_in_index
+    from ...workflows.indexing.stores import open_index
 
     if not query.strip():
         raise click.UsageError("an empty query: say what to look for")

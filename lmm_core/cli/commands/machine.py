@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ...errors import ConfigError, ModelError, OutputError, TrustError
+from ...errors import ConfigError, LmmError, ModelError, TrustError
 from ...logging import counted, put, say
 from ...markdown.files import project_root
 from ...models.trust import TRUST_VARIABLE, Pair, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
@@ -227,16 +227,6 @@ def _read_pair(host: str, variable: str) -> Pair:
         raise click.UsageError(str(error)) from None
 
 
-def _or_fail(work: Callable[[], Result]) -> Result:
-    """Return the result of work on the file of trusted hosts. Raise ClickException if it fails."""
-    try:
-        return work()
-    except TrustError as error:
-        raise click.ClickException(str(error)) from None
-    except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror}") from None
-
-
 # Caches
 
 
@@ -285,11 +275,16 @@ def completion(shell: str | None, install: bool) -> None:
     if not install:
         put(script(name))
         return
+    place = _or_fail(lambda: install_script(name))
+    say(f"written: {place}", err=True)
+    say(hint(name, place), err=True)
+
+
+def _or_fail(work: Callable[[], Result]) -> Result:
+    """Return the result of work on a file of this machine. Raise ClickException if it fails."""
     try:
-        place = install_script(name)
-    except OutputError as error:
+        return work()
+    except LmmError as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(f"{error.filename}: {error.strerror}") from None
-    say(f"written: {place}", err=True)
-    say(hint(name, place), err=True)

@@ -564,7 +564,8 @@ def test_git_leaves_an_index_alone():
 
 def test_a_document_is_indexed_by_its_blocks():
     from lmm_core.markdown import parse_markdown_text
-    from lmm_core.workflows.index import blocklist_upload, global_client_from_config
+    from lmm_core.workflows.indexing.stores import global_client_from_config
+    from lmm_core.workflows.indexing.upload import blocklist_upload
 
     blocks = parse_markdown_text("---\ntitle: T\ndocid: by-blocks\n---\n\n# A\n\nA mean is a sum by a count.\n")
     assert blocklist_upload(blocks).written == 1

@@ -14,7 +14,8 @@ from lmm_core.index.refresh import BEGUN, FileRecord
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import load_project
-from lmm_core.workflows.index import blocklist_upload, client_from_config, global_client_from_config
+from lmm_core.workflows.indexing.stores import client_from_config, global_client_from_config
+from lmm_core.workflows.indexing.upload import blocklist_upload
 from tests.commands import write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import (

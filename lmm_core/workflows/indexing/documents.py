@@ -1,0 +1,100 @@
+"""The files to index: each is read, annotated if that is asked for, and becomes chunks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from ...errors import ConfigError, MarkdownError, StoreError
+from ...index.encoding import VERSION, Encoder
+from ...index.refresh import BEGUN, FileRecord
+from ...logging import LoggerBase, in_file
+from ...markdown.blocks import Problem, serialize_blocks
+from ...markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown
+from ...markdown.metadata.lmm_options import report_refused
+from ...markdown.parse import parse_markdown_text
+from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
+from ...scan.header import report_errors
+from ...settings.project import Project
+from ...settings.quarto_project import quarto_language
+from ..encode import Encoded, blocklist_encode, source_of
+from ..models import Models
+from ..passes import RagWork, docid_of, project_of, report_concerns, reporting, save_as
+
+STDIN = "stdin:"  # before the id of a document that has no file
+
+
+def load_document(path: Path, logger: LoggerBase) -> MarkdownFile | None:
+    """Return a file, or None if it cannot be read, which is reported."""
+    return reporting(path, lambda: load_markdown(path), logger)
+
+
+async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
+    """Return a file as it is after annotating it; if that fails, it is reported, and the file is as before."""
+    located = in_file(logger, file.path)
+    if is_notebook(file.path):
+        located.warning(NOT_ANNOTATED)
+        return file
+    try:
+        blocks = await RagWork(models).finish(parse_markdown_text(file.text), file, located)
+        save_as(file, serialize_blocks(blocks), True)
+        return load_markdown(file.path)
+    except OSError as error:
+        logger.error(f"{file.path}: {error.strerror or error}")
+    except MarkdownError as error:
+        logger.error(str(error))
+    return file
+
+
+def encode_document(
+    file: MarkdownFile, project: Project, encoder: Encoder, is_annotated: bool, logger: LoggerBase
+) -> Encoded | None:
+    """Return a file's chunks, or None for a wrong setting in its header, which is reported.
+
+    project: with the knit rules of this file; is_annotated: whether the run made its annotations."""
+    located = in_file(logger, file.path)
+    problems: list[Problem] = []
+    blocks = parse_markdown_text(file.text, problems)
+    for problem in problems:
+        located.warning(problem.message, problem.line)
+    report_errors(blocks, located)
+    report_refused(blocks, located)
+    own = project_of(blocks, project, located)
+    concerns = FOR_INDEX - FOR_ANNOTATIONS if is_annotated and not is_notebook(file.path) else FOR_INDEX
+    report_concerns(blocks, own, concerns, located)
+    if own is None:
+        return None
+    assert encoder.encoding is not None
+    docid, source = docid_of(file.path), source_of(file.path, project)
+    try:
+        return blocklist_encode(blocks, own, encoder.encoding, docid, source, encoder.embedder, located)
+    except ConfigError as error:
+        located.error(str(error), 1)
+        return None
+
+
+def hash_document(file: MarkdownFile, project: Project, encoder: Encoder | None) -> str:
+    """Return the hash of everything that a file's chunks depend on. project: with the knit rules of this file."""
+    rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
+    split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
+    language = project.index.language or quarto_language(project.root)
+    identity = encoder.identity() if encoder else ""
+    settings = [split, project.index.annotations, rules, VERSION, language, identity]
+    data = json.dumps(settings, default=str, sort_keys=True).encode() + b"\0" + file.data
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def check_docids(made: Sequence[Encoded], records: Mapping[str, FileRecord], root: Path) -> None:
+    """Raise StoreError if two files have the same id, before anything is written.
+
+    A file that was begun and not finished does not count, because its id is not known."""
+    stored = {source: record.docid for source, record in records.items()
+              if record.fingerprint != BEGUN and (root / source).exists()}  # fmt: skip
+    owners: dict[str, str] = {}
+    for source, docid in (stored | {one.source: one.docid for one in made}).items():
+        other = owners.setdefault(docid, source)
+        if other != source:
+            raise StoreError(f"{other} and {source} have the same docid {docid!r}: change one; nothing was written")

@@ -1,0 +1,277 @@
+"""A run that indexes files: what has changed becomes chunks in a vector store.
+
+Nothing here writes into a document, except to annotate it if that is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ...errors import StoreError
+from ...index.chunks import Chunk
+from ...index.encoding import Encoder, compare_identity
+from ...index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
+from ...index.rebuilding.replacement import Replacement, settle
+from ...index.refresh import (
+    BEGUN,
+    Changes,
+    Counts,
+    FileRecord,
+    begin_files,
+    find_changes,
+    read_records,
+    remove_files,
+    write_changes,
+    write_record,
+)
+from ...logging import ConsoleLogger, LoggerBase
+from ...markdown.blocks import Block
+from ...markdown.files import MarkdownFile
+from ...markdown.rag_only import KnitRules
+from ...models.sources import ModelSource, known_sources
+from ...models.tokens import count_tokens
+from ...settings.project import Project
+from ...store.vector_store import VectorStore, is_alias_store
+from ..encode import Encoded, blocklist_encode, encoder_for, source_of
+from ..models import Models
+from .documents import STDIN, annotate_document, check_docids, encode_document, hash_document, load_document
+from .reports import report_long
+from .stores import collection_names, drop_collections
+
+
+@dataclass
+class Upload:
+    """One run of indexing files; see `markdown_upload`.
+
+    expect, progress: are told how many chunks there are, and how many more are written;
+    rules_of: returns the knit rules of a file, if they are not those of the project; is_left_out: tells
+    of a file in the index whether it shall be there no more; tokens: how many a
+    dry run would send to an embedding model that has a price; languages:
+    how many of the files that were read are in which, and what names it; rebuild: make the
+    collections anew. The encoders and records are set when the run starts, and whether an earlier
+    version of the program made the collections. On a server, `store` has the collections behind
+    their names, so that a run never writes into two if the names change hands meanwhile."""
+
+    project: Project
+    store: VectorStore
+    models: Models
+    annotate: bool = False
+    dry_run: bool = False
+    logger: LoggerBase = field(default_factory=ConsoleLogger)
+    expect: Callable[[int], None] = lambda count: None
+    progress: Callable[[int], None] = lambda count: None
+    rules_of: Callable[[Path], KnitRules] | None = None
+    is_left_out: Callable[[Path], bool] = lambda path: False
+    tokens: int = 0
+    encoder: Encoder | None = None
+    companion: Encoder | None = None
+    records: dict[str, FileRecord] = field(default_factory=dict)
+    languages: Counter[tuple[str, str]] = field(default_factory=Counter)
+    is_earlier: bool = False
+    rebuild: bool = False
+    replacement: Replacement | None = None
+
+    async def run(self, paths: Sequence[Path]) -> Counts:
+        """Index files. Raise StoreError, ModelError and ConfigError."""
+        with ExitStack() as ending:
+            return await self._run(paths, ending)
+
+    async def _run(self, paths: Sequence[Path], ending: ExitStack) -> Counts:
+        files = [file for path in paths if (file := load_document(path, self.logger)) is not None]
+        server = self.store
+        if self.rebuild and not self.dry_run:
+            await self._start_anew(server, ending)
+        else:
+            await self._settle()
+        await self._prepare()
+        if self.annotate and not self.dry_run:
+            files = [await annotate_document(file, self.models, self.logger) for file in files]
+        unfinished = self._unfinished(paths)
+        files += [file for path in unfinished if (file := load_document(path, self.logger)) is not None]
+        if self.is_earlier and not self.dry_run and is_alias_store(server):
+            await self._start_anew(server, ending)
+            self.is_earlier = False
+        changed = []
+        counts = Counts()
+        for file in files:
+            if self._is_same(file):
+                counts += Counts(unchanged=self.records[source_of(file.path, self.project)].count, same=1)
+            else:
+                changed.append(file)
+        encoded = [(file, one) for file in changed if (one := self._encode(file)) is not None]
+        self.languages = Counter((one.language, one.named_by) for _, one in encoded)
+        await self._begin([one for _, one in encoded])
+        report_long([one for _, one in encoded], self.encoder, self.logger)
+        self.expect(sum(len(one.chunks) for _, one in encoded))
+        for file, one in encoded:
+            counts += await self._write(one, self._fingerprint(file))
+        if self.replacement is not None:
+            if not encoded:
+                raise StoreError("None of the files could be indexed: the index stays as it was.")
+            await asyncio.to_thread(self.replacement.finish)
+        return counts
+
+    async def _settle(self) -> None:
+        """End what a killed run left on a server, and hold on to the collections that are in service now.
+
+        Raise StoreError, also if another run makes them anew."""
+        if is_alias_store(self.store) and not self.dry_run:
+            self.store = await asyncio.to_thread(settle, self.store, collection_names(self.project))
+
+    async def _start_anew(self, store: VectorStore, ending: ExitStack) -> None:
+        """Work on new collections from now on.
+
+        On a server, they are filled beside those in service, which a replacement puts them in place
+        of; elsewhere the old ones are removed. Raise StoreError."""
+        if not is_alias_store(store):
+            await asyncio.to_thread(drop_collections, store, self.project)
+            return
+        self.replacement = ending.enter_context(Replacement(store, collection_names(self.project)))
+        self.store = await asyncio.to_thread(self.replacement.begin)
+
+    async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
+        """Index one document by its blocks; `docid` is used if its header names none.
+
+        Raise StoreError, ModelError and ConfigError."""
+        await self._settle()
+        await self._prepare()
+        for collection, encoder in self._encoders().items():
+            if (known := await asyncio.to_thread(self.store.metadata, collection)) is not None:
+                compare_identity(collection, known, encoder.identity())
+        assert self.encoder is not None and self.encoder.encoding is not None
+        embedder = self.encoder.embedder
+        one = blocklist_encode(blocks, self.project, self.encoder.encoding, docid, source, embedder, self.logger)
+        await self._begin([one])
+        report_long([one], self.encoder, self.logger)
+        return await self._write(one, "")
+
+    async def _prepare(self) -> None:
+        """Find the encoders and the records."""
+        index = self.project.index
+        self.encoder = await encoder_for(self.store, self.project, self.models, index.collection, index.encoding)
+        self.companion = await encoder_for(
+            self.store, self.project, self.models, index.companion, index.companion_encoding
+        )
+        self.is_earlier = await asyncio.to_thread(are_earlier, self.store, self._encoders())
+        await asyncio.to_thread(self._read_records)
+
+    def _encoders(self) -> dict[str, Encoder]:
+        """Return the encoders by collection."""
+        assert self.encoder is not None and self.companion is not None
+        return {self.project.index.collection: self.encoder, self.project.index.companion: self.companion}
+
+    def _read_records(self) -> None:
+        """Read the records of indexed files.
+
+        If a collection is missing, none of the files is stored. That is recorded first, since
+        making the collection would hide it."""
+        store, index = self.store, self.project.index
+        self.records = read_records(store, index.collection)
+        is_whole = store.metadata(index.collection) is not None and store.metadata(index.companion) is not None
+        if is_whole and not self.is_earlier:
+            return
+        if not (self.dry_run or self.is_earlier):
+            begin_files(store, index.collection, self.records.values())
+        self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
+
+    def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
+        """Return the files to index that were not named, see `Unfinished`.
+
+        That an earlier version made the index is said."""
+        named = {source_of(path, self.project) for path in paths}
+        found = find_unfinished(self.records, named, self.project.root)
+        found = replace(found, paths=[path for path in found.paths if not self.is_left_out(path)])
+        if self.is_earlier:
+            self.logger.warning(found.describe(len(named), self.dry_run))
+        return found.paths
+
+    def _is_same(self, file: MarkdownFile) -> bool:
+        record = self.records.get(source_of(file.path, self.project))
+        return record is not None and record.fingerprint == self._fingerprint(file)
+
+    def _project_of(self, file: MarkdownFile) -> Project:
+        rules = self.rules_of(file.path) if self.rules_of is not None else self.project.rules
+        return replace(self.project, rules=rules)
+
+    def _fingerprint(self, file: MarkdownFile) -> str:
+        return hash_document(file, self._project_of(file), self.encoder)
+
+    def _encode(self, file: MarkdownFile) -> Encoded | None:
+        assert self.encoder is not None
+        is_annotated = self.annotate and not self.dry_run
+        return encode_document(file, self._project_of(file), self.encoder, is_annotated, self.logger)
+
+    async def _begin(self, made: Sequence[Encoded]) -> None:
+        """Record all files whose points will change as begun, before the first point changes.
+
+        These are the files to index, and those that had their ids before (the old name of a
+        renamed file). Raise StoreError, also if two files have the same id."""
+        check_docids(made, self.records, self.project.root)
+        docids = {one.docid for one in made}
+        begun = {source: record for source, record in self.records.items() if record.docid in docids}
+        for one in made:
+            before = self.records.get(one.source)
+            begun[one.source] = FileRecord(one.source, one.docid, "", before.count if before else 0)
+        if not self.dry_run:
+            await make_collections(self.store, self.project.index.collection, self._encoders(), self.is_earlier)
+            if self.replacement is not None and self.records:  # what is missing now may come back
+                await asyncio.to_thread(write_record, self.store, self.project.index.collection, *self.records.values())
+            await asyncio.to_thread(begin_files, self.store, self.project.index.collection, begun.values())
+
+    async def _write(self, one: Encoded, fingerprint: str) -> Counts:
+        """Bring the points of a document to its new state, and record its file as done."""
+        index, store = self.project.index, self.store
+        changes = await asyncio.to_thread(self._changes, index.collection, one, one.chunks)
+        assert self.encoder is not None and self.companion is not None
+        if self.dry_run:
+            around = await asyncio.to_thread(self._changes, index.companion, one, one.documents)
+            self.tokens += self._tokens(self.encoder, changes.new) + self._tokens(self.companion, around.new)
+            return changes.counts
+        around = await asyncio.to_thread(self._changes, index.companion, one, one.documents)
+        around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
+        await write_changes(store, index.companion, self.companion, around)
+        await write_changes(store, index.collection, self.encoder, changes, self.progress)
+        self.progress(len(changes.moved) + changes.unchanged)
+        if around_gone:
+            await asyncio.to_thread(store.delete, index.companion, around_gone)
+        record = FileRecord(one.source, one.docid, fingerprint, len(one.chunks), written=time.time())
+        await asyncio.to_thread(write_record, store, index.collection, record)
+        return changes.counts
+
+    def priced_source(self) -> ModelSource | None:
+        """Return the source of the embedding model, None if it has no price."""
+        embedder = self.encoder.embedder if self.encoder is not None else None
+        source = known_sources(self.project.sources).get(embedder.name.partition("/")[0]) if embedder else None
+        return source if source is not None and source.price else None
+
+    def _tokens(self, encoder: Encoder, chunks: Sequence[Chunk]) -> int:
+        """Return how many tokens of chunks are embedded; they are not counted if they have no price."""
+        texts = [text for chunk in chunks for text in chunk.texts.dense] if self.priced_source() else []
+        return sum(map(count_tokens, texts)) if encoder.has_meaning else 0
+
+    def _changes(self, collection: str, one: Encoded, chunks: Sequence[Chunk]) -> Changes:
+        if self.store.metadata(collection) is None or (self.dry_run and self.is_earlier):
+            return Changes(list(chunks), [], [], 0)
+        return find_changes(self.store, collection, one.docid, one.source, chunks)
+
+    def prune(self) -> int:
+        """Remove the chunks of files that are gone. Return their number. Raise StoreError."""
+        return self._remove(lambda path: not path.exists())
+
+    def drop_left_out(self) -> int:
+        """Remove the chunks of files that are there but left out. Return their number. Raise StoreError."""
+        return self._remove(lambda path: path.exists() and self.is_left_out(path))
+
+    def _remove(self, is_meant: Callable[[Path], bool]) -> int:
+        store, index, root = self.store, self.project.index, self.project.root
+        records = read_records(store, index.collection).items()
+        gone = [record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)]
+        if self.dry_run:
+            return sum(record.count for record in gone)
+        return remove_files(store, index.collection, gone, index.companion)

@@ -1,0 +1,59 @@
+"""A search in a project's index."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from ...index.collection import afind_documents, chunks_for, find_types
+from ...retrieve.library import Library
+from ...retrieve.search import search_points
+from ...settings.project import Project
+from ...store.vector_store import ScoredPoint, VectorStore, Where
+from ..encode import encoder_for
+from ..models import Models
+
+
+async def find_in_index(
+    store: VectorStore,
+    project: Project,
+    models: Models,
+    text: str,
+    limit: int = 6,
+    kind: str = "",
+    no_type: bool = False,
+    under: str = "",
+    group: bool = False,
+    tell: Callable[[str], None] = lambda message: None,
+) -> list[ScoredPoint]:
+    """Return the chunks that match a text, best first; with `group`, whole sections.
+
+    kind: only chunks of this type; no_type: only chunks without a type; under: only chunks in
+    this section (a path like `1.2`) or file; tell: is told the other names that are searched for.
+    Raise StoreError, ModelError and RetrieveError."""
+    index = project.index
+    encoder = await encoder_for(store, project, models, index.collection, index.encoding)
+    where = await asyncio.to_thread(_where, store, index.collection, kind, no_type, under)
+    library = Library(store, index.collection, encoder, synonyms=project.synonyms)
+    for named in (await library.lexical()).synonyms.used(text):
+        tell(str(named))
+    if group:
+        chunks = await search_points(library, text, chunks_for(limit), where)
+        return await afind_documents(store, index.collection, index.companion, chunks, limit)
+    return await search_points(library, text, limit, where)
+
+
+def types_in_index(store: VectorStore, project: Project) -> dict[str, int]:
+    """Return the types of material in the index, each with the number of its chunks. Raise StoreError."""
+    return {kind: count for kind, count in sorted(find_types(store, project.index.collection).items()) if kind}
+
+
+def _where(store: VectorStore, collection: str, kind: str, no_type: bool, under: str) -> Where | None:
+    """Return the filter for `find_in_index`, or None if every chunk may be found."""
+    wanted: dict[str, str] = {"type": kind} if kind else {}
+    if under:
+        wanted["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
+    if not (wanted or no_type):
+        return None
+    types = list(find_types(store, collection)) if no_type else []
+    return Where(wanted, {"type": types} if types else {})
