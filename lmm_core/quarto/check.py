@@ -126,7 +126,7 @@ def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
         command = f"lmm convert --to div {shlex.join(mended)}"
         yield ProjectFinding("spelling", False, "Blocks written as divs are safe in Quarto. To write them so:", command)
     elif not by_hand and not unread:
-        yield ProjectFinding("spelling", True, "divs")
+        yield ProjectFinding("spelling", True, "no native blocks")
 
 
 def _native_lines(path: Path) -> tuple[list[int], int, str]:

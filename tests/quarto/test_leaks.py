@@ -612,3 +612,42 @@ def test_comments_that_no_filter_took_out_are_found():
             status,
             status == 1,
         )
+
+
+SHORT_COMMENTS = "# A\n\n<!-- lmm\ntype: exercise\n-->\n\nKept.\n\n<!-- lmm\nk: v\n-->\n\nKept, too.\n"
+
+
+def test_a_comment_of_metadata_is_found_however_short_it_is():
+    write("notes.md", SHORT_COMMENTS)
+    page = "<p>Before.</p>\n<!-- lmm\nk: v\n-->\n<p>Kept, too.</p>"
+    write("site/notes.html", page)
+    with zipfile.ZipFile("site/notes.epub", "w") as book:
+        book.writestr("text/ch1.xhtml", page)
+    write("site/other.html", "<p>\n<!--lmm type: exercise-->")
+    done = run("lmm leak-check site notes.md")
+    assert done.returncode == 1
+    assert done.stdout.decode().splitlines() == [
+        'site/notes.epub (text/ch1.xhtml): notes.md:9: "<!-- lmm k: v…"',
+        'site/notes.html: notes.md:9: "<!-- lmm k: v…"',
+        'site/other.html: site/other.html:2: "<!--lmm type: exercise…"',
+    ]
+
+
+def test_what_only_speaks_of_comments_of_metadata_is_no_leak():
+    write("notes.md", "# A\n\nThe line `<!-- lmm` opens a comment.\n\n<!-- lmm-toc -->\n\n<!-- lmms -->\n")
+    assert run("pandoc notes.md -o site.html").returncode == 0
+    write("search.json", json.dumps([{"text": "The line <!-- lmm opens a comment."}]))
+    assert leaks("site.html") == leaks("search.json") == []
+
+
+def test_a_comment_is_reported_once_if_its_words_are_found_as_well():
+    write("notes.md", f"# A\n\n<!-- lmm\nquestions: {SECRET}\n-->\n\nKept.\n")
+    write("site/a.html", f"<!-- lmm\nquestions: {SECRET}\n-->")
+    assert run("lmm leak-check site notes.md").stdout.count(b"notes.md:3") == 1
+
+
+def test_hostile_comments_of_metadata_are_read_in_a_moment():
+    write("notes.md", "# A\n\nKept.\n")
+    write("site/a.html", "<!-- lmm " * 200_000)
+    with at_most(seconds=10):
+        assert run("lmm leak-check site notes.md").returncode == 1

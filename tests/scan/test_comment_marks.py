@@ -5,6 +5,7 @@ import pytest
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.scan.check.mistakes import find_mistakes
+from tests.commands import run
 from tests.strategies import knitted
 
 UNDER_TEXT, NEARLY, OPEN = "no-blank-line", "near-miss", "unreadable-block"
@@ -39,6 +40,17 @@ def found(text):
 def test_a_comment_that_is_no_block_is_an_error(comment, code, asks):
     ((_, said, signs),) = found(f"# A\n\n{comment}")
     assert (said, signs) == (code, asks)
+
+
+@pytest.mark.parametrize("item", ["- item", "1. item", "-   item", "* a\n    - b", "- a\n\n  b\nlazy", "[^1]: note"])
+@pytest.mark.parametrize("columns", range(1, 11))
+def test_a_comment_in_an_item_is_read_or_reported_or_code(item, columns):
+    """Pandoc reads it as a block only where the item's text begins, and as inline text a bit to the right."""
+    indent = " " * columns
+    text = f"# A\n\nText[^1].\n\n{item}\n\n{indent}<!-- lmm\n{indent}type: exercise\n{indent}-->\n\n{indent}Secret.\n"
+    is_code = '"CodeBlock"' in run("pandoc -t json", stdin=text).stdout.decode()
+    is_left_out = "Secret" not in knitted(text)
+    assert [bool(found(text)), is_left_out, is_code].count(True) == 1
 
 
 @pytest.mark.parametrize(

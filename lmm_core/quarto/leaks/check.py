@@ -23,6 +23,7 @@ from ...scan.left_out import texts_in
 from ...settings.project import Project
 from ...settings.quarto_project import page_rules
 from ..options import ASK_FOLDER, AskBoxSettings
+from .comments import comment_leaks, find_comments
 from .figures import named_figures, unused_figures
 from .findings import Findings, Leak
 from .short_parts import ShortParts, beside_others, find_short_parts
@@ -72,7 +73,7 @@ def look_for_leaks(
     outputs = [output] if isinstance(output, Path) else output
     figures: set[str] = set()
     for file in [file for one in outputs for file in find_files(one)]:
-        leaks = _in_file(file, wanted, figures, logger)
+        leaks = _in_file(file, wanted, figures, logger, sources)
         if leaks is not None:
             found.files += 1
             found.leaks += leaks
@@ -81,10 +82,13 @@ def look_for_leaks(
     return found
 
 
-def _in_file(file: Path, wanted: _Wanted, figures: set[str], logger: LoggerBase) -> list[Leak] | None:
+def _in_file(
+    file: Path, wanted: _Wanted, figures: set[str], logger: LoggerBase, sources: Sequence[Path]
+) -> list[Leak] | None:
     """Return the leaks of a file, each once, or None if the file could not be looked into. Add the
     figures that it names to `figures`."""
     leaks: dict[int, Leak] = {}
+    comments: list[Leak] = []
     looked = False
     try:
         for text in read_texts(file, logger):
@@ -92,10 +96,12 @@ def _in_file(file: Path, wanted: _Wanted, figures: set[str], logger: LoggerBase)
             figures.update(named_figures(text.source))
             for at, words in sorted(wanted.find(text, _is_data(file)).items()):
                 leaks.setdefault(at, _leak(file, text.member, wanted.secrets[at], words))
+            if left := find_comments(text):
+                comments += comment_leaks(file, text.member, left, sources, [*leaks.values()])
     except OSError as error:
         logger.error(f"{file}: {error.strerror or error}")
         return None
-    return [*leaks.values()] if looked else None
+    return [*leaks.values(), *comments] if looked else None
 
 
 def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:

@@ -30,8 +30,8 @@ NO_TEXT = frozenset(
     .wasm .so .dll .pyc""".split()
 )
 _ZIPPED = frozenset((".docx", ".epub", ".odt", ".pptx", ".xlsx", ".zip"))
-_PAGES = frozenset((".html", ".htm", ".xhtml"))
-_TEXTS = _PAGES | {".xml", ".svg", ".json", ".js", ".mjs", ".md", ".txt", ".css", ".tex", ".ipynb", ".csv"}
+PAGES = frozenset((".html", ".htm", ".xhtml"))
+_TEXTS = PAGES | {".xml", ".svg", ".json", ".js", ".mjs", ".md", ".txt", ".css", ".tex", ".ipynb", ".csv"}
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
          (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # fmt: skip
 _TAG = re.compile(r"<[!/?a-zA-Z][^<>]*>")

@@ -10,12 +10,14 @@ from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.lists import BLOCK_KEYS
 from ...markdown.parse import COMMENT_OPEN
 from .finding import Finding
-from .stray_marks import ReadParts, is_indented_code, lines_of_comments, read_parts
+from .stray_marks import ReadParts, is_indented_code, item_starts, lines_of_comments, read_parts
 from .unreadable import signs_in
 
 _NEARLY = re.compile(r"<!-{2,}[ \t]*(?P<word>[A-Za-z]{2,4})\b[ \t:]*")
 _NAMES = frozenset({"lmm", "llm", "lm", "lmmm", "lrm"})
 _BEFORE = re.compile(r"^[ \t>]*", re.M)
+_NOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:|[ ]{0,2}[:~][ ]")  # a footnote or a definition
+_REACH = 1000  # lines above a comment in which the list item that it stands in begins
 
 UNDER_TEXT = "a metadata comment needs a blank line before it: it is read as text"
 INDENTED = "a metadata comment stands at the start of its line (in a list, where the item's text begins)"
@@ -40,9 +42,32 @@ def _in_text(source: str, first: int, read: ReadParts) -> Iterator[Finding]:
         if part.metadata is not None or part.error:
             taken.update(range(line, line + len(text.splitlines())))
     for number, end in lines_of_comments(lines):
-        if number not in taken and not is_indented_code(lines, number) and (found := _misread(lines, number, end)):
+        if number not in taken and not _is_code(lines, number) and (found := _misread(lines, number, end)):
             code, message = found
             yield Finding(first + number, code, message, signs_in("\n".join(lines[number + 1 : end + 1])))
+
+
+def _is_code(lines: Sequence[str], number: int) -> bool:
+    """Return True if a line belongs to indented code, in a list item too, which needs four columns more."""
+    return is_indented_code(lines, number) and _column(lines[number]) - _item_column(lines, number) >= 4
+
+
+def _item_column(lines: Sequence[str], number: int) -> int:
+    """Return the column at which the text of the item, footnote or definition around a line begins; else 0."""
+    at = _column(lines[number])
+    for place in range(number - 1, max(number - _REACH, 0) - 1, -1):
+        line = lines[place].expandtabs(4)
+        starts = [4] if _NOTE.match(line) else item_starts(line)
+        if starts and _column(line) < at:
+            return max((start for start in starts if start <= at), default=starts[0])
+        if line.strip() and not _column(line) and not (place and lines[place - 1].strip()):
+            break
+    return 0
+
+
+def _column(line: str) -> int:
+    line = line.expandtabs(4)
+    return len(line) - len(line.lstrip(" "))
 
 
 def _misread(lines: Sequence[str], number: int, end: int) -> tuple[str, str] | None:

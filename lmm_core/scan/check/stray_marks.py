@@ -165,13 +165,13 @@ def _is_shifted(lines: Sequence[str], number: int) -> bool:
     at = len(line) - len(line.lstrip(" "))
     for above in reversed(lines[:number] if at else []):
         above = above.expandtabs(4)
-        starts = _item_starts(above)
+        starts = item_starts(above)
         if starts and len(above) - len(above.lstrip(" ")) < at:
             return at not in starts
     return False
 
 
-def _item_starts(line: str) -> list[int]:
+def item_starts(line: str) -> list[int]:
     """Return where the texts begin of the list items that a line opens, one in the other."""
     starts: list[int] = []
     while found := _ITEM.match(line, starts[-1] if starts else 0):
