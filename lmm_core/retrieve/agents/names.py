@@ -40,9 +40,8 @@ def find_document(name: str, material: Material) -> Section:
     for document in material.documents:
         if name.strip() in (document.docid, document.source, printable(document.docid)):
             return document
-    raise ToolError(
-        f"there is no document {name!r:.{SHOWN}} in the collection. {_near(name, material.walk())} {kinds_there(material)}"
-    )
+    near = _near(name, material.walk())
+    raise ToolError(f"there is no document {name!r:.{SHOWN}} in the collection. {near} {kinds_there(material)}")
 
 
 def find_passages(name: str, material: Material) -> list[Passage]:
