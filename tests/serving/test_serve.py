@@ -168,7 +168,7 @@ def test_a_model_that_says_nothing_for_long_is_given_up(course, model):
 
 @pytest.mark.slow
 def test_an_answer_that_takes_too_long_is_ended(course, model):
-    model(reply="word " * 200, pause=0.05)
+    model(reply="word " * 200, pause=0.1)  # fewer words come in time than make a loop, which would end it sooner
     with Served(course, timeout=1.5) as served:
         events = served.events()
     assert said(events) and events[-1] == ("error", {"error": serving_app.SLOW})
