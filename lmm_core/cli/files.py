@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from ..errors import ConfigError, MarkdownError, QuartoError
-from ..logging import say
+from ..logging import Report, say
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile, load_markdown, save_markdown
 from ..scan.annotations.tally import Tally, total
@@ -203,6 +203,14 @@ def at_every_save(files: SavedFiles, work: Callable[[Saved], bool]) -> None:
             time.sleep(SECONDS_BETWEEN_LOOKS)
     except KeyboardInterrupt:
         say("", err=True)
+
+
+def print_warnings(outcome: FileOutcome) -> None:
+    """Print what a quiet run has found besides errors: mistakes in a file, and what may be wrong."""
+    printer = ReportPrinter()
+    for report in outcome.reports:
+        if report["level"] == "warning":
+            printer.report(Report(**report))
 
 
 def say_at(message: str) -> None:

@@ -75,10 +75,10 @@ def vscode_files() -> dict[str, str]:
 def lacking_in_vscode(name: str, text: str) -> str:
     """Return the lines that a file for VS Code lacks, or ""."""
     wanted = vscode_files()[name]
-    signs = {".vscode/tasks.json": '"lmm: ', ".vscode/settings.json": "editor.tabCompletion",
-             ".vscode/extensions.json": _TOML_EXTENSION}  # fmt: skip
+    signs = {".vscode/tasks.json": ['"lmm: '], ".vscode/settings.json": ["editor.tabCompletion", "/.venv/bin"],
+             ".vscode/extensions.json": [_TOML_EXTENSION]}  # fmt: skip
     if name in signs:
-        return "" if signs[name] in text else "".join(wanted.splitlines(keepends=True)[1:-1])
+        return "" if all(sign in text for sign in signs[name]) else "".join(wanted.splitlines(keepends=True)[1:-1])
     return "" if text == wanted else wanted
 
 

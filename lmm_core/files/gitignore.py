@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 MOST_WILDCARDS = 3
+_DRIVE = re.compile(r"[A-Za-z]:(\\|$)")
+_BACKSLASH = re.compile(r"\\\w")  # what it stands before in a pattern is a sign, such as `#` or a blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,33 @@ def is_ignored(root: Path, path: str) -> bool:
     return False
 
 
+def read_patterns(patterns: Iterable[str]) -> Rules:
+    """Return the rules in patterns that somebody wrote for a project's files, for `matches` and `takes`."""
+    return read_rules(map(_composed, patterns))
+
+
 def matches(rules: Rules, path: str) -> bool:
     """Return True if patterns alone ignore a file, or a folder that it lies in. path: from their folder, with `/`."""
-    ends = [at + 1 for at, sign in enumerate(path) if sign == "/"]
-    return any(says_ignored([rules], path[:end]) for end in (*ends, len(path)))
+    return any(says_ignored([rules], end) for end in _ends(path))
+
+
+def takes(rules: Rules, path: str) -> bool:
+    """Return True if the last pattern that fits a file, or a folder that it lies in, is not negated.
+
+    Not as git: with `*` and then `!drafts/`, git takes the files in the folder; who writes it wants none."""
+    ends = _ends(path)
+    return next((taken for regex, taken in rules.patterns if any(map(regex.fullmatch, ends))), False)
+
+
+def _ends(path: str) -> list[str]:
+    """Return the folders that a file lies in, from the first on, and the file."""
+    path = _composed(path)
+    return [*(path[: at + 1] for at, sign in enumerate(path) if sign == "/"), path]
+
+
+def _composed(text: str) -> str:
+    """Return a text with its accents composed: some systems give the names of files with them apart."""
+    return unicodedata.normalize("NFC", text)
 
 
 def pattern_problem(pattern: str) -> str:
@@ -89,8 +115,15 @@ def pattern_problem(pattern: str) -> str:
 
     The number of wildcards is limited, since a pattern may be somebody else's and the time to match
     grows with the length of a path to the power of this number."""
-    if ".." in pattern.split("/"):
+    names = pattern.lstrip("!").rstrip().split("/")
+    if ".." in names or names[0] == "~" or _DRIVE.match(names[0]):
         return f"{pattern!r:.60} leads out: patterns are about what lies in the project"
+    if "." in names:
+        return f"{pattern!r:.60} fits no file, because of the `.`: write /notes.md for ./notes.md"
+    if _BACKSLASH.search(pattern):
+        return f"{pattern!r:.60} fits no file, because of the backslash: write drafts/notes.md"
+    if names[0] == "" and len(names) > 2 and Path("/".join(names)).exists():
+        return f"{pattern!r:.60} is a place on this machine: patterns start from the project's folder"
     many = any(part.count("*") > MOST_WILDCARDS for part in pattern.replace("**", "").split("/"))
     if many or pattern.count("**") > MOST_WILDCARDS:
         return f"{pattern!r:.60} has more than {MOST_WILDCARDS} wildcards between two `/`"

@@ -14,17 +14,18 @@ from typing import Any, TypeVar
 from starlette.exceptions import HTTPException
 
 from ..errors import CutOffError, ModelError, RetrieveError, StoreError
-from ..index.refresh import FILES
+from ..index.refresh import FILES, read_records
 from ..models.chat import Asker
 from ..models.sources import STAND_IN
 from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Answer, Conversation
 from ..retrieve.context import CitedSource, Context
 from ..retrieve.library import Library
-from ..retrieve.passages import Passage
+from ..retrieve.passages import Material, Passage
 from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..settings.project import Project
+from ..store.vector_store import VectorStore
 from ..study.measures import section_address
 from ..study.outline import make_outline
 from ..workflows.ask import SharedLibrary, make_conversation
@@ -213,8 +214,11 @@ class Answers:
 
     async def health(self) -> dict[str, Any]:
         """Return how much is indexed, and since when. Raise HTTPException if the index cannot be read."""
-        material = await self.read(Library.material, 0.0)
-        indexed = await asyncio.to_thread(last_refresh, self.project)
+
+        async def work(library: Library) -> tuple[Material, datetime | None]:
+            return await library.material(), await asyncio.to_thread(last_refresh, self.project, library.store)
+
+        material, indexed = await self.read(work, 0.0)
         return {
             "status": "ok",
             "documents": len(material.documents),
@@ -228,13 +232,15 @@ def _unavailable(error: str) -> HTTPException:
     return HTTPException(503, error, {"Retry-After": f"{RETRY:.0f}"})
 
 
-def last_refresh(project: Project) -> datetime | None:
-    """Return when the index last changed, or None if it is not in a folder.
+def last_refresh(project: Project, store: VectorStore) -> datetime | None:
+    """Return when the index last changed, or None if that is not known.
 
-    A refresh writes the record of files last, and its log changes only by writing."""
+    In a folder, a refresh writes the record of files last, and its log changes only by writing. On a
+    server, each file's record says when it was written. Raise StoreError."""
     index = project.index
     if index.url or index.memory:
-        return None
+        written = max((one.written for one in read_records(store, index.collection).values()), default=0.0)
+        return datetime.fromtimestamp(written, UTC) if written else None
     logs = Path(project.root, index.folder, index.collection + FILES, "shard", "wal").glob("*")
     times = [path.stat().st_mtime for path in logs]
     return datetime.fromtimestamp(max(times), UTC) if times else None

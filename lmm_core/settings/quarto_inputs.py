@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from ..errors import MarkdownError
-from ..files.gitignore import Rules, matches, read_rules
+from ..files.gitignore import Rules, matches, read_patterns, takes
 from ..files.walk import INDEXED, RENDERED, SUFFIXES, is_document, is_inside
 from ..logging import LoggerBase, counted, in_file
 from ..markdown.files import find_markdown, load_markdown, project_root
@@ -65,7 +65,7 @@ class DocumentFinder:
         if matches(exclude, name) or matches(self._excluded(), typed):
             return "pattern"
         if include is not None:
-            return "" if matches(include, name) else "pattern"
+            return "" if takes(include, name) else "pattern"
         quarto = quarto_folder(place)
         return "" if quarto is None or os.path.realpath(place) in self._pages_of(quarto) else "no page"
 
@@ -86,13 +86,13 @@ class DocumentFinder:
 
     def _excluded(self) -> Rules:
         if self._typed is None:
-            self._typed = read_rules(self.exclude)
+            self._typed = read_patterns(self.exclude)
         return self._typed
 
     def _rules(self, root: Path) -> tuple[Rules | None, Rules]:
         if root not in self._files:
             files = load_project(root / "-").files
-            self._files[root] = (read_rules(files.include) if files.include else None, read_rules(files.exclude))
+            self._files[root] = (read_patterns(files.include) if files.include else None, read_patterns(files.exclude))
         return self._files[root]
 
     def _pages_of(self, quarto: Path) -> frozenset[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_network
-from math import isfinite
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -15,6 +14,8 @@ from ..files.gitignore import pattern_problem
 from ..models.openai.extra import checked_extra
 from ..models.sources import ModelSource, RequestLimits, Sampling
 from ..models.trust import VARIABLE
+
+MOST_PRICE = 1e9  # of a million tokens: more is a slip, and cannot be counted with
 
 
 class _Section(BaseModel):
@@ -115,7 +116,7 @@ class SourceSettings(_Section):
     @field_validator("price")
     @classmethod
     def _is_price(cls, price: list[float]) -> list[float]:
-        if price and (len(price) != 2 or not all(isfinite(one) and one >= 0 for one in price)):
+        if price and (len(price) != 2 or not all(0 <= one <= MOST_PRICE for one in price)):
             raise ValueError("should be two numbers, of a million tokens sent and of a million received: [0.15, 0.6]")
         return price
 

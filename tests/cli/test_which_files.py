@@ -159,6 +159,20 @@ def test_rag_annotates_at_every_save_and_errors_do_not_end_it(book):
     }
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("quiet", ["", "-q"])
+def test_rag_names_the_mistakes_in_what_was_saved(quiet):
+    write("notes.md", f"# Oak\n\n{LONG}\n")
+    terminal = Terminal(f"lmm rag . --watch {quiet}")
+    wait_for(lambda: "waiting" in terminal.read())
+    write("notes.md", f"{text('notes.md')}\n::: exercise\nWhat is left out\n\n::: {{.lmm\n")
+    write("other.md", f"# Birch\n\n{LONG}\n")
+    wait_for(lambda: terminal.read() and "~docid" in text("other.md"))
+    terminal.press_ctrl_c()
+    assert terminal.end() == 0, terminal.seen
+    assert ("stray-colons" in terminal.seen) == ("annotated: other.md" in terminal.seen) == (not quiet), terminal.seen
+
+
 def _settled(*names):
     return all("~docid" in text(name) and "What is" in text(name) for name in names)
 

@@ -104,6 +104,13 @@ def test_existing_files_for_vs_code_are_not_changed_and_what_they_lack_is_printe
     }
 
 
+def test_settings_that_have_something_of_ours_by_chance_lack_the_rest():
+    mine = '{\n  // mine\n  "editor.tabCompletion": "on",\n}\n'
+    write(".vscode/settings.json", mine)
+    [part] = [part for part in create_course(Path(), quarto=False, editors=["vscode"]) if part.state == "lacks"]
+    assert "${workspaceFolder}/.venv/bin" in part.paste and text(".vscode/settings.json") == mine
+
+
 def test_twice_writes_nothing():
     create_course(Path(), quarto=False, editors=["vscode", "rstudio"])
     parts = create_course(Path(), quarto=False, editors=["vscode", "rstudio"])

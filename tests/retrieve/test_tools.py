@@ -177,6 +177,7 @@ def test_an_unknown_section_is_answered_with_what_may_be_meant(notes):
     assert "linear#1 (The line)" in said and "types of material in the collection: exercise" in said
     assert "linear#2 (Residuals)" in refused(notes, "read", name="Residual")
     assert "trees (Trees)" in refused(notes, "outline", document="tree")
+    assert len(refused(notes, "read", name="x" * 100_000)) < 400 > len(refused(notes, "read", name="#" * 100_000))
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../notes/a-linear.md", "notes/a-linear.md", "config.toml", "~", "."])

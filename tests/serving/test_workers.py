@@ -72,6 +72,7 @@ def served(own_course, monkeypatch):
 def test_two_workers_answer_and_one_that_dies_is_replaced(served):
     with serving(served, "--workers", "2") as (process, address, log):
         assert got(address)[1]["hits"]
+        assert got(address, "/health")[1]["indexed"]
         before = waited(lambda: len(found := workers(process)) == 2 and found)
         before[0].kill()
         waited(lambda: "a worker has ended (signal 9); another one takes its place" in log.read_text())

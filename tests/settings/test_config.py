@@ -218,6 +218,7 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
         ("[sources.lab]", "`sources.lab.base_url` is required"),
         ("[sources.openai]\nprice = [0.15]", "`sources.openai.price`: should be two numbers"),
         ("[sources.openai]\nprice = [0.15, -1]", "`sources.openai.price`: should be two numbers"),
+        ("[sources.openai]\nprice = [0.15, 1e308]", "`sources.openai.price`: should be two numbers"),
         ("[sources.openai]\nprice = [nan, 1]", "`sources.openai.price`: should be two numbers"),
         ("[sources.lab]\nbase_url = 'ftp://x'", "`sources.lab.base_url`: should be an address that begins with http"),
         (

@@ -1,12 +1,13 @@
 """Which documents of a folder the commands take: patterns of the project, and the pages of Quarto."""
 
 import os
+import unicodedata
 from pathlib import Path
 
 import pytest
 
 from lmm_core.errors import ConfigError, QuartoError
-from lmm_core.files.gitignore import matches, pattern_problem, read_rules
+from lmm_core.files.gitignore import matches, pattern_problem, read_patterns
 from lmm_core.files.walk import INDEXED
 from lmm_core.logging import ListLogger
 from lmm_core.settings.project import load_project
@@ -57,6 +58,9 @@ def test_without_settings_all_documents_are_taken():
         ('include = ["sub/"]\nexclude = ["README.md", "drafts"]', ["sub/a.md"]),
         ('include = ["/*.md"]', ["README.md", "a.md"]),
         ('include = ["**/c.md"]', ["sub/drafts/c.md"]),
+        ('include = ["sub/", "!sub/a.md"]', ["sub/README.md", "sub/drafts/c.md"]),  # not as git: less is safer
+        ('include = ["*", "!drafts/"]', ["README.md", "a.md", "sub/README.md", "sub/a.md"]),
+        ('include = ["!sub/", "sub/a.md"]', ["sub/a.md"]),
     ],
 )
 def test_patterns_are_those_of_gitignore_from_the_project_s_root(lines, taken):
@@ -64,6 +68,13 @@ def test_patterns_are_those_of_gitignore_from_the_project_s_root(lines, taken):
     config(lines)
     assert found() == taken
     assert found("sub") == [name for name in taken if name.startswith("sub/")]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_accents_may_be_composed_or_apart(form):
+    files(unicodedata.normalize(form, "Lösung.md"), "a.md")
+    config(f'exclude = ["{unicodedata.normalize("NFD", "Lösung.md")}"]')
+    assert found() == found(exclude=[unicodedata.normalize("NFC", "Lösung.md")]) == ["a.md"]
 
 
 def test_a_file_that_is_named_is_always_taken():
@@ -112,6 +123,14 @@ def test_a_link_leads_nowhere_else(tmp_path):
     [
         ("../secret.md", "leads out"),
         ("a/../../b", "leads out"),
+        ("./secret.md", r"write /notes.md for ./notes.md"),
+        ("!./secret.md", r"because of the `.`"),
+        (".", "because of the `.`"),
+        ("drafts\\secret.md", "because of the backslash"),
+        ("C:\\notes\\secret.md", "leads out"),
+        ("C:/notes/secret.md", "leads out"),
+        ("~/secret.md", "leads out"),
+        (Path(__file__).as_posix(), "is a place on this machine"),
         ("", "is no pattern"),
         ("/", "is no pattern"),
         ("# remark", "is no pattern"),
@@ -126,7 +145,23 @@ def test_patterns_that_are_refused(pattern, said, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "pattern", ["*", "!a.md", "**/drafts/**", "[ab]*.md", "?.md", "ünï/*.qmd", "a b.md", "\\#a.md"]
+    "pattern",
+    [
+        "*",
+        "!a.md",
+        "**/drafts/**",
+        "[ab]*.md",
+        "?.md",
+        "ünï/*.qmd",
+        "a b.md",
+        "\\#a.md",
+        "a\\ ",
+        "\\!b.md",
+        "\\[x\\].md",
+        "/a/b.md",
+        "a.md~",
+        ".lmm/",
+    ],
 )
 def test_patterns_that_are_taken(pattern):
     assert pattern_problem(pattern) == ""
@@ -134,7 +169,7 @@ def test_patterns_that_are_taken(pattern):
 
 def test_the_longest_names_are_matched_at_once():
     """As long as names get, and what takes a regular expression longest; a limit far above what it needs."""
-    rules = read_rules(["*a*a*b", "**/a/**/a/**/b"])
+    rules = read_patterns(["*a*a*b", "**/a/**/a/**/b"])
     assert not matches(rules, "a" * 255) and not matches(rules, "/".join("a" * 200))
 
 

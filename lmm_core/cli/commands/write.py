@@ -35,7 +35,18 @@ from ..arguments import (
     json_option,
     writing_options,
 )
-from ..files import FileOutcome, at_every_save, for_each, is_done, load, rewrite, rewrite_saved, say_at, work_file
+from ..files import (
+    FileOutcome,
+    at_every_save,
+    for_each,
+    is_done,
+    load,
+    print_warnings,
+    rewrite,
+    rewrite_saved,
+    say_at,
+    work_file,
+)
 from ..reports import (
     ProgressBar,
     ReportPrinter,
@@ -121,14 +132,16 @@ def rag(
     if watch:
         find_documents(paths, ReportPrinter(quiet), finder=finder)
         files = SavedFiles(paths, finder)
-        at_every_save(files, lambda saved: _annotate(saved, replace(work, models=Models(model, jobs, warn)), files))
+        at_every_save(
+            files, lambda saved: _annotate(saved, replace(work, models=Models(model, jobs, warn)), files, quiet)
+        )
         return
     with ProgressBar(quiet) as work.progress:
         rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies, finder=finder)
 
 
-def _annotate(saved: Saved, work: RagWork, files: SavedFiles) -> bool:
-    """Annotate what was saved, and print which documents have changed. Return False if it failed."""
+def _annotate(saved: Saved, work: RagWork, files: SavedFiles, quiet: bool) -> bool:
+    """Annotate what was saved; print the mistakes, and which documents have changed. Return False if it failed."""
     outcomes: list[FileOutcome] = []
 
     async def one(path: Path, logger: ReportPrinter) -> bool:
@@ -136,7 +149,8 @@ def _annotate(saved: Saved, work: RagWork, files: SavedFiles) -> bool:
 
     paths = tuple(saved.paths)
     done = is_done(lambda: outcomes.extend(for_each(paths, one, "annotated", quiet=True, models=work.models)))
-    for outcome in outcomes:
+    for outcome in [] if quiet else outcomes:
+        print_warnings(outcome)
         if outcome.changed:
             say_at(f"annotated: {outcome.path}")
     return done

@@ -15,6 +15,7 @@ from ..passages import Material, Passage, Section
 from ..retriever import kinds_there
 
 TITLE = 200  # characters of a title
+SHOWN = 100  # characters of a name that there is not
 _PLACE = re.compile(r"(?P<source>.+):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?", re.S)
 
 
@@ -31,7 +32,7 @@ def find_section(name: str, material: Material) -> Section:
         return material.section_of(passages[0])
     if "#" not in wanted:
         return find_document(name, material)
-    raise ToolError(f"there is no section {name!r}. {_near(name, material.walk())} {kinds_there(material)}")
+    raise ToolError(f"there is no section {name!r:.{SHOWN}}. {_near(name, material.walk())} {kinds_there(material)}")
 
 
 def find_document(name: str, material: Material) -> Section:
@@ -39,9 +40,8 @@ def find_document(name: str, material: Material) -> Section:
     for document in material.documents:
         if name.strip() in (document.docid, document.source, printable(document.docid)):
             return document
-    raise ToolError(
-        f"there is no document {name!r} in the collection. {_near(name, material.walk())} {kinds_there(material)}"
-    )
+    near = _near(name, material.walk())
+    raise ToolError(f"there is no document {name!r:.{SHOWN}} in the collection. {near} {kinds_there(material)}")
 
 
 def find_passages(name: str, material: Material) -> list[Passage]:
