@@ -66,7 +66,7 @@ def project(kind, **lmm):
     write("index.qmd", "# Start\n\nWords.\n")
     write("part/means.qmd", PAGE)
     write("part/spread.qmd", OTHER)
-    assert subprocess.run(["lmm", "quarto", "init"], capture_output=True).returncode == 0
+    assert subprocess.run(["lmm", "init", "--quarto"], capture_output=True).returncode == 0
 
 
 @pytest.mark.parametrize(("kind", "site"), [("book", "_book"), ("website", "_site")])

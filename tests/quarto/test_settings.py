@@ -49,7 +49,7 @@ def test_the_pages_are_as_the_scripts_see_them(case):
     """Rendered by Quarto: each class is on the page, or is looked for in it by the leak check."""
     folder = written(case)
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    for command in (["lmm", "quarto", "init"], ["quarto", "render"]):
+    for command in (["lmm", "init", "--quarto"], ["quarto", "render"]):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         assert "Traceback" not in done.stderr
         assert done.returncode == 0, done.stderr
