@@ -121,7 +121,7 @@ def pattern_problem(pattern: str) -> str:
     if "." in names:
         return f"{pattern!r:.60} fits no file, because of the `.`: write /notes.md for ./notes.md"
     if _BACKSLASH.search(pattern):
-        return f"{pattern!r:.60} fits no file, because of the backslash: write drafts/notes.md"
+        return f"{pattern!r:.60} fits no file, because of the backslash: write `/` between folders"
     if names[0] == "" and len(names) > 2 and Path("/".join(names)).exists():
         return f"{pattern!r:.60} is a place on this machine: patterns start from the project's folder"
     many = any(part.count("*") > MOST_WILDCARDS for part in pattern.replace("**", "").split("/"))
