@@ -147,7 +147,8 @@ def annotate(course: Course) -> str:
     """Annotate the documents that want it."""
     pages = [page for page in course.pages() if course.annotate or page.options.annotate]
     if not pages:
-        return "not wanted (annotate: true under lmm: in _quarto.yml)"
+        how = "annotate: true under lmm: in _quarto.yml" if course.settings else "--steps annotate does it"
+        return f"not wanted ({how})"
     annotate_pages(pages, course.folder, course.logger)
     return counted(len(pages), "document")
 

@@ -50,6 +50,17 @@ def test_each_step_is_named_with_its_time(notes):
     assert text("means.md") == NOTES
 
 
+def test_the_index_lies_in_the_course_wherever_the_command_is_typed(notes, monkeypatch):
+    monkeypatch.chdir("..")
+    notes.rename("my nötes")
+    done = run("lmm course 'my nötes'")
+    assert done.returncode == 0, done.stderr
+    assert "--steps annotate does it" in done.stderr.decode()
+    assert Path("my nötes/.lmm/index").is_dir() and not Path(".lmm").exists()
+    monkeypatch.chdir("my nötes")
+    assert "means.md" in run("lmm search 'balance point of the data'").stdout.decode()
+
+
 def test_a_mistake_stops_it_before_anything_is_made(notes):
     write("means.md", NOTES.replace("::: exercise", "::: excercise"))
     done = make_course()

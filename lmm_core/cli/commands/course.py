@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import chdir
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -124,13 +125,17 @@ def course(folder: Path, output: Path | None, steps: str | None, as_json: bool) 
 
 
 def _run_steps(opened: Course, wanted: Sequence[str]) -> list[StepResult]:
-    """Run steps, and print what came of each."""
+    """Run steps, and print what came of each.
+
+    The course's folder is the working folder meanwhile: without a config.toml, `_quarto.yml` or `.git`,
+    that is where its index belongs."""
     from ...course.run import run_steps
 
     done = []
-    for result in run_steps(opened, wanted, lambda name: say(f"{name}:", err=True)):
-        done.append(result)
-        _print_step(result)
+    with chdir(opened.folder):
+        for result in run_steps(opened, wanted, lambda name: say(f"{name}:", err=True)):
+            done.append(result)
+            _print_step(result)
     return done
 
 
