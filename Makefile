@@ -30,7 +30,6 @@ demo: $(VENV)/.installed
 # What .github/workflows/course.yml does, on a copy of the sample book.
 course: $(VENV)/.installed
 	@$(BIN)/lmm demo --copy "$(COURSE)"
-	@$(BIN)/lmm init "$(COURSE)"
 	@PATH="$(abspath $(BIN)):$$PATH" lmm course "$(COURSE)"
 
 # The site of docs/, in docs/_site: by Quarto, or by pandoc where there is none.
