@@ -109,7 +109,7 @@ def test_rag_and_index_warn_of_what_concerns_them():
         ("--keep exercise --keep topic notes.md -o x.tex",
          "pandoc -s -F lmm-knit -M lmm-keep=exercise,topic notes.md -o x.tex"),
         ("d.qmd -o x.html", "pandoc -s -f markdown -F lmm-knit d.qmd -o x.html"),
-        ("'out put' -o x.pptx", "pandoc -F lmm-knit 'out put/e.md' -o x.pptx"),
+        ("'out put' -o x.odt", "pandoc -F lmm-knit 'out put/e.md' -o x.odt"),
     ],
 )  # fmt: skip
 def test_knit_names_the_command_for_other_formats(arguments, command, pandoc):
