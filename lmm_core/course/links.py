@@ -74,6 +74,7 @@ def mend_links(
 ) -> None:
     """Mend the links of some pages, and copy the files that they and `resources:` name, as far as they
     lie in the course. pages: the sources by the pages' paths in the output."""
+    page_of = {source: page for page, source in pages.items()}
     read = {page: _read((output / page).read_text(encoding="utf-8")) for page in pages}
     labels: dict[str, _Label] = {}
     for page, found in read.items():
@@ -84,11 +85,11 @@ def mend_links(
         path = output / page
         text = path.read_text(encoding="utf-8")
         mended = _with_references(text, page, read[page].labels, labels, located)
-        mended = _with_page_links(mended, page, pages, folder)
+        mended = _with_page_links(mended, page, source, page_of, folder)
         if mended != text:
             path.write_text(mended, encoding="utf-8")
         for name in dict.fromkeys(read[page].files):
-            _copy_linked(name, source, output, pages, folder, located)
+            _copy_linked(name, source, output, page_of, folder, located)
     for path in _resources(settings, folder):
         _copy(path, path.relative_to(folder), output)
 
@@ -120,20 +121,19 @@ def _with_references(
     return _REFERENCE.sub(reference, text)
 
 
-def _with_page_links(text: str, page: str, pages: Mapping[str, Path], folder: Path) -> str:
+def _with_page_links(text: str, page: str, source: Path, page_of: Mapping[Path, str], folder: Path) -> str:
     """Return a page whose links to documents lead to the pages of these, and whose links from the
     course's folder (`/figures/a.png`) start from the page, since a site may lie in a folder of its host."""
-    text = _LINK.sub(lambda found: f"{found[1]}{_page_link(found[2], page, pages, folder)}{found[3]}", text)
+    text = _LINK.sub(lambda found: f"{found[1]}{_page_link(found[2], page, source, page_of, folder)}{found[3]}", text)
     return _FROM_FOLDER.sub(rf"\1{'../' * page.count('/')}", text)
 
 
-def _page_link(link: str, page: str, pages: Mapping[str, Path], folder: Path) -> str:
+def _page_link(link: str, page: str, source: Path, page_of: Mapping[Path, str], folder: Path) -> str:
     """Return a link to a document as a link to its page; others as they are."""
     parts = urlsplit(html.unescape(link))
     if parts.scheme or parts.netloc or not is_document(parts.path, RENDERED):
         return link
-    target = _in_course(unquote(parts.path), pages[page], folder)
-    name = next((one for one, source in pages.items() if source == target), None)
+    name = page_of.get(_in_course(unquote(parts.path), source, folder))
     if name is None:
         return link
     place = quote(os.path.relpath(name, PurePosixPath(page).parent))
@@ -149,7 +149,7 @@ def _in_course(name: str, source: Path, folder: Path) -> Path:
 
 
 def _copy_linked(
-    link: str, source: Path, output: Path, pages: Mapping[str, Path], folder: Path, logger: LoggerBase
+    link: str, source: Path, output: Path, page_of: Mapping[Path, str], folder: Path, logger: LoggerBase
 ) -> None:
     """Copy a file that a page names. What lies outside of the course, is hidden or is a document is
     not copied, and the logger is warned."""
@@ -163,7 +163,7 @@ def _copy_linked(
             logger.warning(f"{name}: a link out of the course: not copied to the site")
         return
     place = path.relative_to(folder)
-    if place.as_posix() in pages or path in pages.values() or (output / place).is_file():
+    if path in page_of or (output / place).is_file():  # the pages are there by now
         return
     found = path if path.is_file() else _frozen_file(place, source, folder)
     if found is None:
