@@ -52,6 +52,13 @@ def requirement(extra: str = "") -> str:
     return f"{PACKAGE}{_brackets(extra)}" + (f" @ {address}" if address else f"=={__version__}")
 
 
+def packaged_folder(installed: str, in_checkout: str, sign: str) -> Path | None:
+    """Return a folder that came with this package, known by a file in it: beside the package where it is
+    installed, else in the source tree; None if it is missing."""
+    base = Path(__file__).parents[1]
+    return next((folder for folder in (base / installed, base / in_checkout) if (folder / sign).is_file()), None)
+
+
 def in_pipx() -> bool:
     """Return True if pipx has made this environment, which puts none of its programs on PATH but ours."""
     return (Path(sys.prefix) / "pipx_metadata.json").is_file()

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..errors import CourseError
 from ..files.create import create_files
 from ..files.marked import make_marked, remove_marked
+from ..installation import packaged_folder
 from ..quarto.setup import extension_files
 
 KIND = "sample-course"
@@ -18,13 +19,9 @@ _MADE_IN_IT = {"_book", "_instructor", "_extensions", "__pycache__"}  # where so
 
 
 def sample_course() -> Path:
-    """Return the folder of the sample course: beside the package where it is installed, else in the source tree.
-
-    Raise CourseError if it is missing."""
-    base = Path(__file__).parents[2]
-    for folder in (base / "lmm_sample_book", base / "sample-book"):
-        if (folder / "_quarto.yml").is_file():
-            return folder
+    """Return the folder of the sample course that came with this package. Raise CourseError if it is missing."""
+    if folder := packaged_folder("lmm_sample_book", "sample-book", "_quarto.yml"):
+        return folder
     raise CourseError("the sample course is missing from this installation: install lmm-markdown again")
 
 

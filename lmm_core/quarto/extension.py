@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import QuartoError
+from ..installation import packaged_folder
 from ..settings.quarto_project import as_list, mapping_in
 
 EXTENSION = "lmm"
 
 
 def packaged_extension() -> Path:
-    """Return the folder of the extension that came with this package: beside the package where it
-    is installed, else in the source tree. Raise QuartoError if it is missing."""
-    base = Path(__file__).parents[2]
-    for folder in (base / "lmm_quarto", base / "quarto-ext" / "_extensions" / EXTENSION):
-        if (folder / "_extension.yml").is_file():
-            return folder
+    """Return the folder of the extension that came with this package. Raise QuartoError if it is missing."""
+    if folder := packaged_folder("lmm_quarto", f"quarto-ext/_extensions/{EXTENSION}", "_extension.yml"):
+        return folder
     raise QuartoError("The Quarto extension is missing from this installation. Install lmm-markdown again.")
 
 
