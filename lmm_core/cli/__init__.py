@@ -26,7 +26,10 @@ GROUPS: dict[str, dict[str, str]] = {
     "Talk to the model": dict.fromkeys(("chat", "edit", "watch", "accept", "reject", "clear"), "talk"),
     "Find": dict.fromkeys(("index", "search", "chunks", "split"), "find")
     | dict.fromkeys(("md-index", "md-search"), "folders"),
-    "Ask": {"ask": "ask", "toc": "teach", "cards": "teach", "bench": "bench", "mcp": "serve", "serve": "serve"},
+    "Ask": {"ask": "asking.ask"}
+    | dict.fromkeys(("toc", "cards"), "asking.teach")
+    | {"bench": "asking.bench"}
+    | dict.fromkeys(("mcp", "serve"), "asking.serve"),
     "Work on a project": {"llmd": "llmd"},
     "Publish": dict.fromkeys(("knit", "convert"), "publish")
     | dict.fromkeys(("course", "leak-check", "quarto"), "course"),

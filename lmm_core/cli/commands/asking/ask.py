@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...errors import LmmError
-from ...index.chunks import SUMMARY
-from ...logging import LoggerBase, printable, say
-from ...models.sources import STAND_IN_NAME
-from ...settings.project import Project
-from ...workflows.models import Models
-from ..arguments import json_option, searched_project
-from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
-from ..running import with_shared_library
+from ....errors import LmmError
+from ....index.chunks import SUMMARY
+from ....logging import LoggerBase, printable, say
+from ....models.sources import STAND_IN_NAME
+from ....settings.project import Project
+from ....workflows.models import Models
+from ...arguments import json_option, searched_project
+from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn
+from ...running import with_shared_library
 
 if TYPE_CHECKING:
-    from ...retrieve.agents.tools import Tools
-    from ...retrieve.answer import Answer, Conversation
-    from ...retrieve.context import CitedSource
-    from ...retrieve.passages import Section
-    from ...workflows.ask import SharedLibrary
+    from ....retrieve.agents.tools import Tools
+    from ....retrieve.answer import Answer, Conversation
+    from ....retrieve.context import CitedSource
+    from ....retrieve.passages import Section
+    from ....workflows.ask import SharedLibrary
 
 PROMPT = "? "
 # The ask box says the same (words.js).
@@ -45,8 +45,8 @@ class _CommandWithTypes(click.Command):
 
 def _indexed_types() -> list[str]:
     """Return the types of material in the index of the working folder, or none if it cannot be read."""
-    from ...errors import StoreError
-    from ...workflows.indexing.stores import client_from_config
+    from ....errors import StoreError
+    from ....workflows.indexing.stores import client_from_config
 
     try:
         project = searched_project()
@@ -79,8 +79,8 @@ def ask(
     """Answer a question from the notes, with the sources. Without a question, start a session.
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
-    from ...retrieve.agents.tools import Tools
-    from ...workflows.ask import make_conversation
+    from ....retrieve.agents.tools import Tools
+    from ....workflows.ask import make_conversation
 
     if question is not None and not question.strip():
         raise click.UsageError("an empty question: say what you want to know")
@@ -107,7 +107,7 @@ def ask(
 @asynccontextmanager
 async def _markdown_folders(tools: Tools, project: Project, models: Models) -> AsyncIterator[None]:
     """Let the model search in the indexes that `lmm md-index` has made here, too, within the block."""
-    from ...workflows.folders import FOLDER, add_tools
+    from ....workflows.folders import FOLDER, add_tools
 
     if not Path(FOLDER).is_dir():
         yield
@@ -121,7 +121,7 @@ async def _markdown_folders(tools: Tools, project: Project, models: Models) -> A
 
 async def _hold_session(printer: _AnswerPrinter, library: SharedLibrary, logger: LoggerBase) -> None:
     """Answer the questions that a person types, or the lines of a file, until there are no more."""
-    from ...workflows.session import read_questions, until_ctrl_c
+    from ....workflows.session import read_questions, until_ctrl_c
 
     await _greet(printer, library)
     async for question in read_questions(library, lambda: say(PROMPT, err=True, nl=False, style="bold")):
@@ -134,7 +134,7 @@ async def _hold_session(printer: _AnswerPrinter, library: SharedLibrary, logger:
 
 async def _greet(printer: _AnswerPrinter, library: SharedLibrary) -> None:
     """Print what there is to ask, and who answers. Raise UnknownKind for a type that is not there."""
-    from ...retrieve.retriever import known_kind
+    from ....retrieve.retriever import known_kind
 
     async with library.use() as opened:
         material = await opened.material()
@@ -160,7 +160,7 @@ class _AnswerPrinter:
 
     async def answer(self, question: str) -> None:
         """Answer one question. Raise what `Conversation.ask` raises, after showing the sources of a broken answer."""
-        from ...retrieve.answer import MOST_CHARACTERS, BrokenAnswer
+        from ....retrieve.answer import MOST_CHARACTERS, BrokenAnswer
 
         if len(question) > MOST_CHARACTERS:
             warn(f"the question is too long; only its first {MOST_CHARACTERS:,} characters are asked")
@@ -184,7 +184,7 @@ class _AnswerPrinter:
 
     async def _print_context(self, question: str) -> None:
         """Print only the context that a model would be shown."""
-        from ...retrieve.answer import context_text
+        from ....retrieve.answer import context_text
 
         found, context = await self.talk.look(question, self.kind, as_for_model=True)
         if self.as_json:

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...files.outputs import HTML, write_output
-from ...index.encoding import EncodingModel
-from ...logging import counted, say
-from ...settings.project import Project
-from ...settings.quarto_inputs import DocumentFinder
-from ...workflows.models import Models
-from ..arguments import check_written, find_documents, folders_argument, json_option, output_option, project_at
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
-from ..running import run_or_report
+from ....files.outputs import HTML, write_output
+from ....index.encoding import EncodingModel
+from ....logging import counted, say
+from ....settings.project import Project
+from ....settings.quarto_inputs import DocumentFinder
+from ....workflows.models import Models
+from ...arguments import check_written, find_documents, folders_argument, json_option, output_option, project_at
+from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
+from ...running import run_or_report
 
 if TYPE_CHECKING:
-    from ...retrieve.passages import Section
-    from ...study.measures import QuestionResult
-    from ...study.missing_words import MissingWord
-    from ...workflows.bench import BenchReport, EncodingResult
+    from ....retrieve.passages import Section
+    from ....study.measures import QuestionResult
+    from ....study.missing_words import MissingWord
+    from ....workflows.bench import BenchReport, EncodingResult
 
 SECTIONS_SHOWN = 10
 WORDS_SHOWN = 20
@@ -75,8 +75,8 @@ def _measure(
     """Return what was measured, or None if nothing could be, which is reported.
 
     Raise UsageError for a file of questions that cannot be used."""
-    from ...errors import QuestionsError, RetrieveError
-    from ...workflows.bench import Bench
+    from ....errors import QuestionsError, RetrieveError
+    from ....workflows.bench import Bench
 
     models = Models(warn=warn)
 
@@ -94,7 +94,7 @@ def _measure(
 
 
 def _write_page(path: Path, report: BenchReport, logger: ReportPrinter) -> None:
-    from ...workflows.pages.bench_page import bench_page
+    from ....workflows.pages.bench_page import bench_page
 
     try:
         write_output(path, bench_page(report).encode("utf-8"))
@@ -104,7 +104,7 @@ def _write_page(path: Path, report: BenchReport, logger: ReportPrinter) -> None:
 
 
 def _check_least(report: BenchReport, least: float | None, logger: ReportPrinter) -> None:
-    from ...study.measures import hit_at
+    from ....study.measures import hit_at
 
     first = report.results[0]
     reached = hit_at(first.outcomes, 5)
@@ -139,7 +139,7 @@ def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
 
 
 def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
-    from ...study.measures import hit_at, share_refused, share_shown
+    from ....study.measures import hit_at, share_refused, share_shown
 
     if not outcomes:
         return ""
@@ -149,7 +149,7 @@ def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
 
 def _print_sections(result: EncodingResult, project: Project) -> None:
     """Print the sections that some question does not find, the worst first."""
-    from ...study.measures import FOUND, by_section
+    from ....study.measures import FOUND, by_section
 
     sections = by_section(result.outcomes)
     hard = [(section, outcomes) for section, outcomes in sections if any(one.is_missed for one in outcomes)]
@@ -167,7 +167,7 @@ def _print_sections(result: EncodingResult, project: Project) -> None:
 
 
 def _print_section(section: Section, missed: Sequence[QuestionResult], project: Project) -> None:
-    from ...workflows.bench import describe_rank
+    from ....workflows.bench import describe_rank
 
     say(f"\n{shorten(project.root / section.source)}:{section.line_start}  ", nl=False)
     say(" > ".join(section.titles), style="bold")
@@ -211,7 +211,7 @@ def _report_as_json(report: BenchReport) -> dict[str, Any]:
 
 
 def _result_as_json(result: EncodingResult) -> dict[str, Any]:
-    from ...study.measures import by_section
+    from ....study.measures import by_section
 
     return {
         "encoding": result.encoding,
@@ -224,7 +224,7 @@ def _result_as_json(result: EncodingResult) -> dict[str, Any]:
 
 
 def _measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
-    from ...study.measures import hit_at, mean_reciprocal_rank, share_refused, share_shown
+    from ....study.measures import hit_at, mean_reciprocal_rank, share_refused, share_shown
 
     shares = {f"hit@{k}": hit_at(outcomes, k) for k in (1, 3, 5, 10)}
     shares |= {"mrr": mean_reciprocal_rank(outcomes), "shown": share_shown(outcomes)}

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...files.outputs import MARKDOWN, PACKAGE, TABLE, is_made_again, write_output
-from ...files.writing import is_stream
-from ...logging import counted, put, say
-from ...models.sources import STAND_IN
-from ...settings.project import Project
-from ...settings.quarto_inputs import DocumentFinder
-from ...workflows.models import Models
-from ..arguments import (
+from ....files.outputs import MARKDOWN, PACKAGE, TABLE, is_made_again, write_output
+from ....files.writing import is_stream
+from ....logging import counted, put, say
+from ....models.sources import STAND_IN
+from ....settings.project import Project
+from ....settings.quarto_inputs import DocumentFinder
+from ....workflows.models import Models
+from ...arguments import (
     check_written,
     exclude_option,
     find_documents,
@@ -27,14 +27,14 @@ from ..arguments import (
     project_at,
     searched_project,
 )
-from ..reports import ReportPrinter, exit_with_status, print_json, warn
-from ..running import with_library
+from ...reports import ReportPrinter, exit_with_status, print_json, warn
+from ...running import with_library
 
 if TYPE_CHECKING:
-    from ...retrieve.library import Library
-    from ...retrieve.passages import Material
-    from ...study.cards import Card
-    from ...study.plan import StudyPlan
+    from ....retrieve.library import Library
+    from ....retrieve.passages import Material
+    from ....study.cards import Card
+    from ....study.plan import StudyPlan
 
 WIDEST = 100  # characters
 FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in MARKDOWN)}  # with their endings
@@ -65,7 +65,7 @@ def toc(wish: str | None, level: int | None, summaries: bool, model: str, as_jso
 
 
 def _print_outline(material: Material, level: int, summaries: bool, as_json: bool) -> None:
-    from ...study.outline import make_outline, show_outline
+    from ....study.outline import make_outline, show_outline
 
     entries = make_outline(material, level)
     if as_json:
@@ -75,7 +75,7 @@ def _print_outline(material: Material, level: int, summaries: bool, as_json: boo
 
 
 async def _print_plan(library: Library, project: Project, models: Models, wish: str, as_json: bool) -> None:
-    from ...study.plan import Planner, show_plan
+    from ....study.plan import Planner, show_plan
 
     if not wish.strip():
         raise click.UsageError("an empty wish: say how much time you have")
@@ -112,8 +112,8 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
     """Make study cards of questions, definitions and exercises, in FILES or else in the index.
 
     Cards that are imported into Anki again update the earlier ones."""
-    from ...study.cards import make_cards
-    from ...study.outline import course_title
+    from ....study.cards import make_cards
+    from ....study.outline import course_title
 
     logger, form = ReportPrinter(), form or _form_of(output)
     files = [
@@ -169,10 +169,10 @@ def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Materia
     """Return the material of files as it would be indexed, in the order of the project.
 
     Files that cannot be read are reported."""
-    from ...retrieve.passages import build_material
-    from ...store.vector_store import ScoredPoint
-    from ...workflows.ask import reading_order
-    from ...workflows.encode import encode_files
+    from ....retrieve.passages import build_material
+    from ....store.vector_store import ScoredPoint
+    from ....workflows.ask import reading_order
+    from ....workflows.encode import encode_files
 
     points = [ScoredPoint(chunk.uuid, chunk.payload) for chunk in encode_files(files, project_at, logger)]
     return build_material(points, reading_order(project))
@@ -188,7 +188,7 @@ def _read_index(project: Project, logger: ReportPrinter) -> Material | None:
 
 
 def _write(made: list[Card], form: str, name: str, output: Path | None, root: Path, logger: ReportPrinter) -> None:
-    from ...study.cards import cards_to_csv, cards_to_markdown
+    from ....study.cards import cards_to_csv, cards_to_markdown
 
     try:
         if form == "anki":
@@ -213,7 +213,7 @@ def _save(text: str, output: Path | None) -> None:
 
 def _write_package(made: list[Card], name: str, output: Path, root: Path) -> None:
     with needs_extra("cards", "a package for Anki needs (csv and md need nothing)"):
-        from ...study.anki import write_package
+        from ....study.anki import write_package
     write_package(made, name, output, root)
 
 

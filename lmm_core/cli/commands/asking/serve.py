@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import LmmError
-from ...files.outputs import LINES_OF_JSON
-from ...logging import one_line, say
-from ...settings.names import TOKEN_VARIABLE
-from ...settings.project import Project
-from ...workflows.models import Models
-from ..arguments import LOOPBACK, check_written, config_checked, needs_extra, searched_project
-from ..reports import warn
+from ....errors import LmmError
+from ....files.outputs import LINES_OF_JSON
+from ....logging import one_line, say
+from ....settings.names import TOKEN_VARIABLE
+from ....settings.project import Project
+from ....workflows.models import Models
+from ...arguments import LOOPBACK, check_written, config_checked, needs_extra, searched_project
+from ...reports import warn
 
 if TYPE_CHECKING:
-    from ...serving.answers import ServedModels
-    from ...serving.connections import ConnectionLimits
-    from ...serving.questions import QuestionLog
-    from ...serving.rates import SharedRates
-    from ...workflows.ask import SharedLibrary
+    from ....serving.answers import ServedModels
+    from ....serving.connections import ConnectionLimits
+    from ....serving.questions import QuestionLog
+    from ....serving.rates import SharedRates
+    from ....workflows.ask import SharedLibrary
 
 
 @click.command()
@@ -49,7 +49,7 @@ def serve(port: int, host: str, model: str, questions: Path | None, workers: int
     if questions is not None:
         check_written(questions, (), LINES_OF_JSON, may_replace=True)
     with needs_extra("serve", "lmm serve needs"):
-        from ...serving import server  # noqa: F401
+        from ....serving import server  # noqa: F401
     project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
     if workers > 1 and not project.index.url:
         raise click.UsageError(
@@ -88,7 +88,7 @@ class _Serving:
         """Serve until the process is told to end. Return the signal that ended several workers, 0 for one.
 
         Raise OSError and LmmError."""
-        from ...serving.server import address_of, listen
+        from ....serving.server import address_of, listen
 
         by = self._models().check(self.project)
         self._question_log()
@@ -108,9 +108,9 @@ class _Serving:
 
     def _start_workers(self, listening: socket, count: int) -> int:
         """Serve with several processes, each of which gets its share of what is limited for all."""
-        from ...serving.rates import SharedRates
-        from ...serving.server import QUEUE
-        from ...serving.workers import Workers
+        from ....serving.rates import SharedRates
+        from ....serving.server import QUEUE
+        from ....serving.workers import Workers
 
         options = self.project.serve
         rates = SharedRates(options.rate, SharedRates.room(), os.urandom(32))
@@ -127,14 +127,14 @@ class _Serving:
 
     async def _serve(self, listening: socket, ready: str = "") -> None:
         """Serve with this process. ready: is said when it has begun."""
-        from ...quarto.extension import packaged_extension
-        from ...serving.answers import Answers
-        from ...serving.app import make_app
-        from ...serving.guard import Names
-        from ...serving.log import Log
-        from ...serving.page import own_page
-        from ...serving.server import make_server
-        from ...workflows.ask import SharedLibrary
+        from ....quarto.extension import packaged_extension
+        from ....serving.answers import Answers
+        from ....serving.app import make_app
+        from ....serving.guard import Names
+        from ....serving.log import Log
+        from ....serving.page import own_page
+        from ....serving.server import make_server
+        from ....workflows.ask import SharedLibrary
 
         project, log, models = self.project, Log(_say), self._models()
         models.check(project)
@@ -149,13 +149,13 @@ class _Serving:
         await make_server(app, project.serve.proxies, log, _limits(project)).serve(sockets=[listening])
 
     def _models(self) -> ServedModels:
-        from ...serving.answers import ServedModels
-        from ...serving.log import Log
+        from ....serving.answers import ServedModels
+        from ....serving.log import Log
 
         return ServedModels(self.model, self.project.serve.concurrency, Log(_say))
 
     def _question_log(self) -> QuestionLog | None:
-        from ...serving.questions import QuestionLog
+        from ....serving.questions import QuestionLog
 
         try:
             return QuestionLog(self.questions) if self.questions else None
@@ -163,7 +163,7 @@ class _Serving:
             raise OSError(f"cannot write {self.questions}: {error.strerror}") from None
 
     async def _tell_size(self) -> None:
-        from ...workflows.ask import SharedLibrary
+        from ....workflows.ask import SharedLibrary
 
         library = SharedLibrary(self.project, self._models(), self.project.serve.patience)
         _say(await _read_size(library))
@@ -181,8 +181,8 @@ async def _read_size(library: SharedLibrary) -> str:
 
 def _limits(project: Project) -> ConnectionLimits:
     """Return the limits for connections; the system may allow fewer than configured, which is a warning."""
-    from ...serving.connections import ConnectionLimits
-    from ...serving.server import room_for
+    from ....serving.connections import ConnectionLimits
+    from ....serving.server import room_for
 
     wanted = project.serve.connections
     most = room_for(wanted, project.serve.concurrency)
@@ -211,14 +211,14 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
 
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""
-    from ...retrieve.agents.tools import Tools
-    from ...workflows.ask import SharedLibrary, status_tool
-    from ...workflows.folders import add_tools
+    from ....retrieve.agents.tools import Tools
+    from ....workflows.ask import SharedLibrary, status_tool
+    from ....workflows.folders import add_tools
 
     if folder is not None:
         os.chdir(folder)  # as if it had been started there: everything else follows
     with needs_extra("mcp", "lmm mcp needs"):
-        from ...serving.agents import mcp_server as server
+        from ....serving.agents import mcp_server as server
     project, models = searched_project(), Models(warn=warn)
     library = SharedLibrary(project, models)
     if port is not None and host not in LOOPBACK:

@@ -1,0 +1,1 @@
+"""The commands for questions to the notes: answers, a server for students, and measures of both."""
