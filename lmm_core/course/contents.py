@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..markdown.blocks import HeadingBlock, header_content
-from ..markdown.files import load_markdown
-from ..markdown.parse import parse_markdown_text
-from ..quarto.ask_box.material import public_blocks
 from ..settings.project import Project
-from ..settings.quarto_project import as_list, mapping_in, page_rules
-from ..study.outline import plain_title
+from ..settings.quarto_project import as_list, mapping_in
+from ..study.outline import page_title, plain_title
 
 _FIRST = "index"
 
@@ -67,17 +63,7 @@ def _place(path: Path) -> tuple[str, bool, str]:
 
 def _entry(path: Path, title: str, depth: int, project: Project, folder: Path) -> Entry:
     name = path.relative_to(folder).with_suffix(".html").as_posix()
-    return Entry(plain_title(title) or page_title(path, project), name, path, depth)
-
-
-def page_title(path: Path, project: Project) -> str:
-    """Return the title of a page: its header's, else its first heading that is not left out, else the
-    file's name."""
-    blocks = parse_markdown_text(load_markdown(path).text)
-    header = header_content(blocks)
-    kept = public_blocks(blocks, page_rules(path, header, project.rules))
-    headings = (block.title for block in kept if isinstance(block, HeadingBlock))
-    return plain_title(str(header.get("title") or next(headings, ""))) or path.stem
+    return Entry(plain_title(title) or page_title(path, project.rules) or path.stem, name, path, depth)
 
 
 def _without_empty_parts(entries: list[Entry]) -> list[Entry]:

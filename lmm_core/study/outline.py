@@ -9,15 +9,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import MarkdownError, QuartoError
+from ..errors import ConfigError, MarkdownError, QuartoError
 from ..files.walk import is_inside
 from ..logging import printable
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import load_markdown
 from ..markdown.parse import parse_markdown_text
+from ..markdown.rag_only import KnitRules
 from ..retrieve.items import is_solution, typed_parts_under
 from ..retrieve.passages import Material, Passage, Section
-from ..settings.quarto_project import mapping_in, read_project
+from ..scan.knit import knit
+from ..settings.project import load_project
+from ..settings.quarto_project import mapping_in, page_rules, read_project
 
 # Words a minute when reading to learn, which is slower than the 238 of silent reading:
 # R. P. Carver, "Reading rate: theory, research, and practical implications",
@@ -120,15 +123,22 @@ def _title_in(folder: Path) -> str:
 
 
 def _first_title(folder: Path) -> str:
-    """Return the title in the header of a course's first page, else its first heading, else ""."""
+    """Return the title of a course's first page, "" if there is none or it cannot be read."""
     first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
     try:
-        blocks = parse_markdown_text(load_markdown(first).text) if first and is_inside(first, folder) else []
-    except (OSError, MarkdownError):
+        return page_title(first, load_project(first).rules) if first and is_inside(first, folder) else ""
+    except (OSError, MarkdownError, ConfigError, QuartoError):  # who reads the page for more reports it
         return ""
+
+
+def page_title(path: Path, rules: KnitRules) -> str:
+    """Return the title of a page: its header's, else its first heading that is not left out of the
+    notes, else "". rules: the project's. Raise OSError, MarkdownError and QuartoError."""
+    blocks = parse_markdown_text(load_markdown(path).text)
     header = header_content(blocks)
-    heading = next((block.title for block in blocks if isinstance(block, HeadingBlock)), "")
-    return str(header.get("title") or heading)
+    kept = knit(blocks, page_rules(path, header, rules))
+    heading = next((block.title for block in kept if isinstance(block, HeadingBlock)), "")
+    return plain_title(str(header.get("title") or heading))
 
 
 def _without_marks(text: str) -> str:

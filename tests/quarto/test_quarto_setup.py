@@ -58,6 +58,7 @@ def test_init_in_a_new_folder():
         ({"a.md": "# Means\n"}, "my course"),
         ({"index.md": '# The *mean*: "why?" {#why}\n'}, 'The mean: "why?"'),
         ({"index.qmd": "---\ntitle: Statistics\n---\n\n# Means\n"}, "Statistics"),
+        ({"index.md": "Hello\n\n---\ntype: exercise\n---\n\n# The solutions\n\n7\n\n# Means\n"}, "Means"),
     ],
 )
 def test_a_new_site_has_a_title_pages_and_a_search(files, title):
