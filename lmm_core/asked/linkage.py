@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
 
 MOST_LINKED = 3_000  # bundles of rows that are compared each with each: 36 MB
-NEARLY = (0.999, 0.9, 0.8, 0.7, 0.6, 0.5)  # the product of a row with another one, as a share of that with itself
+NEARLY = (0.999, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)  # the product of a row with another, as a share of that with itself
 
 
 def link(rows: Rows, threshold: float) -> list[list[int]]:
