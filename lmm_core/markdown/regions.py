@@ -35,6 +35,7 @@ _HTML_LINE = re.compile(rf"^{_PREFIX}<[^\n]*", re.M)
 _TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])[^<>\n]*?(/?)>")
 _ENVIRONMENT = re.compile(r"^[ \t]*\\(begin|end)\{([A-Za-z]+\*?)\}", re.M)
 _TICKS = re.compile("`+")
+_CODE = re.compile(r"[ ]{4}|[ ]{0,3}\t")  # the indent of code, if it is not that of a list item
 
 DIV_OPEN = re.compile(r":{3,}[ \t]*+(?P<attributes>\{[^\n]*?\}|[^\s{}:][^\s{}]*+)[ \t]*+:*+[ \t]*+\r?(?=\n|\Z)")
 DIV_CLOSE = re.compile(r":{3,}[ \t]*\r?(?=\n|\Z)")
@@ -271,7 +272,7 @@ class Regions:
         end = self.text.find("-->", stop)
         if end < 0:
             self._bury("-->", stop)
-            return self._note(pos, "comment")
+            return None if _CODE.match(self.text, pos) else self._note(pos, "comment")
         return end + 3
 
     def div_end(self, pos: int) -> int | None:

@@ -94,6 +94,12 @@ def test_problems_name_lines_that_are_there(text):
     assert all(1 <= problem.line <= text.count("\n") + 1 for problem in problems)
 
 
+def test_a_comment_that_opens_in_indented_code_is_not_reported():
+    problems = []
+    parse_markdown_text("text\n\n    <!-- as HTML\n\n# one\n", problems)
+    assert problems == []
+
+
 def test_math_holds_no_blank_line():
     assert titles("$$\nx\n\n# a heading\n\n$$\n") == ["a heading"]
 
