@@ -77,7 +77,7 @@
   async function readData() {
     try {
       await ask.load("data.js");
-      if (ask.about?.format !== 3) throw new Error("format");
+      if (ask.about?.format !== 4) throw new Error("format");
     } catch {
       return notice("data", t("noData"));
     }
@@ -200,14 +200,19 @@
   }
 
   function hit({ section, passage, start, terms, question }) {
-    const above = section.titles.slice(0, -1).join(" › ");
+    const above = section.titles.slice(0, -1);
     const text = passage ? passage.text : section.summary;
     return el("li", {}, el("a", { href: ask.address(section.page, section.anchor) },
-      above ? el("span", { class: "lmm-ask-quiet" }, `${above} › `) : null,
-      el("strong", {}, section.title || section.titles.at(-1) || section.page),
+      above.length ? el("span", { class: "lmm-ask-quiet" }, ask.between(above, " › "), " › ") : null,
+      el("strong", {}, ask.shown(section.title || section.titles.at(-1) || section.page)),
       passage?.kind ? el("span", { class: "lmm-ask-kind" }, passage.kind) : null,
-      question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} ${question}`) : null,
-      el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(([piece, is]) => (is ? el("mark", {}, piece) : piece)))));
+      question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} `, ask.shown(question)) : null,
+      el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(piece))));
+  }
+
+  function piece([text, is, formula]) {
+    const shown = formula ? ask.formula(formula.tex, false, text) : text;
+    return is ? el("mark", {}, shown) : shown;
   }
 
   function showChips(kinds) {
@@ -251,9 +256,9 @@
 
   function foundThere({ titles = [], place = "", text = "", kinds = [], type = [] }) {
     const marks = [].concat(kinds.length ? kinds : type);
-    return el("li", {}, el("div", {}, el("strong", {}, titles.join(" › ") || place), " ", el("small", {}, place),
+    return el("li", {}, el("div", {}, el("strong", {}, ask.written(titles.join(" › ") || place)), " ", el("small", {}, place),
       marks.map((name) => el("span", { class: "lmm-ask-kind" }, String(name))),
-      el("span", { class: "lmm-ask-snippet" }, text.slice(0, 400))));
+      el("span", { class: "lmm-ask-snippet" }, ask.written(text, 400))));
   }
 
   async function readOutline() {
@@ -261,7 +266,7 @@
       const { sections = [] } = await answer.get("outline");
       ask.about = null;
       panels[1].replaceChildren(el("ul", { class: "lmm-ask-contents" }, sections.map(({ title, level = 0, summary }) =>
-        el("li", { class: `lmm-ask-depth-${Math.min(level, 4)}` }, el("span", {}, title), summary ? el("p", {}, summary) : null))));
+        el("li", { class: `lmm-ask-depth-${Math.min(level, 4)}` }, el("span", {}, ask.written(title)), summary ? el("p", {}, ask.written(summary)) : null))));
     } catch {} // said by greet()
   }
 
