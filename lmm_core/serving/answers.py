@@ -32,6 +32,7 @@ from ..workflows.ask import SharedLibrary, make_conversation
 from ..workflows.models import Models
 from .log import Say
 from .questions import Question, QuestionLog
+from .texts import served_texts
 
 WAIT = 10.0  # seconds to wait for an index that another process has (`lmm index` writes to it)
 AGAIN = 0.2  # seconds between attempts
@@ -98,6 +99,7 @@ class Answers:
     questions: QuestionLog | None = None
 
     def __post_init__(self) -> None:
+        self.texts = served_texts(self.project)
         self._tools = Tools(self.library)
         self._next = 0.0  # the earliest time for the next search
 

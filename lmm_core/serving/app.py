@@ -21,12 +21,13 @@ from .answers import MOST_HITS, SLOW, Answers, event_bytes
 from .guard import Access, GuardMiddleware, Names, refusal
 from .questions import Question, checked_text, read_body, read_question
 from .rates import Rates, counted_as
+from .texts import about_data
 
 BUSY = 2.0  # seconds to wait before asking again when too many ask
 PATIENCE = 1.0  # seconds to wait for a place
 LAST_WORD = 1.0  # seconds to send the event that the time is up
 HITS = 6
-API = ("/ask", "/search", "/outline", "/health")
+API = ("/ask", "/search", "/outline", "/health", "/about")
 STREAM = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
 
 
@@ -54,7 +55,8 @@ def make_app(
                 allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],
             ),
             Middleware(
-                Access, token=token, rates=rates or Rates(options.rate), free=frozenset(page), dear=frozenset(["/ask"])
+                Access, token=token, rates=rates or Rates(options.rate), free=frozenset(page),
+                open_to_all=frozenset(["/about"]), dear=frozenset(["/ask"]),
             ),
         ],
         exception_handlers={HTTPException: _told, Exception: _failed},
@@ -68,7 +70,7 @@ def _routes(answers: Answers, page: Mapping[str, Response]) -> list[Route]:
         limit = asked.get("k", str(HITS))
         if not (limit.isascii() and limit.isdigit() and 1 <= int(limit[:9]) <= MOST_HITS):
             raise HTTPException(400, f"k should be a number from 1 to {MOST_HITS}.")
-        query = checked_text(asked.get("q", ""), most)
+        query = checked_text(asked.get("q", ""), most, answers.texts)
         return JSONResponse(await answers.search(query, asked.get("type", "")[:most], int(limit)))
 
     async def outline(request: Request) -> Response:
@@ -76,6 +78,9 @@ def _routes(answers: Answers, page: Mapping[str, Response]) -> list[Route]:
 
     async def health(request: Request) -> Response:
         return JSONResponse(await answers.health())
+
+    async def about(request: Request) -> Response:
+        return JSONResponse(about_data(answers.texts))
 
     def shown(response: Response) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         async def show(request: Request) -> Response:
@@ -88,6 +93,7 @@ def _routes(answers: Answers, page: Mapping[str, Response]) -> list[Route]:
         Route("/search", search),
         Route("/outline", outline),
         Route("/health", health),
+        Route("/about", about),
         *(Route(path, shown(response)) for path, response in page.items()),
     ]
 
@@ -114,7 +120,8 @@ class Ask:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            question = read_question(await read_body(Request(scope, receive)), self.options.max_question)
+            body = await read_body(Request(scope, receive))
+            question = read_question(body, self.options.max_question, self.answers.texts)
         except ClientDisconnect:
             return
         client = scope.get("client")

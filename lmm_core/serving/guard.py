@@ -119,11 +119,14 @@ class Access:
     """Lets in readers with the token, a limited number of times a minute.
 
     It also refuses requests that a browser sends for a page of another site without an origin
-    (`GuardMiddleware` checks the others). free: paths without checks; dear: paths that cost a
-    whole question."""
+    (`GuardMiddleware` checks the others). free: paths without checks; open_to_all: paths that need
+    no token; dear: paths that cost a whole question."""
 
-    def __init__(self, app: ASGIApp, token: str, rates: Rates, free: Collection[str], dear: Collection[str]) -> None:
-        self.app, self.rates, self.free, self.dear = app, rates, free, dear
+    def __init__(
+        self, app: ASGIApp, token: str, rates: Rates, free: Collection[str], open_to_all: Collection[str],
+        dear: Collection[str],
+    ) -> None:  # fmt: skip
+        self.app, self.rates, self.free, self.open_to_all, self.dear = app, rates, free, open_to_all, dear
         self._token = token.encode("utf-8")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -139,7 +142,7 @@ class Access:
         wait = self.rates.take(client[0] if client else "", 1.0 if scope["path"] in self.dear else CHEAP)
         if wait:
             return refusal(429, "Too many questions at once.", wait)
-        if self._token and not self._knows_token(scope):
+        if self._token and scope["path"] not in self.open_to_all and not self._knows_token(scope):
             return refusal(401, "This server needs an access token.", challenge=True)
         return None
 

@@ -12,6 +12,8 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from .texts import ServedTexts
+
 MOST_BYTES = 256 * 1024  # in a request's body
 READ_TIME = 10.0  # seconds to read it
 CLOSE = {"Connection": "close"}  # because the rest of the request is not read
@@ -42,7 +44,7 @@ async def read_body(request: Request) -> bytes:
     return bytes(data)
 
 
-def read_question(data: bytes, most: int) -> Question:
+def read_question(data: bytes, most: int, texts: ServedTexts) -> Question:
     """Return the question in a body, with at most `most` characters. Raise HTTPException otherwise."""
     try:
         said = json.loads(data)
@@ -54,16 +56,16 @@ def read_question(data: bytes, most: int) -> Question:
     if not isinstance(history, list):
         raise HTTPException(400, "history should be a list.")
     turns = tuple(_turn(one, most) for one in history[-TURNS:])
-    return Question(checked_text(said.get("question"), most), turns, _text(said.get("type") or "", "type"))
+    return Question(checked_text(said.get("question"), most, texts), turns, _text(said.get("type") or "", "type"))
 
 
-def checked_text(value: Any, most: int) -> str:
+def checked_text(value: Any, most: int, texts: ServedTexts) -> str:
     """Return a question that is not empty and not too long. Raise HTTPException otherwise."""
     text = _text(value, "question").strip()
     if not text:
-        raise HTTPException(400, "The question is empty: say what you want to know.")
+        raise HTTPException(400, texts.empty)
     if len(text) > most:
-        raise HTTPException(413, f"The question has {len(text):,} characters; it may have {most:,}.")
+        raise HTTPException(413, texts.too_long)
     return text
 
 

@@ -84,8 +84,17 @@ class AskOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """The limits of the server, who may ask and how much: `[serve]` of the configuration."""
+    """The texts of the server, who may ask it and how much: `[serve]` of the configuration.
 
+    Of the texts and the language, "" means ours."""
+
+    title: str = ""
+    description: str = ""
+    greeting: str = ""
+    empty: str = ""
+    too_long: str = ""
+    off_topic: str = ""
+    language: str = ""
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ("127.0.0.1", "::1")

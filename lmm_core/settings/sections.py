@@ -239,8 +239,21 @@ class AskSettings(_Section):
 
 
 class ServeSettings(_Section):
-    """The limits of `lmm serve`: who may ask, and how much: `[serve]`."""
+    """The texts of `lmm serve`, who may ask it, and how much: `[serve]`."""
 
+    title: str = Field(default="", max_length=200, description='the name on its page and box; "": ours')
+    description: str = Field(default="", max_length=1000, description="what its page says below the title")
+    greeting: str = Field(default="", max_length=1000, description="what is said before the first question")
+    empty: str = Field(default="", max_length=1000, description='the reply to an empty question; "": ours')
+    too_long: str = Field(
+        default="", max_length=1000, description='the reply to a question that is too long; "": ours; {most}: the limit'
+    )
+    off_topic: str = Field(
+        default="", max_length=1000, description='the reply to a question about something else; "": ours'
+    )
+    language: str = Field(
+        default="", description='of the texts that are ours: "en", "de", "fr", "es" or "it"; "": of the first page'
+    )
     origins: list[str] = Field(
         default=[], description='sites whose pages may ask, beside its own: "https://course.example.org"'
     )
@@ -262,6 +275,13 @@ class ServeSettings(_Section):
     connections: int = Field(
         default=1000, ge=16, description="connections at the same time; fewer if few files may be open"
     )
+
+    @field_validator("language")
+    @classmethod
+    def _is_language(cls, language: str) -> str:
+        if language and not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}", language):
+            raise ValueError(f'should be the code of a language ("en", "de-CH"), not {language!r:.60}')
+        return language
 
     @field_validator("origins")
     @classmethod

@@ -21,7 +21,8 @@ from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
 from lmm_core.serving.page import own_page
 from lmm_core.serving.rates import MOST, Rates
-from lmm_core.settings.project import load_project
+from lmm_core.serving.texts import served_texts
+from lmm_core.settings.project import Project, ServeOptions, load_project
 from lmm_core.workflows.bench import read_questions
 from lmm_core.workflows.indexing.stores import client_from_config
 from tests.commands import write
@@ -32,6 +33,7 @@ from tests.serving import ASK, Served, command, events_in, said
 
 SITE = "https://course.example.org"
 KEY = "sk-secret"
+TEXTS = served_texts(Project(Path()))
 
 
 @pytest.fixture
@@ -200,7 +202,7 @@ def test_replies_are_not_kept(course, model):
         (b'{"question": "x", "history": {"a": 1}}', 400, "list"),
         (b'{"question": "x", "history": [1]}', 400, "history should hold"),
         (b'{"question": "x", "type": "poem"}', 400, "there is: exercise"),
-        (json.dumps({"question": "x" * 10_000}).encode(), 413, "10,000 characters; it may have 2,000"),
+        (json.dumps({"question": "x" * 10_000}).encode(), 413, "too long: it may have 2,000 characters"),
         (b'{"question": "' + b"x" * 300_000 + b'"}', 413, "256 KB"),
         (b'{"question": "oak \\ud83c"}', 200, "sources"),
     ],
@@ -250,6 +252,45 @@ def test_search_outline_and_health(course):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", health["indexed"])
 
 
+# The teacher's texts
+
+
+def test_the_server_says_of_itself_what_the_teacher_has_written(course):
+    voice = {
+        "title": "Trees & shrubs", "description": "Ask about trees.", "greeting": "Hello! What would you like to know?",
+        "empty": "Write a question first.", "too_long": "Shorter, please: {most} characters.", "off_topic": "Only trees.",
+        "language": "de-CH",
+    }  # fmt: skip
+    with Served(course, token="sesame", max_question=20, **voice) as served:
+        about = served.client.get("/about").json()
+        key = {"Authorization": "Bearer sesame"}
+        refused = [served.client.post("/ask", json={"question": asked}, headers=key) for asked in (" ", "oak " * 9)]
+    assert about == voice | {"too_long": "Shorter, please: 20 characters."}
+    assert [(one.status_code, one.json()["error"]) for one in refused] == [
+        (400, "Write a question first."), (413, "Shorter, please: 20 characters."),
+    ]  # fmt: skip
+
+
+def test_texts_that_the_teacher_has_not_written_are_in_the_language_of_the_course(course):
+    with Served(course, language="de") as served:
+        about = served.client.get("/about").json()
+    assert about["title"] == "Fragen an das Skript" and about["language"] == "de"
+    assert about["greeting"] == "" and about["too_long"].endswith("Sie darf 2,000 Zeichen haben.")
+
+
+def test_what_the_server_says_of_itself_counts_little_and_not_nothing(course):
+    with Served(course, rate=1) as served:
+        answers = [served.client.get("/about").status_code for _ in range(12)]
+    assert set(answers) == {200, 429} and answers[:9] == [200] * 9
+
+
+def test_the_own_page_shows_the_texts_as_text(course):
+    hostile = ServeOptions(title='<script>alert("$title")</script>', description='"><img src=x>', language="de")
+    page = own_page(box(), served_texts(Project(Path(), serve=hostile)))["/"].body.decode()
+    assert '<html lang="de">' in page and "<h1>&lt;script&gt;alert(&quot;$title&quot;)&lt;/script&gt;</h1>" in page
+    assert page.count("<script") == 2 and "<img" not in page
+
+
 # Who may ask
 
 
@@ -295,7 +336,7 @@ def test_a_site_that_is_allowed_may_ask_from_a_browser(course):
 
 
 def test_with_a_token_only_who_knows_it_is_answered(course):
-    with Served(course, token="opén sesame", page=own_page(box())) as served:
+    with Served(course, token="opén sesame", page=own_page(box(), TEXTS)) as served:
 
         def status(token, path="/health"):
             headers = {"Authorization": token.encode()} if token else {}
@@ -341,7 +382,7 @@ def test_one_line_has_one_bucket_and_there_are_not_too_many():
 
 
 def test_every_answer_has_headers_against_strange_scripts(course):
-    with Served(course, origins=(SITE, "null"), page=own_page(box())) as served:
+    with Served(course, origins=(SITE, "null"), page=own_page(box(), TEXTS)) as served:
         found = [served.client.get(path).headers for path in ("/", "/health", "/nothing")]
         found.append(served.client.post("/ask", json=ASK).headers)
         found.append(served.client.get("/", headers={"Host": "evil.example"}).headers)
@@ -449,7 +490,7 @@ def test_without_an_index_there_is_nothing_to_ask():
 
 
 def test_the_log_holds_nothing_personal(course):
-    with Served(course, page=own_page(box())) as served:
+    with Served(course, page=own_page(box(), TEXTS)) as served:
         served.events()
         served.client.get("/search", params={"q": "my secret illness"})
         served.client.get("/my-secret-page")
@@ -482,7 +523,7 @@ def box():
 
 
 def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
-    with Served(course, page=own_page(packaged_extension() / "ask")) as served:
+    with Served(course, page=own_page(packaged_extension() / "ask", TEXTS)) as served:
         page = served.client.get("/")
         links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
         scripts = re.search(r"SCRIPTS = (\[.*?\])", served.client.get("/box/ask.js").text, re.S)

@@ -141,7 +141,7 @@ class _Serving:
         library = SharedLibrary(project, models, project.serve.patience)
         answers = Answers(project, models, library, log, self._question_log())
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
-        app = make_app(answers, names, self.token, own_page(packaged_extension() / "ask"), self.rates)
+        app = make_app(answers, names, self.token, own_page(packaged_extension() / "ask", answers.texts), self.rates)
         size = await _read_size(library)
         if ready:
             _say(size)
