@@ -213,7 +213,7 @@ def test_a_broken_file_is_an_error_until_it_is_deleted(recordings: Recordings, d
     recordings.path.parent.mkdir()
     recordings.path.write_bytes(data)
     for work in (lambda: recordings.add(WHY), recordings.turns, lambda: recordings.forget("a")):
-        with pytest.raises(RecordingError, match="is broken .*remove it with `lmm asked delete`"):
+        with pytest.raises(RecordingError, match=r"is broken .*remove it with `lmm asked delete`"):
             work()
     assert recordings.path.read_bytes() == data
     recordings.delete()
@@ -228,7 +228,7 @@ def test_pages_broken_later_are_an_error_too(recordings: Recordings) -> None:
     with recordings.path.open("r+b") as file:
         file.seek(4096)
         file.write(os.urandom(20 * 4096))
-    with pytest.raises(RecordingError, match="asked.sqlite: "):
+    with pytest.raises(RecordingError, match=r"asked\.sqlite: "):
         recordings.turns()
     recordings.delete()
     assert recordings.turns() == []
