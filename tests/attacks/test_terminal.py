@@ -111,7 +111,7 @@ LINES = {
     "asked forget": ["asked forget no\x1b[2J"],
     "bench": ["bench ."],
     "mcp": ["mcp --http no\x1b[2J"],
-    "serve": ["serve --log-questions no\x1b[2J.txt"],
+    "serve": ["serve --model no\x1b[2J/x"],
     "llmd new": ["llmd new P.md {name}", "llmd new P.md --code no\x1b[2J"],
     "llmd chat": ["llmd chat {name}"],
     "llmd apply": ["llmd apply {name}"],
