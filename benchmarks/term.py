@@ -155,8 +155,11 @@ def make_book(folder: Path) -> Path:
     return book
 
 
-async def play(book: Path, students: Students, number: int, people: int) -> list[Played]:
-    """Return what is recorded of a term's questions."""
+async def play(book: Path, students: Students, number: int, people: int, reads: bool = False) -> list[Played]:
+    """Return what is recorded of a term's questions.
+
+    reads: the answers are those of a reader who finds what the context has, in place of quotations: a model
+    that never errs."""
     project, models = load_project(book / "-"), Models()
     library = await open_library(project, models)
     played: list[Played] = []
@@ -165,17 +168,20 @@ async def play(book: Path, students: Students, number: int, people: int) -> list
             conversation = make_conversation(project, models, library, with_model=False)
             name = students.ident()
             for question, truth in talk:
-                played.append(await _turn(conversation, question, truth, students, name, hour))
+                played.append(await _turn(conversation, question, truth, students, name, hour, reads))
     finally:
         library.store.close()
     return played
 
 
 async def _turn(
-    conversation: Conversation, question: str, truth: Truth, students: Students, name: str, hour: str
-) -> Played:
-    found, context = await conversation.look(question)
+    conversation: Conversation, question: str, truth: Truth, students: Students, name: str, hour: str, reads: bool
+) -> Played:  # fmt: skip
+    found, context = await conversation.look(question, as_for_model=reads)
     answer = await conversation.answer(question, found, context)
+    if reads:
+        right = tuple(one.number for one in context.sources if section_address(one) in truth.sections)
+        answer = replace(answer, cited=right, answered=bool(right))
     sources = recorded_sources(found, answer)
     cited = {source.section for source in sources if source.cited}
     outcome = "answered" if answer.answered else "refused"

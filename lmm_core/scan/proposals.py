@@ -98,7 +98,7 @@ def _put(
     """Put a block with requests into a document."""
     at = len(made) if line is None else _index_of(made, line)
     if at is None:
-        logger.warning("nothing proposed here, since the section stands in an edit that is to be decided first", line)
+        logger.warning("nothing proposed here, since the section stands in an edit that is to be decided first", line or 0)
         return
     while 0 < at and _annotates(made[at - 1]) and line is not None:
         at -= 1
