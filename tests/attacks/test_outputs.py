@@ -41,6 +41,7 @@ PATHS = {
     "lmm cards output": ("cards notes.md --format md -o {}", ".md"),
     "lmm knit output": ("knit notes.md -o {}", ".md"),
     "lmm serve questions": ("serve --log-questions {}", ".jsonl"),
+    "lmm asked export output": ("asked export -o {}", ".jsonl"),
     "lmm llmd new document": ("llmd new {} notes.md", ".md"),
 }  # fmt: skip
 OUTPUTS = {name: value for name, value in PATHS.items() if isinstance(value, tuple)}
