@@ -98,9 +98,11 @@ def _put(
     """Put a block with requests into a document."""
     at = len(made) if line is None else _index_of(made, line)
     if at is None:
-        logger.warning("nothing proposed here, since the section stands in an edit that is to be decided first", line or 0)
+        logger.warning(
+            "nothing proposed here, since the section stands in an edit that is to be decided first", line or 0
+        )
         return
-    while 0 < at and _annotates(made[at - 1]) and line is not None:
+    while at > 0 and _annotates(made[at - 1]) and line is not None:
         at -= 1
     # A native block at the very start would be the header
     wanted = "div" if at == 0 else _spelling_at(made, line, spelling)
@@ -157,7 +159,9 @@ def _with_questions(
         nodes = traverse(blocks_to_tree(made))
         node = next((node for node in nodes if _is_heading(node, one.line)), None)
         if node is None:
-            logger.warning("no questions proposed here, since the section stands in an edit to be decided", one.line)
+            logger.warning(
+                "no questions proposed here: the section stands in an edit that is to be decided first", one.line
+            )
         else:
             _add_questions(made, node, one, spelling, logger)
     return made

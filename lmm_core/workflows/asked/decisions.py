@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ...asked.exports import answering_section
+from ...asked.figures import is_failure
 from ...asked.groups import Group
 from ...asked.requests import quoted_line, quoted_questions
 from ...asked.turns import RecordedTurn
@@ -20,11 +22,12 @@ from ...retrieve.passages import Key, Material, Passage, Section
 from ...retrieve.ranking.lexical import LexicalIndex
 from ...retrieve.retriever import Retriever
 from ...study.measures import section_address
-from .groups import is_failure
 from .subjects import SubjectFinder, SubjectWords
 
-UNANSWERED = 0.5  # of a group's questions: from here on the notes do not answer it
-NEAR = 0.3  # of a subject, by how rare its words are, that is found in a section which an edit shall change
+ANSWERED = 0.5  # of the questions with the same meaning: from here on, the notes answer it
+# Of a subject, by how rare its words are, the share that a section has which answers it in other words, or
+# which an edit shall change although the notes lack some of the words.
+NEAR, HELD = 0.3, 0.5
 SEARCHED = 20  # questions of a group that are searched for
 NEIGHBOURS = 3  # sections that are named in a request
 QUESTIONS = 3  # that are proposed for a section
@@ -68,49 +71,58 @@ class Undecided:
     why: str
 
 
+class Kin:
+    """The questions with the same meaning as one, answered or not.
+
+    groups: all turns, in groups."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._answered: dict[str, str] = {}
+        for group in groups:
+            good = [turn for turn in group.turns if not is_failure(turn)]
+            cited = Counter(filter(None, map(answering_section, good)))
+            if cited and len(good) >= ANSWERED * len(group.turns):
+                self._answered.update(dict.fromkeys((turn.id for turn in group.turns), cited.most_common(1)[0][0]))
+
+    def section(self, turns: Sequence[RecordedTurn]) -> str:
+        """Return the section (`file#anchor`) that answered others who asked the same as most of these, or ""."""
+        found = Counter(self._answered.get(turn.id, "") for turn in turns if turn.outcome != "answered")
+        section, count = found.most_common(1)[0] if found else ("", 0)
+        return section if count > len(turns) / 2 else ""
+
+
 class Decider:
     """Decides what is to be done about groups of recorded questions. Raises StoreError, ModelError, RetrieveError."""
 
-    def __init__(self, library: Library, material: Material, lexical: LexicalIndex, finder: SubjectFinder) -> None:
+    def __init__(
+        self, library: Library, material: Material, lexical: LexicalIndex, finder: SubjectFinder, kin: Kin
+    ) -> None:
         self._retriever = Retriever(library)
-        self._material, self._lexical, self._finder = material, lexical, finder
+        self._material, self._lexical, self._finder, self._kin = material, lexical, finder, kin
+        self._sections = {section_address(section): section for section in material.walk()}
 
-    async def decide(self, number: int, group: Group) -> Decision | Undecided | None:
-        """Return what is to be done about a group, None if it is answered."""
-        missed = tuple(turn for turn in group.turns if is_failure(turn))
-        if not missed:
-            return None
-        asked = quoted_questions(missed)
-        subject = self._finder.subject(list(dict.fromkeys(turn.question for turn in missed)))
+    async def decide(self, number: int, group: Group) -> Decision | Undecided:
+        """Return what is to be done about a group of questions that were not answered."""
+        asked = quoted_questions(group.turns)
+        subject = self._finder.subject(list(dict.fromkeys(turn.question for turn in group.turns)))
         if not subject.words or not asked:
             return Undecided(number, quoted_line(group.name), "the questions have no subject in common")
-        if len(missed) < UNANSWERED * len(group.turns):
-            return self._found_by_others(number, group, missed, asked, subject)
-        return await self._decide(number, missed, asked, subject)
-
-    def _found_by_others(
-        self, number: int, group: Group, missed: tuple[RecordedTurn, ...], asked: tuple[str, ...],
-        subject: SubjectWords,
-    ) -> Decision | None:  # fmt: skip
-        """Return the decision for questions that others, who asked the same, were answered from a section."""
-        refused = tuple(turn for turn in missed if turn.outcome in ("refused", "partly"))
-        cited = Counter(
-            source.section for turn in group.turns if not is_failure(turn) for source in turn.sources if source.cited
-        )
-        known = {section_address(section): section for section in self._material.walk()}
-        section = next((known[address] for address, _ in cited.most_common() if address in known), None)
-        return self._questions(number, section, refused, subject) if section and refused else None
+        found = self._kin.section(group.turns)
+        if found in self._sections:
+            return self._questions(number, self._sections[found], group.turns, asked, subject)
+        return await self._decide(number, group.turns, asked, subject)
 
     async def _decide(
         self, number: int, missed: tuple[RecordedTurn, ...], asked: tuple[str, ...], subject: SubjectWords
-    ) -> Decision | Undecided | None:
+    ) -> Decision | Undecided:
         near = await self._nearest([turn.question for turn in missed])
         best, share = await self._best(subject)
-        if best is not None and not subject.unknown and share >= NEAR:
-            return self._questions(number, best, missed, subject)
+        if best is not None and not subject.unknown and share >= NEAR and not _is_disliked(missed):
+            return self._questions(number, best, missed, asked, subject)
         if not near:
             return Undecided(number, asked[0], "no section has anything of it: write where it belongs")
-        place = best if best is not None and share >= NEAR and _can_change(best) else None
+        holds = best is not None and (share >= HELD or not subject.unknown)
+        place = best if holds and best is not None and _can_change(best) else None
         kind: Kind = "edit" if place else "section"
         neighbours = tuple(near[:NEIGHBOURS])
         return Decision((number,), kind, place or near[0], subject, missed, asked, neighbours)
@@ -126,29 +138,38 @@ class Decider:
     async def _nearest(self, questions: Sequence[str]) -> list[Section]:
         """Return the sections that have most of what the questions ask, those of the document with most of it first."""
         votes: defaultdict[Key, float] = defaultdict(float)
-        for question in list(dict.fromkeys(questions))[:SEARCHED]:
-            found = await self._retriever.retrieve(question)
-            passages = [one for one in found.passages if _is_text(one)]
-            matches = self._lexical.match(found.text, passages)
-            best = max((match.score for match in matches.values()), default=0.0)
-            own: dict[Key, float] = {}
-            for one in passages:
-                match = matches[one.id]
-                own[one.key] = max(own.get(one.key, 0.0), match.share * match.score / best if best else 0.0)
-            for key, vote in own.items():
-                votes[key] += vote
         documents: defaultdict[str, float] = defaultdict(float)
-        for key, vote in votes.items():
-            documents[key[0]] = max(documents[key[0]], vote)
+        for question in list(dict.fromkeys(questions))[:SEARCHED]:
+            shares = await self._shares(question)
+            for key, share in shares.items():
+                votes[key] += share
+            for docid in {docid for docid, _ in shares}:
+                documents[docid] += max(share for key, share in shares.items() if key[0] == docid)
         order = sorted(votes, key=lambda key: (-documents[key[0]], -votes[key], key))
         return [self._material.sections[key] for key in order if votes[key] > 0]
 
+    async def _shares(self, question: str) -> dict[Key, float]:
+        """Return how well sections fit a question: relative to the best, times how much of it that one has."""
+        found = await self._retriever.retrieve(question)
+        passages = [one for one in found.passages if _is_text(one)]
+        matches = self._lexical.match(found.text, passages)
+        best = max((match.score for match in matches.values()), default=0.0)
+        shares: dict[Key, float] = {}
+        for one in passages if best else ():
+            fit = matches[one.id].share * matches[one.id].score / best
+            shares[one.key] = max(shares.get(one.key, 0.0), fit)
+        return shares
+
     def _questions(
-        self, number: int, section: Section, turns: tuple[RecordedTurn, ...], subject: SubjectWords
-    ) -> Decision | None:
-        """Return the proposal of questions for a section, None if none of them is one of its questions."""
-        asked = self._fitting(section, turns)
-        return Decision((number,), "questions", section, subject, turns, asked) if asked else None
+        self, number: int, section: Section, turns: tuple[RecordedTurn, ...], asked: tuple[str, ...],
+        subject: SubjectWords,
+    ) -> Decision | Undecided:  # fmt: skip
+        """Return the proposal of questions for a section."""
+        fitting = self._fitting(section, turns)
+        if not fitting:
+            why = f"answered by {name_of(section)}, it seems, but none is a question that can stand there"
+            return Undecided(number, asked[0], why)
+        return Decision((number,), "questions", section, subject, turns, fitting)
 
     def _fitting(self, section: Section, turns: Sequence[RecordedTurn]) -> tuple[str, ...]:
         """Return the questions that are questions about a section; see `QuestionGate`."""
@@ -163,6 +184,16 @@ class Decider:
             except GateError:
                 continue
         return tuple(fitting[:QUESTIONS])
+
+
+def _is_disliked(turns: Sequence[RecordedTurn]) -> bool:
+    """Return True if most of the questions were answered, but not as the students wanted."""
+    return sum(turn.outcome == "answered" for turn in turns) > len(turns) / 2
+
+
+def name_of(section: Section) -> str:
+    """Return a section as it is named in a sentence: its title and address."""
+    return f"“{section.title}” ({section_address(section)})"
 
 
 def _is_text(passage: Passage) -> bool:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...asked.groups import Group
+from ...asked.encode import encode_turns
+from ...asked.figures import is_failure
+from ...asked.groups import Group, group_turns
 from ...asked.requests import edit_request
 from ...asked.turns import RecordedTurn
 from ...errors import LmmError
 from ...logging import LoggerBase, in_file
 from ...markdown.blocks import Block, serialize_blocks
-from ...markdown.files import MarkdownFile, is_notebook, load_markdown, save_markdown
+from ...markdown.files import MarkdownFile, is_notebook, save_markdown
 from ...retrieve.library import Library
-from ...retrieve.passages import Section
-from ...scan.proposals import ProposedEdit, ProposedQuestions, asked_in, propose, question_mark
+from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
 from ...settings.project import Project
-from ...study.measures import section_address
 from ..passes import work_on
-from .decisions import Decider, Decision, Undecided, join
+from .dashboard import FEWEST
+from .decisions import Decider, Decision, Kin, Undecided, join, name_of
 from .nearest import Places
 from .subjects import SubjectFinder
 
@@ -28,34 +30,56 @@ from .subjects import SubjectFinder
 class Proposals:
     """What is proposed for some groups of questions.
 
-    decisions: to be written; undecided: groups about which nothing can be; before: how many were proposed before."""
+    groups: how many there are; decisions: to be written; undecided: groups about which nothing can be; before: how
+    many were proposed before; small: how many were asked too rarely."""
 
+    groups: int = 0
     decisions: list[Decision] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
     before: int = 0
+    small: int = 0
 
 
-async def decide_groups(
-    library: Library, groups: Sequence[tuple[int, Group]], turns: Sequence[RecordedTurn], proposed: frozenset[str]
+async def decide_failures(
+    library: Library,
+    turns: Sequence[RecordedTurn],
+    proposed: frozenset[str],
+    warn: Callable[[str], None],
+    fewest: int = FEWEST,
+    numbers: Sequence[int] = (),
 ) -> Proposals:
-    """Return what is to be done about groups with their numbers.
+    """Return what is to be done about the questions that the notes did not answer, in groups as the dashboard has them.
 
-    turns: all that are recorded; proposed: the ids of those that were in a proposal. A group is left alone
-    unless more conversations asked it since than had asked it then. Raise StoreError, ModelError and
-    RetrieveError."""
+    proposed: the ids of turns that were in a proposal before; a group is left alone unless more conversations asked
+    it since than had asked it then. fewest: conversations of a group; numbers: of the only groups to look at, from 1.
+    Raise StoreError, ModelError and RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
-    decider = Decider(library, material, lexical, SubjectFinder(lexical, turns))
-    found = Proposals()
-    for number, group in groups:
-        decision = await decider.decide(number, group)
-        if isinstance(decision, Undecided):
-            found.undecided.append(decision)
-        elif decision is not None:
-            found.decisions.append(decision)
+    failures, every = await _group(library, turns, warn)
+    decider = Decider(library, material, lexical, SubjectFinder(lexical, turns), Kin(every))
+    found = Proposals(groups=len(failures))
+    for number, group in enumerate(failures, 1):
+        if (number not in numbers) if numbers else group.size < fewest:
+            found.small += not numbers
+            continue
+        decided = await decider.decide(number, group)
+        if isinstance(decided, Undecided):
+            found.undecided.append(decided)
+        else:
+            found.decisions.append(decided)
     joined = join(found.decisions)
     found.decisions = [one for one in joined if not _was_proposed(one, proposed)]
     found.before = len(joined) - len(found.decisions)
     return found
+
+
+async def _group(
+    library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None]
+) -> tuple[list[Group], list[Group]]:
+    """Return the groups of the turns that failed, and those of all."""
+    vectors = await encode_turns(library, turns, warn)
+    failed = [(turn, vector) for turn, vector in zip(turns, vectors, strict=True) if is_failure(turn)]
+    failures = await asyncio.to_thread(group_turns, [turn for turn, _ in failed], [vector for _, vector in failed])
+    return failures, await asyncio.to_thread(group_turns, turns, vectors)
 
 
 def _was_proposed(one: Decision, proposed: frozenset[str]) -> bool:
@@ -117,8 +141,3 @@ def _edit(one: Decision, places: Places) -> ProposedEdit:
     near = [name_of(section) for section in one.neighbours]
     request = edit_request(one.asked, one.conversations, one.subject.unknown, near, is_new)
     return ProposedEdit(None if is_new else places.line(one.section), request, one.asked)
-
-
-def name_of(section: Section) -> str:
-    """Return a section as it is named in a sentence: its title and address."""
-    return f"“{section.title}” ({section_address(section)})"
