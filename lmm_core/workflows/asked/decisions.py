@@ -57,6 +57,12 @@ class Decision:
         return self.asked[0]
 
     @property
+    def what(self) -> str:
+        """What is proposed, in words."""
+        words = {"edit": "change", "section": "a new section, near", "questions": "questions for"}
+        return f"{words[self.kind]} {name_of(self.section)}"
+
+    @property
     def conversations(self) -> int:
         """The number of conversations in which it was asked."""
         return Group(self.name, self.turns).size

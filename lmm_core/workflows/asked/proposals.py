@@ -111,12 +111,17 @@ async def propose_in_files(project: Project, decisions: Sequence[Decision], logg
     for source in sources:
         own = [one for one in decisions if one.section.source == source]
         try:
-            made.append(await _propose_in(project, project.root / source, own, logger))
+            made.append(await _propose_in(project, _from_here(project.root / source), own, logger))
         except OSError as error:
             logger.error(f"{error.filename or project.root / source}: {error.strerror or error}")
         except LmmError as error:
             logger.error(str(error))
     return [one for one in made if one is not None]
+
+
+def _from_here(path: Path) -> Path:
+    """Return a file as the person names it: from the working folder, if it is in there."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 async def _propose_in(
