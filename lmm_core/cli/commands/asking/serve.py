@@ -134,10 +134,12 @@ class _Serving:
         from ....serving.log import Log
         from ....serving.page import own_page
         from ....serving.server import make_server
-        from ....workflows.ask import SharedLibrary
+        from ....workflows.ask import SharedLibrary, not_checked
 
         project, log, models = self.project, Log(_say), self._models()
         models.check(project)
+        if without := not_checked(project, models):
+            log(without)
         library = SharedLibrary(project, models, project.serve.patience)
         answers = Answers(project, models, library, log, self._question_log())
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
