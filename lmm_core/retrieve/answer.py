@@ -117,7 +117,13 @@ class Conversation:
             answer = quoted_answer(question, found, context)
             show(answer.text)
         else:
-            answer = await _Turn(self, self.asker, found, context, show).answer(question)
+            turn = _Turn(self, self.asker, found, context, show)
+            try:
+                answer = await turn.answer(question)
+            except asyncio.CancelledError:  # stopped: the next question may be about what was said
+                if said := turn.cited.text.strip():
+                    self.history.append((question, said))
+                raise
         self.history.append((question, answer.text))
         return answer
 

@@ -477,6 +477,21 @@ def test_more_than_there_are_places_for_are_asked_to_wait(course, model, monkeyp
 
 
 @pytest.mark.slow
+def test_stopping_an_answer_ends_the_request_to_the_model(course, model):
+    """What a page does at its button: it closes the connection in the middle of the answer."""
+    server = model(fault=lambda body, number: "stall", reply="Part of the answer about the oak")
+    with Served(course) as served, socket.create_connection(("127.0.0.1", served.port), PATIENCE) as reader:
+        body = json.dumps(ASK).encode()
+        head = f"POST /ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        reader.sendall(head.encode() + body)
+        got = b""
+        while b"event: part" not in got:
+            got += reader.recv(1 << 16)
+        assert not server.left.acquire(blocking=False)
+        reader.close()
+        assert server.left.acquire(timeout=PATIENCE)
+
+
 def test_who_goes_away_makes_room(course, model):
     model(reply="word " * 500, pause=0.1)
     with Served(course, concurrency=1) as served:
