@@ -81,6 +81,13 @@ class AskOptions:
     level: int = 2
     budget: int = 1000
     tool_calls: int = 4
+    off_topic: str = "answer"
+    subjects: tuple[str, ...] = ()
+
+    @property
+    def refused_beside(self) -> tuple[str, ...]:
+        """Return the subjects beside which questions are refused; none if all are answered."""
+        return self.subjects if self.off_topic == "refuse" else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +177,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         {name: source.as_source(name) for name, source in settings.sources.items()},
         index=_index_options(settings),
         synonyms={name: tuple(others) for name, others in settings.retrieve.synonyms.items()},
-        ask=AskOptions(**settings.ask.model_dump()),
+        ask=AskOptions(**settings.ask.model_dump() | {"subjects": tuple(settings.ask.subjects)}),
         serve=_serve_options(settings),
         files=FilePatterns(tuple(settings.files.include), tuple(settings.files.exclude)),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_network
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
@@ -239,6 +239,18 @@ class AskSettings(_Section):
     level: int = Field(default=2, ge=1, le=6, description="of headings, for outline and text")
     budget: int = Field(default=1000, ge=50, description="tokens of the notes that the model is shown")
     tool_calls: int = Field(default=4, ge=0, description="times that the model may look further into the notes")
+    off_topic: Literal["answer", "refuse"] = Field(
+        default="answer", description="what to do with questions about something else than `subjects`; a model tells"
+    )
+    subjects: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default=[], max_length=50, description='of the course: ["descriptive statistics", "linear models"]'
+    )
+
+    @model_validator(mode="after")
+    def _knows_the_subjects(self) -> AskSettings:
+        if self.off_topic == "refuse" and not self.subjects:
+            raise ValueError('off_topic = "refuse" needs to know what the course is about: subjects = ["…"]')
+        return self
 
 
 class ServeSettings(_Section):

@@ -128,10 +128,12 @@ class _Serving:
         from ....serving.recorder import describe_recording, make_recorder
         from ....serving.server import make_server
         from ....serving.texts import served_texts
-        from ....workflows.ask import SharedLibrary
+        from ....workflows.ask import SharedLibrary, not_checked
 
         project, log, models = self.project, Log(_say), self._models()
         models.check(project)
+        if without := not_checked(project, models):
+            log(without)
         library = SharedLibrary(project, models, project.serve.patience)
         size, language = await _read_size(library)
         texts = served_texts(project, language)
