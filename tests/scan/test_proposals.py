@@ -59,7 +59,7 @@ def with_questions(text, line, *questions, logger=None):
 
 
 def sources(blocks):
-    return [trim_blank_lines(block.source) for block in blocks]
+    return [trim_blank_lines(block.source.lstrip("\ufeff")) for block in blocks]  # a byte-order mark stays first
 
 
 def test_a_request_stands_before_its_section():
