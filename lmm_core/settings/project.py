@@ -105,6 +105,7 @@ class ServeOptions:
     idle_timeout: float = 45.0
     search_timeout: float = 20.0
     connections: int = 1000
+    small_groups: bool = False
 
     @property
     def patience(self) -> float:

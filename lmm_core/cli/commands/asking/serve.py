@@ -16,7 +16,7 @@ import click
 from ....errors import LmmError
 from ....files.outputs import LINES_OF_JSON
 from ....logging import one_line, say
-from ....settings.names import TOKEN_VARIABLE
+from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
 from ....settings.project import Project
 from ....workflows.models import Models
 from ...arguments import LOOPBACK, check_written, config_checked, needs_extra, searched_project
@@ -43,14 +43,18 @@ if TYPE_CHECKING:
 def serve(port: int, host: str, model: str, questions: Path | None, workers: int) -> None:
     """Answer students' questions from a web page: the course site's, or its own.
 
-    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN."""
+    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN.
+    With another one in LMM_TEACHER_TOKEN, the page /teacher shows the teacher what students asked."""
     if questions is not None and questions.suffix.lower() != ".jsonl":
         raise click.UsageError(f"--log-questions {questions}: the file should end in .jsonl, for lmm bench to read it")
     if questions is not None:
         check_written(questions, (), LINES_OF_JSON, may_replace=True)
     with needs_extra("serve", "lmm serve needs"):
         from ....serving import server  # noqa: F401
-    project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
+    project = searched_project()
+    token, teacher = (os.environ.get(name, "").strip() for name in (TOKEN_VARIABLE, TEACHER_VARIABLE))
+    if teacher and teacher == token:
+        raise click.UsageError(f"{TEACHER_VARIABLE} has to differ from {TOKEN_VARIABLE}, which students know")
     if workers > 1 and not project.index.url:
         raise click.UsageError(
             f"--workers {workers} needs an index on a Qdrant server (url in [storage] of config.toml): one in a folder "
@@ -58,7 +62,7 @@ def serve(port: int, host: str, model: str, questions: Path | None, workers: int
         )
     if host not in LOOPBACK and not token:
         warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
-    serving = _Serving(project, host, model, token, questions)
+    serving = _Serving(project, host, model, token, teacher, questions)
     try:
         ended_by = serving.start(port, workers)
     except OSError as error:
@@ -81,6 +85,7 @@ class _Serving:
     host: str
     model: str
     token: str
+    teacher: str
     questions: Path | None
     rates: SharedRates | None = None
 
@@ -141,7 +146,9 @@ class _Serving:
         library = SharedLibrary(project, models, project.serve.patience)
         answers = Answers(project, models, library, log, self._question_log())
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
-        app = make_app(answers, names, self.token, own_page(packaged_extension() / "ask", answers.texts), self.rates)
+        app = make_app(
+            answers, names, self.token, own_page(packaged_extension() / "ask", answers.texts), self.rates, self.teacher
+        )
         size = await _read_size(library)
         if ready:
             _say(size)
