@@ -31,7 +31,7 @@ ASK = {"question": "How is the oak explained?"}
 class Served:
     """A server in a thread: `client` asks it, `log` is what it has said."""
 
-    def __init__(self, folder, token="", page=None, limits=None, **options):
+    def __init__(self, folder, token="", page=None, limits=None, teacher="", **options):
         project = load_project(folder / "-")
         project = replace(project, serve=ServeOptions(**options))
         self.log = []
@@ -41,7 +41,7 @@ class Served:
         self.recorder = make_recorder(project, self.say)
         answers = Answers(project, models, library, self.say, served_texts(project), self.recorder)
         names = Names.of("127.0.0.1", project.serve.hosts, project.serve.origins)
-        self.app, self.proxies = make_app(answers, names, token, page or {}), project.serve.proxies
+        self.app, self.proxies = make_app(answers, names, token, page or {}, teacher=teacher), project.serve.proxies
 
     def __enter__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))

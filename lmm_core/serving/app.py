@@ -22,6 +22,8 @@ from .answers import MOST_HITS, SLOW, Answers, event_bytes
 from .guard import Access, GuardMiddleware, Names, refusal
 from .questions import Question, checked_text, read_body, read_judgement, read_question
 from .rates import Rates, counted_as
+from .teacher import PATH as TEACHER
+from .teacher import TeacherPage
 from .texts import about_data
 
 BUSY = 2.0  # seconds to wait before asking again when too many ask
@@ -33,14 +35,20 @@ STREAM = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buf
 
 
 def make_app(
-    answers: Answers, names: Names, token: str, page: Mapping[str, Response], rates: Rates | None = None
+    answers: Answers,
+    names: Names,
+    token: str,
+    page: Mapping[str, Response],
+    rates: Rates | None = None,
+    teacher: str = "",
 ) -> Starlette:
     """Return the application.
 
     names: the server's names and the sites that may ask; token: what a reader has to send, ""
     for nothing; page: responses that everybody gets, by path; rates: if they are shared with other
-    processes."""
-    options = answers.project.serve
+    processes; teacher: the token for the dashboard, "" for none."""
+    rates = rates or Rates(answers.project.serve.rate)
+    dashboard = {TEACHER: TeacherPage(answers, teacher, rates)} if teacher else {}
 
     @asynccontextmanager
     async def closing(app: Starlette) -> AsyncIterator[None]:
@@ -50,15 +58,15 @@ def make_app(
             await asyncio.to_thread(answers.recorder.close)
 
     return Starlette(
-        routes=_routes(answers, page),
+        routes=[*_routes(answers, page), *(Route(path, page.show) for path, page in dashboard.items())],
         middleware=[
-            Middleware(GuardMiddleware, names=names, paths=(*API, *page), log=answers.log),
+            Middleware(GuardMiddleware, names=names, paths=(*API, *page, *dashboard), log=answers.log),
             Middleware(
                 CORSMiddleware, allow_origins=names.origins, allow_methods=["GET", "POST"],
                 allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],
             ),
             Middleware(
-                Access, token=token, rates=rates or Rates(options.rate), free=frozenset(page),
+                Access, token=token, rates=rates, free=frozenset([*page, *dashboard]),
                 open_to_all=frozenset(["/about"]), dear=frozenset(["/ask", "/judge"]),
             ),
         ],

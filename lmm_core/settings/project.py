@@ -116,6 +116,7 @@ class ServeOptions:
     keep_days: int = 365
     privacy: str = ""
     connections: int = 1000
+    small_groups: bool = False
 
     @property
     def patience(self) -> float:

@@ -297,6 +297,9 @@ class ServeSettings(_Section):
     connections: int = Field(
         default=1000, ge=16, description="connections at the same time; fewer if few files may be open"
     )
+    small_groups: bool = Field(
+        default=False, description="the dashboard shows what was asked in fewer than 3 conversations, too"
+    )
 
     @field_validator("language")
     @classmethod

@@ -15,7 +15,7 @@ import click
 
 from ....errors import LmmError
 from ....logging import one_line, say
-from ....settings.names import TOKEN_VARIABLE
+from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
 from ....settings.project import Project
 from ....workflows.models import Models
 from ...arguments import LOOPBACK, config_checked, needs_extra, searched_project
@@ -39,10 +39,14 @@ if TYPE_CHECKING:
 def serve(port: int, host: str, model: str, workers: int) -> None:
     """Answer students' questions from a web page: the course site's, or its own.
 
-    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN."""
+    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN.
+    With another one in LMM_TEACHER_TOKEN, the page /teacher shows the teacher what students asked."""
     with needs_extra("serve", "lmm serve needs"):
         from ....serving import server  # noqa: F401
-    project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
+    project = searched_project()
+    token, teacher = (os.environ.get(name, "").strip() for name in (TOKEN_VARIABLE, TEACHER_VARIABLE))
+    if teacher and teacher == token:
+        raise click.UsageError(f"{TEACHER_VARIABLE} has to differ from {TOKEN_VARIABLE}, which students know")
     if workers > 1 and not project.index.url:
         raise click.UsageError(
             f"--workers {workers} needs an index on a Qdrant server (url in [storage] of config.toml): one in a folder "
@@ -50,7 +54,7 @@ def serve(port: int, host: str, model: str, workers: int) -> None:
         )
     if host not in LOOPBACK and not token:
         warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
-    serving = _Serving(project, host, model, token)
+    serving = _Serving(project, host, model, token, teacher)
     try:
         ended_by = serving.start(port, workers)
     except OSError as error:
@@ -73,6 +77,7 @@ class _Serving:
     host: str
     model: str
     token: str
+    teacher: str
     rates: SharedRates | None = None
 
     def start(self, port: int, workers: int) -> int:
@@ -139,7 +144,9 @@ class _Serving:
         texts = served_texts(project, language)
         answers = Answers(project, models, library, log, texts, make_recorder(project, log))
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
-        app = make_app(answers, names, self.token, own_page(packaged_extension() / "ask", texts), self.rates)
+        app = make_app(
+            answers, names, self.token, own_page(packaged_extension() / "ask", texts), self.rates, self.teacher
+        )
         if ready:
             _say(size)
             _say(describe_recording(project.serve))
