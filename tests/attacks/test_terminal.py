@@ -109,6 +109,9 @@ LINES = {
     "bench": ["bench ."],
     "mcp": ["mcp --http no\x1b[2J"],
     "serve": ["serve --log-questions no\x1b[2J.txt"],
+    "serve token add": ["serve token add no\x1b[2J", "serve token add biology"],
+    "serve token list": ["serve token list", "serve token list --json"],
+    "serve token revoke": ["serve token revoke no\x1b[2J"],
     "llmd new": ["llmd new P.md {name}", "llmd new P.md --code no\x1b[2J"],
     "llmd chat": ["llmd chat {name}"],
     "llmd apply": ["llmd apply {name}"],
@@ -154,7 +157,7 @@ def commands(group=cli, above=()):
         found = group.get_command(context, name)
         if isinstance(found, click.Group):
             yield from commands(found, (*above, name))
-        else:
+        if not isinstance(found, click.Group) or found.invoke_without_command:
             yield " ".join((*above, name))
 
 
