@@ -106,6 +106,7 @@ class ServeOptions:
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    user_header: str = ""
     rate: int = 20
     concurrency: int = 50
     max_question: int = 2000

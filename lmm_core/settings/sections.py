@@ -253,6 +253,10 @@ class AskSettings(_Section):
         return self
 
 
+# Headers that browsers send, or that say something else.
+_NO_NAMES = ("authorization", "connection", "cookie", "host", "origin", "referer", "x-forwarded-for")
+
+
 class ServeSettings(_Section):
     """The texts of `lmm serve`, who may ask it, and how much: `[serve]`."""
 
@@ -275,6 +279,9 @@ class ServeSettings(_Section):
     hosts: list[str] = Field(default=[], description='names by which it is reached: "ask.example.org"')
     proxies: list[str] = Field(
         default=["127.0.0.1", "::1"], description="addresses of reverse proxies, which say who asks"
+    )
+    user_header: str = Field(
+        default="", description='header in which they name the user who has signed in: "X-Forwarded-User"; "": none'
     )
     rate: int = Field(default=20, ge=1, description="questions a minute from one address")
     concurrency: int = Field(default=50, ge=1, description="answers, and requests to a model, at the same time")
@@ -330,6 +337,19 @@ class ServeSettings(_Section):
             if not re.fullmatch(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", host):
                 raise ValueError(f"should be names without scheme, port and path, not {host!r:.60}")
         return hosts
+
+    @field_validator("user_header")
+    @classmethod
+    def _is_header(cls, name: str) -> str:
+        if name and (not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}", name) or name.lower() in _NO_NAMES):
+            raise ValueError("should be a header that only the proxy sets, like X-Forwarded-User")
+        return name
+
+    @model_validator(mode="after")
+    def _has_proxies(self) -> ServeSettings:
+        if self.user_header and not self.proxies:
+            raise ValueError("user_header needs proxies: without any, nobody could ask")
+        return self
 
     @field_validator("proxies")
     @classmethod

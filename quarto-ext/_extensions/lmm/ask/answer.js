@@ -244,5 +244,5 @@
   }
   const restore = () => log.replaceChildren(...turns.map(show));
 
-  ask.answer = { server, health, get, send, stop, forget, log, restore, turns };
+  ask.answer = { server, headers, addressOf, health, get, send, stop, forget, log, restore, turns };
 })();
