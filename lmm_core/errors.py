@@ -124,6 +124,13 @@ class CrawlError(LmmError):
     """The index of a folder does not allow what was asked."""
 
 
+# What students asked
+
+
+class RecordingError(LmmError):
+    """Questions and answers cannot be recorded, or what is recorded cannot be read or removed."""
+
+
 # Quarto
 
 
@@ -133,6 +140,10 @@ class QuartoError(LmmError):
 
 class RenderError(LmmError):
     """The render has to stop: one problem a line."""
+
+
+class TokenError(LmmError):
+    """The tokens of `lmm serve` cannot be read or changed."""
 
 
 class CourseError(LmmError):

@@ -126,6 +126,27 @@ def test_types_of_material_can_be_asked_for(course, tab):
     assert "Exercise" in answered(page).locator(".lmm-ask-sources").inner_text()
 
 
+def test_stopping_ends_the_answer_at_the_model_and_keeps_what_was_said(course, tab, monkeypatch):
+    faults = iter(["stall", None])
+    with model(
+        monkeypatch, reply="Precisely: the standard error [1] is part of it.", fault=lambda *_: next(faults)
+    ) as server:
+        course.start()
+        page = ready(tab(), f"{course.address}/index.html")
+        put(page, QUESTION)
+        said = page.locator(".lmm-ask-answer", has_text="Precisely")
+        said.wait_for()
+        page.get_by_role("button", name="Stop", exact=True).click()
+        assert server.left.acquire(timeout=PATIENCE)
+        turn = answered(page)
+        assert "Precisely" in turn.inner_text() and "Stopped." in turn.inner_text()
+        assert page.get_by_role("button", name="Stop", exact=True).count() == 0
+        put(page, "Go on")
+        assert "is part of it" in answered(page).inner_text()
+        before = [one["content"] for one in server.requests[1]["messages"] if one["role"] == "assistant"]
+        assert before and before[0].startswith("Precisely")
+
+
 def test_what_the_notes_do_not_answer(course, tab):
     course.start()
     page = ready(tab(), f"{course.address}/index.html")
@@ -155,6 +176,35 @@ def test_a_hostile_model(course, tab, monkeypatch):
         assert page.title() != "run"
         kept = page.evaluate("JSON.stringify(sessionStorage) + JSON.stringify(localStorage)")
         assert KEY not in kept + page.content() + "".join(seen)
+
+
+@pytest.mark.parametrize("where", ["site", "own page"])
+def test_formulas_of_an_answer_that_streams(course, tab, monkeypatch, where):
+    reply = (
+        r"The difference $\bar{x}_{1} - \bar{x}_{2}$ and \(A[1]\) are $A[1]$ for $5 or $6 [1]." + " More words." * 10
+    )
+    with model(monkeypatch, reply=reply, pause=0.02):
+        course.start()
+        page = ready(tab(), f"{course.address}/index.html" if where == "site" else course.answers)
+        page.evaluate(HALVES)
+        put(page, QUESTION)
+        turn = answered(page)
+        turn.locator("math").nth(2).wait_for(state="attached")
+        assert [one.text_content() for one in turn.locator("math").all()] == ["x‾1−x‾2", "A[1]", "A[1]"]
+        assert "for $5 or $6 " in turn.inner_text()
+        assert page.evaluate("window.halves") == []
+        assert turn.locator(".lmm-ask-cite").count() == (where == "site")
+
+
+# Notes the answers that were shown with a part of a formula in them.
+HALVES = r"""window.halves = [];
+new MutationObserver(() => {
+  for (const one of document.querySelectorAll(".lmm-ask-answer p")) {
+    const bare = one.cloneNode(true);
+    bare.querySelectorAll(".lmm-ask-formula").forEach((formula) => formula.remove());
+    if (/\\|_\{|A\[/.test(bare.textContent)) window.halves.push(bare.textContent);
+  }
+}).observe(document.body, { childList: true, subtree: true });"""
 
 
 def test_a_long_question_is_refused_with_the_reason(course, tab):
