@@ -178,6 +178,35 @@ def test_a_hostile_model(course, tab, monkeypatch):
         assert KEY not in kept + page.content() + "".join(seen)
 
 
+@pytest.mark.parametrize("where", ["site", "own page"])
+def test_formulas_of_an_answer_that_streams(course, tab, monkeypatch, where):
+    reply = (
+        r"The difference $\bar{x}_{1} - \bar{x}_{2}$ and \(A[1]\) are $A[1]$ for $5 or $6 [1]." + " More words." * 10
+    )
+    with model(monkeypatch, reply=reply, pause=0.02):
+        course.start()
+        page = ready(tab(), f"{course.address}/index.html" if where == "site" else course.answers)
+        page.evaluate(HALVES)
+        put(page, QUESTION)
+        turn = answered(page)
+        turn.locator("math").nth(2).wait_for(state="attached")
+        assert [one.text_content() for one in turn.locator("math").all()] == ["x‾1−x‾2", "A[1]", "A[1]"]
+        assert "for $5 or $6 " in turn.inner_text()
+        assert page.evaluate("window.halves") == []
+        assert turn.locator(".lmm-ask-cite").count() == (where == "site")
+
+
+# Notes the answers that were shown with a part of a formula in them.
+HALVES = r"""window.halves = [];
+new MutationObserver(() => {
+  for (const one of document.querySelectorAll(".lmm-ask-answer p")) {
+    const bare = one.cloneNode(true);
+    bare.querySelectorAll(".lmm-ask-formula").forEach((formula) => formula.remove());
+    if (/\\|_\{|A\[/.test(bare.textContent)) window.halves.push(bare.textContent);
+  }
+}).observe(document.body, { childList: true, subtree: true });"""
+
+
 def test_a_long_question_is_refused_with_the_reason(course, tab):
     course.start()
     page = ready(tab(), f"{course.address}/index.html")

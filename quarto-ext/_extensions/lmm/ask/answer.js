@@ -152,7 +152,7 @@
     const body = el("div", { class: "lmm-ask-answer" });
     shownAs.set(turn, body);
     drawNow(turn);
-    return el("section", { class: "lmm-ask-turn" }, el("h3", {}, turn.question.length > 400 ? `${turn.question.slice(0, 400)}…` : turn.question), body);
+    return el("section", { class: "lmm-ask-turn" }, el("h3", {}, ask.written(turn.question, 400)), body);
   }
 
   // Once a frame, however fast the words come.
@@ -220,7 +220,7 @@
   function source(one) {
     const name = (one.titles || []).join(" › ") || one.place;
     const href = addressOf(one);
-    return href ? el("a", { href }, name) : el("span", {}, `${name} (${one.place})`);
+    return href ? el("a", { href }, ask.written(name)) : el("span", {}, ask.written(name), ` (${one.place})`);
   }
 
   // Where a source is in this site: its file's page, with the identifier if the page has it.

@@ -7,7 +7,7 @@
   const hasData = "page" in ask.options;
   const notes = ask.options.notes; // data of the server, which shows the notes
   const NAMES = hasData || notes ? ["find", "contents", "cards"] : ["find", "contents"];
-  const FORMAT = 3; // of the data
+  const FORMAT = 4; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
@@ -202,14 +202,19 @@
   }
 
   function hit({ section, passage, start, terms, question }) {
-    const above = section.titles.slice(0, -1).join(" › ");
+    const above = section.titles.slice(0, -1);
     const text = passage ? passage.text : section.summary;
     return el("li", {}, el("a", { href: ask.address(section.page, section.anchor) },
-      above ? el("span", { class: "lmm-ask-quiet" }, `${above} › `) : null,
-      el("strong", {}, section.title || section.titles.at(-1) || section.page),
+      above.length ? el("span", { class: "lmm-ask-quiet" }, ask.between(above, " › "), " › ") : null,
+      el("strong", {}, ask.shown(section.title || section.titles.at(-1) || section.page)),
       passage?.kind ? el("span", { class: "lmm-ask-kind" }, passage.kind) : null,
-      question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} ${question}`) : null,
-      el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(([piece, is]) => (is ? el("mark", {}, piece) : piece)))));
+      question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} `, ask.shown(question)) : null,
+      el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(piece))));
+  }
+
+  function piece([text, is, formula]) {
+    const shown = formula ? ask.formula(formula.tex, false, text) : text;
+    return is ? el("mark", {}, shown) : shown;
   }
 
   function showChips(kinds) {
@@ -254,9 +259,9 @@
   function foundThere({ titles = [], place = "", anchor = "", text = "", kinds = [], type = [] }) {
     const marks = [].concat(kinds.length ? kinds : type);
     const href = answer.addressOf({ place, anchor });
-    return el("li", {}, el(href ? "a" : "div", { href }, el("strong", {}, titles.join(" › ") || place), " ", href ? null : el("small", {}, place),
+    return el("li", {}, el(href ? "a" : "div", { href }, el("strong", {}, ask.written(titles.join(" › ") || place)), " ", href ? null : el("small", {}, place),
       marks.map((name) => el("span", { class: "lmm-ask-kind" }, String(name))),
-      el("span", { class: "lmm-ask-snippet" }, text.slice(0, 400))));
+      el("span", { class: "lmm-ask-snippet" }, ask.written(text, 400))));
   }
 
   async function readFromServer() {
@@ -276,7 +281,7 @@
       const { sections = [] } = await answer.get("outline");
       ask.about = null;
       panels[1].replaceChildren(el("ul", { class: "lmm-ask-contents" }, sections.map(({ title, level = 0, summary }) =>
-        el("li", { class: `lmm-ask-depth-${Math.min(level, 4)}` }, el("span", {}, title), summary ? el("p", {}, summary) : null))));
+        el("li", { class: `lmm-ask-depth-${Math.min(level, 4)}` }, el("span", {}, ask.written(title)), summary ? el("p", {}, ask.written(summary)) : null))));
     } catch {} // said by greet()
   }
 
