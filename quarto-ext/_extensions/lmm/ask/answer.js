@@ -130,7 +130,7 @@
     draw(turn);
   }
 
-  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [], by = "", id = "" }) => ({ answered, cited, notes, nearest, kinds, by, id });
+  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [], by = "", off_topic = "", id = "" }) => ({ answered, cited, notes, nearest, kinds, by, off_topic, id });
 
   function fail(turn, error, signal) {
     turn.state = signal.aborted && !(signal.reason instanceof Refused) ? "stopped" : "broken";
@@ -201,7 +201,7 @@
     if (turn.state === "open") return turn.answer ? [] : [el("p", { class: "lmm-ask-quiet" }, t("thinking"))];
     if (turn.state === "done") {
       const withoutModel = turn.by?.startsWith("extractive/") ? [t(turn.answered ? "quoted" : "lookedFor")] : [];
-      const said = [...(turn.answered || turn.answer.trim() ? [] : [t("noAnswer")]), ...withoutModel, ...turn.notes];
+      const said = [...(turn.answered || turn.answer.trim() ? [] : [turn.off_topic || t("noAnswer")]), ...withoutModel, ...turn.notes];
       return said.map((text) => el("p", { class: "lmm-ask-quiet" }, String(text)));
     }
     const again = () => {
@@ -270,5 +270,5 @@
   }
   const restore = () => log.replaceChildren(...turns.map(show));
 
-  ask.answer = { server, health, about, get, send, stop, forget, log, restore, turns };
+  ask.answer = { server, headers, addressOf, health, about, get, send, stop, forget, log, restore, turns };
 })();
