@@ -21,6 +21,7 @@
   const submit = el("button", { hidden: true }, t("ask"));
   const stop = el("button", { type: "button", hidden: true, onclick: answer.stop }, t("stop"));
   const forget = el("button", { type: "button", class: "lmm-ask-link", hidden: true, onclick: clear }, t("forget"));
+  const recording = el("p", { class: "lmm-ask-quiet lmm-ask-recording", id: "lmm-ask-recording", hidden: true });
   const form = el("form", { role: "search", class: "lmm-ask-row", onsubmit: onSubmit }, field, submit, stop);
   const chips = el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("kinds") });
   const notices = el("div", { class: "lmm-ask-notices" });
@@ -35,7 +36,7 @@
       el("div", { role: "tablist", "aria-label": t("title"), class: "lmm-ask-tabs" }, tabs),
       el("button", { type: "button", class: "lmm-ask-close", "aria-label": t("close"), onclick: () => close() }, "×")),
     notices, el("div", { class: "lmm-ask-body" }, panels), live);
-  panels[0].append(form, chips, hits, answer.log, forget);
+  panels[0].append(form, recording, chips, hits, answer.log, forget);
   document.body.append(dialog);
 
   // Opening and closing
@@ -115,7 +116,8 @@
   // The server
 
   async function greet() {
-    const said = await answer.health();
+    const [said, own] = await Promise.all([answer.health(), answer.about()]);
+    tellRecording(own); // before anything can be asked
     isUp = said !== null;
     submit.hidden = !isUp;
     notice("server", isUp ? said.error || "" : t("down"));
@@ -124,6 +126,22 @@
     const isOlder = Date.parse(ask.about?.made) - Date.parse(indexed) > RENDER;
     notice("indexed", isOlder ? t("indexOlder", date(indexed)) : "");
     if (!hasData && said?.kinds) showChips(Array.isArray(said.kinds) ? said.kinds : Object.keys(said.kinds));
+  }
+
+  function tellRecording({ record = "off", keep_days = 0, privacy = "" }) {
+    const said = { questions: "recordQuestions", conversations: "recordConversations" }[record];
+    const days = new Intl.NumberFormat(ask.wordsLanguage, { style: "unit", unit: "day", unitDisplay: "long" }).format(keep_days);
+    recording.hidden = !said;
+    recording.replaceChildren(...(said ? [t(said, days), " ", ...privacyLink(privacy)] : []));
+    if (said) field.setAttribute("aria-describedby", recording.id);
+    else field.removeAttribute("aria-describedby");
+  }
+
+  // To an address, or to a page of the site.
+  function privacyLink(privacy) {
+    const url = privacy && URL.canParse(privacy, new URL("..", ask.base)) ? new URL(privacy, new URL("..", ask.base)) : null;
+    if (!url || !/^(https?|file):$/.test(url.protocol)) return [];
+    return [el("a", { href: url.href, target: "_blank", rel: "noopener" }, t("privacy"))];
   }
 
   // With the token that has just been given.
