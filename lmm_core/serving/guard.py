@@ -92,7 +92,8 @@ class GuardMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                headers.update(self.headers)
+                for name, value in self.headers.items():
+                    headers.setdefault(name, value)  # a page may have a stricter policy of its own
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 

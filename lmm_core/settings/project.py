@@ -74,6 +74,7 @@ class FilePatterns:
 class AskOptions:
     """The ways of answering questions: `[ask]` of the configuration."""
 
+    system: str = ""
     queries: str = DEFAULT
     rerank: str = "none"
     context: str = "passages"
@@ -111,7 +112,11 @@ class ServeOptions:
     timeout: float = 120.0
     idle_timeout: float = 45.0
     search_timeout: float = 20.0
+    record: str = "off"
+    keep_days: int = 365
+    privacy: str = ""
     connections: int = 1000
+    small_groups: bool = False
 
     @property
     def patience(self) -> float:
