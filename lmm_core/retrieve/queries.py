@@ -10,7 +10,7 @@ from typing import Protocol
 from ..errors import ModelError
 from ..models.chat import Asker
 from ..models.languages.words import fold
-from ..models.prompts import QUERIES, as_data
+from ..models.prompts import QUERIES, Prompt, as_data
 from ..models.replies import find_value
 from .ranking.asking import without_asking
 from .ranking.words import frequent_words
@@ -49,13 +49,14 @@ class ModelQueries:
     """Queries that a model makes of the question."""
 
     asker: Asker
+    prompt: Prompt = QUERIES
 
     async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
         """See `Expander`."""
         question = question[:MOST_CHARACTERS]
         before = "\n".join(one[:MOST_CHARACTERS] for one in earlier[-MOST_EARLIER:])
         values = {"question": as_data(question), "earlier": as_data(before), "most": str(MOST_QUERIES)}
-        made = await self.asker.ask(QUERIES.request(values), _read_queries)
+        made = await self.asker.ask(self.prompt.request(values), _read_queries)
         return list(dict.fromkeys([question, *made]))
 
 

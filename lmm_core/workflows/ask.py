@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from ..errors import IndexChangedError, LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import parse_name
+from ..models.own_prompts.known import own_prompt
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
 from ..retrieve.agents.library_tools import Function, Result
 from ..retrieve.agents.results import STATUS
@@ -200,6 +201,7 @@ def make_conversation(
         ask.budget,
         ask.tool_calls,
         max(project.requests["major"].context_tokens - REPLY_TOKENS, 0),
+        prompt=own_prompt("answer", project.prompts),
     )
 
 
@@ -207,7 +209,7 @@ def _expander(project: Project, models: Models, chats: bool) -> Expander:
     wanted = project.ask.queries
     if wanted == "keywords" or not chats or models.name(project, "aux").source == STAND_IN:
         return PlainQueries()
-    return ModelQueries(models.asker(project, "aux"))
+    return ModelQueries(models.asker(project, "aux"), own_prompt("queries", project.prompts))
 
 
 def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
@@ -216,7 +218,8 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
     if wanted in ("", "none"):
         return NoReranker()
     if wanted == "model":
-        return ModelReranker(models.asker(project, "aux")) if chats else NoReranker()
+        prompt = own_prompt("rerank", project.prompts)
+        return ModelReranker(models.asker(project, "aux"), prompt) if chats else NoReranker()
     sources = known_sources(project.sources)
     name = parse_name(wanted, sources)
     if name.source == FASTEMBED:
