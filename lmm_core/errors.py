@@ -128,6 +128,13 @@ class CrawlError(LmmError):
     """The index of a folder does not allow what was asked."""
 
 
+# What students asked
+
+
+class RecordingError(LmmError):
+    """Questions and answers cannot be recorded, or what is recorded cannot be read or removed."""
+
+
 # Quarto
 
 

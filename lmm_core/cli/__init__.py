@@ -28,7 +28,7 @@ GROUPS: dict[str, dict[str, str]] = {
     | dict.fromkeys(("md-index", "md-search"), "folders"),
     "Ask": {"ask": "asking.ask"}
     | dict.fromkeys(("toc", "cards"), "asking.teach")
-    | {"bench": "asking.bench"}
+    | {"asked": "asking.asked", "bench": "asking.bench"}
     | dict.fromkeys(("mcp", "serve"), "asking.serve"),
     "Work on a project": {"llmd": "llmd"},
     "Publish": dict.fromkeys(("knit", "convert"), "publish")

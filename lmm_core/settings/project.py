@@ -105,6 +105,9 @@ class ServeOptions:
     timeout: float = 120.0
     idle_timeout: float = 45.0
     search_timeout: float = 20.0
+    record: str = "off"
+    keep_days: int = 365
+    privacy: str = ""
     connections: int = 1000
 
     @property

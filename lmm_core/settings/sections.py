@@ -292,6 +292,13 @@ class ServeSettings(_Section):
         default=20.0, gt=0, allow_inf_nan=False,
         description="seconds for searching the notes; each model that helps has a quarter of it",
     )  # fmt: skip
+    record: Literal["off", "questions", "conversations"] = Field(
+        default="off", description="what is kept for `lmm asked`, without who asked; the pages say so"
+    )
+    keep_days: int = Field(default=365, ge=1, le=36_500, description="days after which what is recorded is deleted")
+    privacy: str = Field(
+        default="", max_length=1000, description="where readers learn more of that: an address, or a page of the site"
+    )
     connections: int = Field(
         default=1000, ge=16, description="connections at the same time; fewer if few files may be open"
     )
@@ -302,6 +309,16 @@ class ServeSettings(_Section):
         if language and not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}", language):
             raise ValueError(f'should be the code of a language ("en", "de-CH"), not {language!r:.60}')
         return language
+
+    @field_validator("privacy")
+    @classmethod
+    def _is_address(cls, privacy: str) -> str:
+        if privacy and not (_is_url(privacy) or _is_page(privacy)):
+            raise ValueError(
+                "should be an address (https://example.org/privacy) or a page of the site (privacy.html), "
+                f"not {privacy!r:.60}"
+            )
+        return privacy
 
     @field_validator("origins")
     @classmethod
@@ -344,6 +361,12 @@ def _is_url(url: str) -> bool:
         return bool(_checked_url(url))
     except ValueError:
         return False
+
+
+def _is_page(path: str) -> bool:
+    """Return True if a text is the path of a page from the root of its site, perhaps with an anchor."""
+    name = re.fullmatch(r"[\w./ -]+(?:#[\w.-]+)?", path)
+    return name is not None and path[:1] not in "/ #" and ".." not in path.split("/")
 
 
 def _checked_url(url: str) -> str:

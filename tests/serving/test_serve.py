@@ -23,7 +23,6 @@ from lmm_core.serving.page import own_page
 from lmm_core.serving.rates import MOST, Rates
 from lmm_core.serving.texts import served_texts
 from lmm_core.settings.project import Project, ServeOptions, load_project
-from lmm_core.workflows.bench import read_questions
 from lmm_core.workflows.indexing.stores import client_from_config
 from tests.commands import write
 from tests.effort import PATIENCE
@@ -265,7 +264,8 @@ def test_the_server_says_of_itself_what_the_teacher_has_written(course):
         about = served.client.get("/about").json()
         key = {"Authorization": "Bearer sesame"}
         refused = [served.client.post("/ask", json={"question": asked}, headers=key) for asked in (" ", "oak " * 9)]
-    assert about == voice | {"too_long": "Shorter, please: 20 characters."}
+    recording = {"record": "off", "keep_days": 365, "privacy": ""}
+    assert about == voice | recording | {"too_long": "Shorter, please: 20 characters."}
     assert [(one.status_code, one.json()["error"]) for one in refused] == [
         (400, "Write a question first."), (413, "Shorter, please: 20 characters."),
     ]  # fmt: skip
@@ -498,19 +498,6 @@ def test_the_log_holds_nothing_personal(course):
     assert lines == ["POST /ask 200", "GET /search 200", "- 404"]
 
 
-def test_questions_are_logged_where_that_is_wanted_and_bench_reads_them(course):
-    log = Path("asked.jsonl").resolve()
-    with Served(course, questions=log) as served:
-        served.events()
-        served.events({"question": "Who won the cup\nlast year, and by how many goals?"})
-    assert [(one.question, one.section) for one in read_questions(log)] == [
-        ("How is the oak explained?", "trees.md#about-oak"),
-        ("Who won the cup last year, and by how many goals?", ""),
-    ]
-    assert log.stat().st_mode & 0o077 == 0
-    assert json.loads(lmm(f"bench {course} --questions {log} --json")[0])
-
-
 # The page
 
 
@@ -579,8 +566,6 @@ def test_the_command_serves_with_a_token_of_the_environment(course, monkeypatch)
 
 def test_what_keeps_it_from_starting_is_told(own_course, monkeypatch):
     monkeypatch.chdir(own_course)
-    assert "should end in .jsonl" in lmm("serve --log-questions asked.txt", status=2)[1]
-    assert "there is no folder there" in lmm("serve --log-questions there/asked.jsonl", status=2)[1]
     assert "the source 'nobody' is unknown" in lmm("serve --model nobody/x", status=1)[1]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

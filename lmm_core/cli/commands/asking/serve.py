@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ....errors import LmmError
-from ....files.outputs import LINES_OF_JSON
 from ....logging import one_line, say
 from ....settings.names import TOKEN_VARIABLE
 from ....settings.project import Project
 from ....workflows.models import Models
-from ...arguments import LOOPBACK, check_written, config_checked, needs_extra, searched_project
+from ...arguments import LOOPBACK, config_checked, needs_extra, searched_project
 from ...reports import warn
 
 if TYPE_CHECKING:
     from ....serving.answers import ServedModels
     from ....serving.connections import ConnectionLimits
-    from ....serving.questions import QuestionLog
     from ....serving.rates import SharedRates
     from ....workflows.ask import SharedLibrary
 
@@ -36,18 +34,12 @@ if TYPE_CHECKING:
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
-@click.option("--log-questions", "questions", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Log the questions (.jsonl), for lmm bench --questions; tell your students.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
               help="Processes that answer; more than one need an index on a Qdrant server.")  # fmt: skip
-def serve(port: int, host: str, model: str, questions: Path | None, workers: int) -> None:
+def serve(port: int, host: str, model: str, workers: int) -> None:
     """Answer students' questions from a web page: the course site's, or its own.
 
     The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN."""
-    if questions is not None and questions.suffix.lower() != ".jsonl":
-        raise click.UsageError(f"--log-questions {questions}: the file should end in .jsonl, for lmm bench to read it")
-    if questions is not None:
-        check_written(questions, (), LINES_OF_JSON, may_replace=True)
     with needs_extra("serve", "lmm serve needs"):
         from ....serving import server  # noqa: F401
     project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
@@ -58,7 +50,7 @@ def serve(port: int, host: str, model: str, questions: Path | None, workers: int
         )
     if host not in LOOPBACK and not token:
         warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
-    serving = _Serving(project, host, model, token, questions)
+    serving = _Serving(project, host, model, token)
     try:
         ended_by = serving.start(port, workers)
     except OSError as error:
@@ -81,17 +73,16 @@ class _Serving:
     host: str
     model: str
     token: str
-    questions: Path | None
     rates: SharedRates | None = None
 
     def start(self, port: int, workers: int) -> int:
         """Serve until the process is told to end. Return the signal that ended several workers, 0 for one.
 
         Raise OSError and LmmError."""
+        from ....serving.recorder import describe_recording
         from ....serving.server import address_of, listen
 
         by = self._models().check(self.project)
-        self._question_log()
         try:
             listening = listen(self.host, port)
         except OSError as error:
@@ -103,6 +94,7 @@ class _Serving:
                 asyncio.run(self._serve(listening, ready))
                 return 0
             asyncio.run(self._tell_size())
+            _say(describe_recording(self.project.serve))
             _say(f"{ready}; {workers} workers")
             return self._start_workers(listening, workers)
 
@@ -133,6 +125,7 @@ class _Serving:
         from ....serving.guard import Names
         from ....serving.log import Log
         from ....serving.page import own_page
+        from ....serving.recorder import describe_recording, make_recorder
         from ....serving.server import make_server
         from ....serving.texts import served_texts
         from ....workflows.ask import SharedLibrary
@@ -142,11 +135,12 @@ class _Serving:
         library = SharedLibrary(project, models, project.serve.patience)
         size, language = await _read_size(library)
         texts = served_texts(project, language)
-        answers = Answers(project, models, library, log, texts, self._question_log())
+        answers = Answers(project, models, library, log, texts, make_recorder(project, log))
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
         app = make_app(answers, names, self.token, own_page(packaged_extension() / "ask", texts), self.rates)
         if ready:
             _say(size)
+            _say(describe_recording(project.serve))
             _say(ready)
         await make_server(app, project.serve.proxies, log, _limits(project)).serve(sockets=[listening])
 
@@ -155,14 +149,6 @@ class _Serving:
         from ....serving.log import Log
 
         return ServedModels(self.model, self.project.serve.concurrency, Log(_say))
-
-    def _question_log(self) -> QuestionLog | None:
-        from ....serving.questions import QuestionLog
-
-        try:
-            return QuestionLog(self.questions) if self.questions else None
-        except OSError as error:
-            raise OSError(f"cannot write {self.questions}: {error.strerror}") from None
 
     async def _tell_size(self) -> None:
         from ....workflows.ask import SharedLibrary

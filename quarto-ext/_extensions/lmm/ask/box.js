@@ -9,6 +9,7 @@
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
+  let told = {}; // the teacher's texts, which the server has
 
   // Parts
 
@@ -23,6 +24,7 @@
   const chips = el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("kinds") });
   const notices = el("div", { class: "lmm-ask-notices" });
   const hits = el("ol", { class: "lmm-ask-hits" });
+  const greeting = el("p", { class: "lmm-ask-greeting", hidden: true });
   const live = el("p", { class: "lmm-ask-hidden", role: "status" });
   const panels = NAMES.map((name) => el("div", { role: "tabpanel", id: `lmm-ask-${name}`, "aria-labelledby": `lmm-ask-tab-${name}` }));
   const tabs = NAMES.map((name, at) => el("button", {
@@ -33,7 +35,7 @@
       el("div", { role: "tablist", "aria-label": t("title"), class: "lmm-ask-tabs" }, tabs),
       el("button", { type: "button", class: "lmm-ask-close", "aria-label": t("close"), onclick: () => close() }, "×")),
     notices, el("div", { class: "lmm-ask-body" }, panels), live);
-  panels[0].append(form, chips, hits, answer.log, forget);
+  panels[0].append(form, chips, hits, greeting, answer.log, forget);
   document.body.append(dialog);
 
   // Opening and closing
@@ -50,6 +52,7 @@
     field.select();
     begun ||= begin();
     if (answer.server) greet();
+    if (answer.server) introduce();
   }
 
   function close() {
@@ -124,6 +127,18 @@
     if (!hasData && said?.kinds) showChips(Array.isArray(said.kinds) ? said.kinds : Object.keys(said.kinds));
   }
 
+  // What the teacher says before the first question, and how the box is called.
+  async function introduce() {
+    told = await answer.get("about").catch(() => told);
+    if (told.title) dialog.setAttribute("aria-label", told.title);
+    showGreeting();
+  }
+
+  function showGreeting() {
+    greeting.textContent = told.greeting || "";
+    greeting.hidden = !told.greeting || answer.turns.length > 0;
+  }
+
   // With the token that has just been given.
   function enter() {
     greet();
@@ -153,6 +168,7 @@
   function onSubmit(event) {
     event.preventDefault();
     const question = field.value.trim();
+    notice("question", question || !isUp ? "" : told.empty || "");
     if (!question) return;
     if (isUp) askServer(question, kind);
     else hits.querySelector("a")?.click();
@@ -170,11 +186,13 @@
   function asking(is) {
     stop.hidden = !is;
     forget.hidden = !answer.turns.length;
+    showGreeting();
   }
 
   function clear() {
     answer.forget();
     forget.hidden = true;
+    showGreeting();
     field.placeholder = t("field");
     field.focus();
   }

@@ -1,0 +1,184 @@
+"""The command `lmm asked`: what students asked, as `lmm serve` has recorded it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ....asked.recordings import Recordings, recordings_path
+from ....errors import MarkdownError, RecordingError
+from ....files.outputs import LINES_OF_JSON, write_output
+from ....logging import counted, put, say
+from ...arguments import check_written, output_option, searched_project
+from ...diffs import print_diff
+from ...reports import ReportPrinter, exit_with_status, report_failure, shorten, warn
+from ...running import run, with_library
+
+if TYPE_CHECKING:
+    from ....asked.turns import RecordedTurn
+    from ....retrieve.library import Library
+    from ....workflows.asked.decisions import Decision
+    from ....workflows.asked.proposals import FileProposals, Proposals
+
+NOTHING_RECORDED = "nothing is recorded: record in the section [serve] of config.toml says whether lmm serve does"
+
+
+@click.group()
+def asked() -> None:
+    """Read, export and delete what students asked.
+
+    It is recorded by lmm serve, if record in the section [serve] of config.toml says so."""
+
+
+@contextmanager
+def opened_recordings() -> Iterator[Recordings]:
+    """Open the recordings of the working folder's project, for the block.
+
+    Its RecordingError ends the command with a message."""
+    try:
+        with closing(Recordings(recordings_path(searched_project().root))) as recordings:
+            yield recordings
+    except RecordingError as error:
+        raise click.ClickException(str(error)) from None
+
+
+@asked.command("export")
+@output_option("-o", "--output", help="The file to write (.jsonl); by default, standard output.")
+def export_recordings(output: Path | None) -> None:
+    """Print all recordings as lines of JSON, which lmm bench --questions reads."""
+    from ....asked.exports import export_lines
+
+    if output is not None:
+        check_written(output, (), LINES_OF_JSON)
+    with opened_recordings() as recordings:
+        turns = recordings.turns()
+    if not turns:
+        say(NOTHING_RECORDED, err=True)
+    if output is None:
+        put(export_lines(turns))
+        return
+    try:
+        write_output(output, export_lines(turns).encode("utf-8"))
+    except OSError as error:
+        report_failure(error, output, ReportPrinter())
+        sys.exit(1)
+    say(f"written: {output} ({counted(len(turns), 'question')})", err=True)
+
+
+@asked.command("delete")
+@click.option("--yes", is_flag=True, help="Do not ask first.")
+def delete_recordings(yes: bool) -> None:
+    """Delete all recordings for good."""
+    with opened_recordings() as recordings:
+        if not yes and not click.confirm(f"Delete everything in {recordings.path} for good?", err=True):
+            sys.exit(1)
+        count = recordings.delete()
+    say(f"deleted: {counted(count, 'question')}", err=True)
+
+
+@asked.command("forget")
+@click.argument("words", nargs=-1, required=True, metavar="WORD…")
+def forget_word(words: tuple[str, ...]) -> None:
+    """Delete for good each question with its answer and comment in which WORD occurs.
+
+    Several words are looked for as they stand, one after the other. Case does not matter."""
+    word = " ".join(words)
+    with opened_recordings() as recordings:
+        count = recordings.forget(word)
+    say(f"forgotten: {counted(count, 'question')} with {word!r}", err=True)
+
+
+@asked.command("propose")
+@click.option("--group", "numbers", type=click.IntRange(1), multiple=True, metavar="N",
+              help="Only this group, however small (repeatable): its number among those not answered.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Show what would be written, as a diff, and write nothing.")
+def propose_mends(numbers: tuple[int, ...], dry_run: bool) -> None:
+    """Write into the notes what students asked and did not find.
+
+    Where the notes lack something, that is a request for an edit (=:), which lmm edit answers and lmm accept or
+    lmm reject decides. Where they only were not found, it is questions for the section that answers them."""
+    logger = ReportPrinter()
+    with opened_recordings() as recordings:
+        turns, before = recordings.turns(), recordings.proposed()
+        if not turns:
+            say(NOTHING_RECORDED, err=True)
+            return
+        found = _decide(turns, before, numbers, logger)
+        if found is None:
+            sys.exit(1)
+        for proposal in _propose(found.decisions, logger):
+            if dry_run:
+                print_diff(str(shorten(proposal.file.path)), proposal.file.text, proposal.after)
+            elif _is_saved(proposal, logger):
+                recordings.mark_proposed(turn.id for one in proposal.decisions for turn in one.turns)
+                _say_proposed(proposal)
+    _say_rest(found, dry_run)
+    exit_with_status(logger)
+
+
+def _decide(
+    turns: Sequence[RecordedTurn], before: frozenset[str], numbers: Sequence[int], logger: ReportPrinter
+) -> Proposals | None:
+    """Return what is to be proposed, None if the index cannot be searched, which is reported."""
+    from ....workflows.asked.dashboard import FEWEST
+    from ....workflows.asked.proposals import decide_failures
+    from ....workflows.models import Models
+
+    project = searched_project()
+
+    async def work(library: Library) -> Proposals:
+        return await decide_failures(library, turns, before, warn, FEWEST, numbers)
+
+    found = with_library(project, Models(warn=warn), work, logger)
+    if found is not None and (unknown := [number for number in numbers if number > found.groups]):
+        raise click.UsageError(f"there is no group {unknown[0]}: the questions not answered are in {found.groups}")
+    return found
+
+
+def _propose(decisions: Sequence[Decision], logger: ReportPrinter) -> list[FileProposals]:
+    from ....workflows.asked.proposals import propose_in_files
+
+    return run(propose_in_files(searched_project(), decisions, logger)) if decisions else []
+
+
+def _is_saved(proposal: FileProposals, logger: ReportPrinter) -> bool:
+    try:
+        proposal.save()
+    except (OSError, MarkdownError) as error:
+        report_failure(error, proposal.file.path, logger)
+        return False
+    return True
+
+
+def _say_proposed(proposal: FileProposals) -> None:
+    """Say what was proposed in a file, and what comes next."""
+    name = shorten(proposal.file.path)
+    if proposal.after == proposal.file.text:
+        say(f"nothing new: {name}", err=True)
+        return
+    for one in proposal.decisions:
+        groups = ", ".join(map(str, one.groups))
+        say(f"{name}: {one.what} (group {groups}, {counted(one.conversations, 'conversation')}): {one.name}", err=True)
+    edits = any(one.kind != "questions" for one in proposal.decisions)
+    say(f"proposed: {name}{f'; next: lmm edit {name}' if edits else ''}", err=True)
+
+
+def _say_rest(found: Proposals, dry_run: bool) -> None:
+    """Say of which groups nothing is proposed."""
+    for one in found.undecided:
+        say(f"group {one.group}, nothing proposed: {one.name}: {one.why}", err=True)
+    if found.before:
+        say(f"proposed before: {counted(found.before, 'group')}", err=True)
+    if found.small:
+        say(
+            f"asked in fewer than 3 conversations: {counted(found.small, 'group')}; --group N for one of them", err=True
+        )
+    if not found.decisions:
+        say("nothing to propose", err=True)
+    elif dry_run:
+        say("nothing was written", err=True)
