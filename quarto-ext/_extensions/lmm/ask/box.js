@@ -11,6 +11,7 @@
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
+  let told = {}; // the teacher's texts, which the server has
 
   // Parts
 
@@ -21,10 +22,12 @@
   const submit = el("button", { hidden: true }, t("ask"));
   const stop = el("button", { type: "button", hidden: true, onclick: answer.stop }, t("stop"));
   const forget = el("button", { type: "button", class: "lmm-ask-link", hidden: true, onclick: clear }, t("forget"));
+  const recording = el("p", { class: "lmm-ask-quiet lmm-ask-recording", id: "lmm-ask-recording", hidden: true });
   const form = el("form", { role: "search", class: "lmm-ask-row", onsubmit: onSubmit }, field, submit, stop);
   const chips = el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("kinds") });
   const notices = el("div", { class: "lmm-ask-notices" });
   const hits = el("ol", { class: "lmm-ask-hits" });
+  const greeting = el("p", { class: "lmm-ask-greeting", hidden: true });
   const live = el("p", { class: "lmm-ask-hidden", role: "status" });
   const panels = NAMES.map((name) => el("div", { role: "tabpanel", id: `lmm-ask-${name}`, "aria-labelledby": `lmm-ask-tab-${name}` }));
   const tabs = NAMES.map((name, at) => el("button", {
@@ -35,7 +38,7 @@
       el("div", { role: "tablist", "aria-label": t("title"), class: "lmm-ask-tabs" }, tabs),
       el("button", { type: "button", class: "lmm-ask-close", "aria-label": t("close"), onclick: () => close() }, "×")),
     notices, el("div", { class: "lmm-ask-body" }, panels), live);
-  panels[0].append(form, chips, hits, answer.log, forget);
+  panels[0].append(form, recording, chips, hits, greeting, answer.log, forget);
   document.body.append(dialog);
 
   // Opening and closing
@@ -115,7 +118,9 @@
   // The server
 
   async function greet() {
-    const said = await answer.health();
+    const [said, own] = await Promise.all([answer.health(), answer.about()]);
+    tellRecording(own); // before anything can be asked
+    introduce(own);
     isUp = said !== null;
     submit.hidden = !isUp;
     notice("server", isUp ? said.error || "" : t("down"));
@@ -124,6 +129,34 @@
     const isOlder = Date.parse(ask.about?.made) - Date.parse(indexed) > RENDER;
     notice("indexed", isOlder ? t("indexOlder", date(indexed)) : "");
     if (!hasData && said?.kinds) showChips(Array.isArray(said.kinds) ? said.kinds : Object.keys(said.kinds));
+  }
+
+  function tellRecording({ record = "off", keep_days = 0, privacy = "" }) {
+    const said = { questions: "recordQuestions", conversations: "recordConversations" }[record];
+    const days = new Intl.NumberFormat(ask.wordsLanguage, { style: "unit", unit: "day", unitDisplay: "long" }).format(keep_days);
+    recording.hidden = !said;
+    recording.replaceChildren(...(said ? [t(said, days), " ", ...privacyLink(privacy)] : []));
+    if (said) field.setAttribute("aria-describedby", recording.id);
+    else field.removeAttribute("aria-describedby");
+  }
+
+  // To an address, or to a page of the site.
+  function privacyLink(privacy) {
+    const url = privacy && URL.canParse(privacy, new URL("..", ask.base)) ? new URL(privacy, new URL("..", ask.base)) : null;
+    if (!url || !/^(https?|file):$/.test(url.protocol)) return [];
+    return [el("a", { href: url.href, target: "_blank", rel: "noopener" }, t("privacy"))];
+  }
+
+  // What the teacher says before the first question, and how the box is called.
+  function introduce(own) {
+    told = own;
+    if (told.title) dialog.setAttribute("aria-label", told.title);
+    showGreeting();
+  }
+
+  function showGreeting() {
+    greeting.textContent = told.greeting || "";
+    greeting.hidden = !told.greeting || answer.turns.length > 0;
   }
 
   // With the token that has just been given.
@@ -155,6 +188,7 @@
   function onSubmit(event) {
     event.preventDefault();
     const question = field.value.trim();
+    notice("question", question || !isUp ? "" : told.empty || "");
     if (!question) return;
     if (isUp) askServer(question, kind);
     else hits.querySelector("a")?.click();
@@ -172,11 +206,13 @@
   function asking(is) {
     stop.hidden = !is;
     forget.hidden = !answer.turns.length;
+    showGreeting();
   }
 
   function clear() {
     answer.forget();
     forget.hidden = true;
+    showGreeting();
     field.placeholder = t("field");
     field.focus();
   }
