@@ -20,6 +20,7 @@ from lmm_core.serving.guard import Names
 from lmm_core.serving.log import Log
 from lmm_core.serving.questions import QuestionLog
 from lmm_core.serving.server import make_server
+from lmm_core.serving.texts import served_texts
 from lmm_core.settings.project import ServeOptions, load_project
 from lmm_core.workflows.ask import SharedLibrary
 from tests.effort import PATIENCE
@@ -38,7 +39,7 @@ class Served:
         models = ServedModels("", project.serve.concurrency, self.say)
         log = QuestionLog(questions) if questions else None
         library = SharedLibrary(project, models, project.serve.patience)
-        answers = Answers(project, models, library, self.say, log)
+        answers = Answers(project, models, library, self.say, served_texts(project), log)
         names = Names.of("127.0.0.1", project.serve.hosts, project.serve.origins)
         self.app, self.proxies = make_app(answers, names, token, page or {}, teacher=teacher), project.serve.proxies
 

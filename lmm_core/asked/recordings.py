@@ -39,6 +39,8 @@ CREATE TABLE IF NOT EXISTS turns (
     "thumb" INTEGER NOT NULL, "comment" TEXT NOT NULL
 )
 """
+# The turns of which something was proposed in the notes
+PROPOSED = 'CREATE TABLE IF NOT EXISTS proposed ("id" TEXT PRIMARY KEY)'
 COLUMNS = ", ".join(f'"{name}"' for name in NAMES)
 # Letters of scripts that put no space between words: Thai to Tibetan, Burmese, Khmer, Chinese and Japanese, and
 # Korean, whose words take endings
@@ -86,6 +88,17 @@ class Recordings:
     def turns(self) -> list[RecordedTurn]:
         """Return all turns, the oldest first."""
         return [turn for _, turn in self._numbered()]
+
+    def mark_proposed(self, ids: Iterable[str]) -> None:
+        """Remember that something was proposed in the notes for some turns."""
+        rows = [(one,) for one in ids]
+        statement = 'INSERT OR IGNORE INTO proposed ("id") VALUES (?)'
+        self._do(lambda open_: open_.executemany(statement, rows))
+
+    def proposed(self) -> frozenset[str]:
+        """Return the ids of the turns for which something was proposed in the notes."""
+        rows = self._do(lambda open_: open_.execute('SELECT "id" FROM proposed').fetchall(), default=[])
+        return frozenset(row[0] for row in rows)
 
     def delete(self) -> int:
         """Delete all turns, and return how many there were.
@@ -137,7 +150,9 @@ class Recordings:
         """Delete turns, and their bytes from all files. Return how many there were."""
 
         def work(open_: sqlite3.Connection) -> int:
-            return open_.execute(f"DELETE FROM turns WHERE {where}", values).rowcount
+            count = open_.execute(f"DELETE FROM turns WHERE {where}", values).rowcount
+            open_.execute('DELETE FROM proposed WHERE "id" NOT IN (SELECT "id" FROM turns)')
+            return count
 
         count = self._do(work, default=0)
         self._do(_overwrite, default=None)
@@ -210,6 +225,7 @@ class Recordings:
         if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
             raise self._unusable("is the database of another program; move it away")
         connection.execute(SCHEMA)
+        connection.execute(PROPOSED)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute(f"PRAGMA application_id = {OURS}")
 

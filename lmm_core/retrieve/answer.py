@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
 from ..models.gate.answers import AnswerWatch
-from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
+from ..models.prompts import ANSWER, OF_KIND, USE_TOOLS, teacher_text
 from ..models.sources import STAND_IN_NAME
 from ..models.tokens import count_tokens
 from .agents.library_tools import Result
@@ -70,8 +70,8 @@ class Conversation:
     asker: the model, or None for the stand-in; tools: those that the model may use, with at
     most `tool_calls` calls for an answer; context: what the model is shown, in at most
     `budget` tokens: "passages", or headings down to `level`, with ("text") or without
-    ("outline") the text under them; tokens: the largest size of a request; system: the system
-    message in place of ours."""
+    ("outline") the text under them; tokens: the largest size of a request; system: how the
+    teacher wants answers to sound, beside what the library says of it."""
 
     retriever: Retriever
     asker: Asker | None = None
@@ -119,7 +119,7 @@ class Conversation:
     def request(self, question: str, found: Retrieval, context: Context) -> Request:
         """Return the first request to the model for a question."""
         values = {
-            "system": self.system or TEACH,
+            "teacher": teacher_text(self.system, found.material.system),
             "kind": OF_KIND.format(kind=found.kind) if found.kind else "",
             "tools": USE_TOOLS if self.tools and self.tool_calls else "",
             "context": context_text(found, context),

@@ -32,7 +32,7 @@ from ..workflows.ask import SharedLibrary, make_conversation
 from ..workflows.models import Models
 from .log import Say
 from .questions import Question, QuestionLog
-from .texts import served_texts
+from .texts import ServedTexts
 
 WAIT = 10.0  # seconds to wait for an index that another process has (`lmm index` writes to it)
 AGAIN = 0.2  # seconds between attempts
@@ -90,16 +90,17 @@ class Answers:
     """Answers questions from a project's index.
 
     The index is open only while it is read, so that `lmm index` can have it in between. log: is
-    told what goes wrong, for the teacher; readers only learn what they can do."""
+    told what goes wrong, for the teacher; readers only learn what they can do. texts: those that
+    readers see beside the answers."""
 
     project: Project
     models: Models
     library: SharedLibrary
     log: Say
+    texts: ServedTexts
     questions: QuestionLog | None = None
 
     def __post_init__(self) -> None:
-        self.texts = served_texts(self.project)
         self._tools = Tools(self.library)
         self._next = 0.0  # the earliest time for the next search
 

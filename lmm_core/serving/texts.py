@@ -58,10 +58,12 @@ class ServedTexts:
     language: str
 
 
-def served_texts(project: Project) -> ServedTexts:
-    """Return the texts of a project's server: those of `[serve]`, in place of missing ones ours."""
+def served_texts(project: Project, language: str = "") -> ServedTexts:
+    """Return the texts of a project's server: those of `[serve]`, in place of missing ones ours.
+
+    language: of the course, "" if that is not known; `[serve]` may name another one."""
     options = project.serve
-    language = options.language or "en"
+    language = options.language or language or "en"
     ours = OURS.get(language_code(language), OURS["en"])
     too_long = (options.too_long or ours["too_long"]).replace("{most}", f"{options.max_question:,}")
     return ServedTexts(

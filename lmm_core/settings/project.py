@@ -74,6 +74,7 @@ class FilePatterns:
 class AskOptions:
     """The ways of answering questions: `[ask]` of the configuration."""
 
+    system: str = ""
     queries: str = DEFAULT
     rerank: str = "none"
     context: str = "passages"

@@ -224,6 +224,9 @@ class RetrieveSettings(_Section):
 class AskSettings(_Section):
     """The ways of answering questions: `[ask]`."""
 
+    system: str = Field(
+        default="", max_length=10_000, description="how answers should sound, in the teacher's words; our rules hold"
+    )
     queries: Literal["default", "keywords", "model"] = Field(
         default="default", description="how a question is searched for; default: model if one is named"
     )

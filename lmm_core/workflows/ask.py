@@ -55,7 +55,9 @@ async def open_library(
     except LmmError:
         opened.close()
         raise
-    return Library(opened, index.collection, encoder, reading_order(project), project.synonyms)
+    return Library(
+        opened, index.collection, encoder, reading_order(project), project.synonyms, project.ask.system.strip()
+    )
 
 
 def reading_order(project: Project) -> list[str]:
@@ -198,7 +200,6 @@ def make_conversation(
         ask.budget,
         ask.tool_calls,
         max(project.requests["major"].context_tokens - REPLY_TOKENS, 0),
-        project.system,
     )
 
 

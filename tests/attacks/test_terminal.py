@@ -110,6 +110,7 @@ LINES = {
     "asked export": ["asked export", "asked export -o no\x1b[2J.jsonl"],
     "asked delete": ["asked delete --yes"],
     "asked forget": ["asked forget no\x1b[2J"],
+    "asked propose": ["asked propose --dry-run", "asked propose"],
     "bench": ["bench ."],
     "mcp": ["mcp --http no\x1b[2J"],
     "serve": ["serve --log-questions no\x1b[2J.txt"],

@@ -58,7 +58,7 @@ def make_server(tools: Tools, instructions: str) -> Server[Any]:
         return list_prompts()
 
     async def prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return get_prompt(params.name, params.arguments)
+        return get_prompt(params.name, params.arguments, await tools.wishes())
 
     return Server(
         NAME, version=__version__, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool,

@@ -139,17 +139,18 @@ class _Serving:
         from ....serving.log import Log
         from ....serving.page import own_page
         from ....serving.server import make_server
+        from ....serving.texts import served_texts
         from ....workflows.ask import SharedLibrary
 
         project, log, models = self.project, Log(_say), self._models()
         models.check(project)
         library = SharedLibrary(project, models, project.serve.patience)
-        answers = Answers(project, models, library, log, self._question_log())
+        size, language = await _read_size(library)
+        texts = served_texts(project, language)
+        answers = Answers(project, models, library, log, texts, self._question_log())
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
-        app = make_app(
-            answers, names, self.token, own_page(packaged_extension() / "ask", answers.texts), self.rates, self.teacher
-        )
-        size = await _read_size(library)
+        page = own_page(packaged_extension() / "ask", texts)
+        app = make_app(answers, names, self.token, page, self.rates, self.teacher)
         if ready:
             _say(size)
             _say(ready)
@@ -173,17 +174,20 @@ class _Serving:
         from ....workflows.ask import SharedLibrary
 
         library = SharedLibrary(self.project, self._models(), self.project.serve.patience)
-        _say(await _read_size(library))
+        _say((await _read_size(library))[0])
         await library.close()
 
 
-async def _read_size(library: SharedLibrary) -> str:
-    """Return the size of the index. If it cannot be read, that is only a warning, because it may change."""
+async def _read_size(library: SharedLibrary) -> tuple[str, str]:
+    """Return the size of the index, and the language of its first document.
+
+    If it cannot be read, that is only a warning, because it may change."""
     try:
         async with library.use() as opened:
-            return (await opened.material()).size
+            material = await opened.material()
+            return material.size, material.documents[0].language
     except LmmError as error:
-        return f"warning: {error}"
+        return f"warning: {error}", ""
 
 
 def _limits(project: Project) -> ConnectionLimits:

@@ -167,7 +167,7 @@
     drawing.delete(turn);
     const body = shownAs.get(turn);
     body.setAttribute("aria-busy", turn.state === "open");
-    body.replaceChildren(...ask.markdown(turn.answer, (number) => citation(turn, number)), ...state(turn), ...sources(turn));
+    body.replaceChildren(...ask.markdown(turn.answer, (number) => citation(turn, number), turn.state === "open"), ...state(turn), ...sources(turn));
   }
 
   function state(turn) {
