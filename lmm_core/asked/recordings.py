@@ -27,6 +27,7 @@ PLACE = (".lmm", "asked.sqlite")
 BESIDE = ("", "-wal", "-shm")  # SQLite's files: the table, what was written lately, and its index
 PATIENCE = 5.0  # seconds to wait for another process that writes
 HOUR = "%Y-%m-%dT%H"
+MOST_PAGES = 65_536  # of 4 KB: 256 MB, some 50,000 answers; whoever asks without end fills no disk
 OURS = 0x6C6D6D61  # SQLite's application_id, "lmma"
 VERSION = 1
 NAMES = tuple(field.name for field in fields(RecordedTurn))
@@ -209,6 +210,7 @@ class Recordings:
         """Choose how SQLite writes, and make the table in a new file."""
         connection.execute("PRAGMA secure_delete = ON")  # zeros in place of what is deleted
         connection.execute("PRAGMA temp_store = MEMORY")  # nothing in the system's folder for such files
+        connection.execute(f"PRAGMA max_page_count = {MOST_PAGES}")
         connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may cost the last turns, never the file
         if _pragma(connection, "application_id") != OURS:
             with connection:
@@ -265,6 +267,8 @@ def _reason(error: sqlite3.Error | OSError) -> str:
         return error.strerror or str(error)
     if _is_broken(error):
         return f"is broken ({error}); move it away, or remove it with `lmm asked delete`"
+    if "full" in str(error):
+        return f"the disk is full, or the file has {MOST_PAGES // 256} MB; export and delete what is recorded"
     if "locked" in str(error):
         return "another process is writing to it; try again"
     return str(error)

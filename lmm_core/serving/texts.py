@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..models.languages.stemming import language_code
-from ..settings.project import Project
+from ..settings.project import Project, ServeOptions
 
 OURS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -77,6 +77,6 @@ def served_texts(project: Project, language: str = "") -> ServedTexts:
     )
 
 
-def about_data(texts: ServedTexts) -> dict[str, Any]:
+def about_data(texts: ServedTexts, options: ServeOptions) -> dict[str, Any]:
     """Return what the server says of itself, to everybody who can reach it."""
-    return asdict(texts)
+    return asdict(texts) | {"record": options.record, "keep_days": options.keep_days, "privacy": options.privacy}

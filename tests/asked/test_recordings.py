@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.asked import recordings as recordings_module
 from lmm_core.asked.recordings import Recordings, recordings_path, this_hour
 from lmm_core.asked.turns import RecordedSource, RecordedTurn
 from lmm_core.errors import RecordingError
@@ -160,6 +161,7 @@ def test_old_turns_expire(recordings: Recordings) -> None:
 ANOTHER = """
 import sys
 from pathlib import Path
+from lmm_core.asked import recordings as recordings_module
 from lmm_core.asked.recordings import Recordings
 from lmm_core.asked.turns import RecordedTurn
 
@@ -271,12 +273,11 @@ def test_a_folder_that_is_a_link_leads_nowhere(recordings: Recordings, tmp_path:
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a small file system")
-def test_a_full_disk_is_an_error_and_nothing_is_lost(recordings: Recordings) -> None:
+def test_a_full_disk_is_an_error_and_nothing_is_lost(recordings: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recordings_module, "MOST_PAGES", 20)  # to SQLite, a full file is a full disk
     recordings.add(WHY)
-    page_count = recordings._do(lambda open_: open_.execute("PRAGMA page_count").fetchone()[0])
-    recordings._do(lambda open_: open_.execute(f"PRAGMA max_page_count = {page_count}"))  # SQLite's own full disk
-    with pytest.raises(RecordingError, match="full"):
-        recordings.add(asked("Why? " * 20_000, 2))
+    with pytest.raises(RecordingError, match="the disk is full, or the file has 0 MB; export and delete"):
+        recordings.add(asked("Why? " * 40_000, 2))
     recordings.add(asked("Why?", 3))
     assert [turn.id for turn in recordings.turns()] == [WHY.id, f"{3:032x}"]
+    assert recordings.delete() == 2

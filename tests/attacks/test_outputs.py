@@ -43,7 +43,6 @@ PATHS = {
     "lmm split output": ("split notes.md -o {}", ".md"),
     "lmm cards output": ("cards notes.md --format md -o {}", ".md"),
     "lmm knit output": ("knit notes.md -o {}", ".md"),
-    "lmm serve questions": ("serve --log-questions {}", ".jsonl"),
     "lmm asked output": ("asked -o {}", ".html"),
     "lmm asked export output": ("asked export -o {}", ".jsonl"),
     "lmm llmd new document": ("llmd new {} notes.md", ".md"),
@@ -138,14 +137,14 @@ def test_no_output_goes_over_another_file_of_the_writers(command, ending, victim
 
 @TRIED
 def test_there_is_a_folder_to_write_into(command, ending):
-    if not command.startswith(("knit", "serve")):
+    if not command.startswith("knit"):
         refused(command.format(f"none/out{ending}"), "there is no folder none")
 
 
 @TRIED
 def test_the_same_command_may_run_again(command, ending):
-    if command.startswith(("serve", "llmd")):
-        pytest.skip("adds to what is there; never writes over what is there")
+    if command.startswith("llmd"):
+        pytest.skip("never writes over what is there")
     if command.startswith("asked -o"):
         run("index notes.md")
     for _ in range(2):

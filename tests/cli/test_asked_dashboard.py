@@ -29,7 +29,7 @@ def test_it_prints_what_matters_and_writes_a_page(course):
     said, told = lmm("asked")
     assert said.startswith("60 questions in 30 conversations: ")
     assert any(question in said.partition("What was asked about")[0] for question in REFUSED)
-    assert "trees.md:11  About elm" in said
+    assert "trees.md:9  About elm" in said
     assert told == "\n.lmm/asked.html: the whole dashboard, for a browser\n"
     assert "What students asked" in Path(".lmm/asked.html").read_text("utf-8")
 

@@ -126,6 +126,27 @@ def test_types_of_material_can_be_asked_for(course, tab):
     assert "Exercise" in answered(page).locator(".lmm-ask-sources").inner_text()
 
 
+def test_stopping_ends_the_answer_at_the_model_and_keeps_what_was_said(course, tab, monkeypatch):
+    faults = iter(["stall", None])
+    with model(
+        monkeypatch, reply="Precisely: the standard error [1] is part of it.", fault=lambda *_: next(faults)
+    ) as server:
+        course.start()
+        page = ready(tab(), f"{course.address}/index.html")
+        put(page, QUESTION)
+        said = page.locator(".lmm-ask-answer", has_text="Precisely")
+        said.wait_for()
+        page.get_by_role("button", name="Stop", exact=True).click()
+        assert server.left.acquire(timeout=PATIENCE)
+        turn = answered(page)
+        assert "Precisely" in turn.inner_text() and "Stopped." in turn.inner_text()
+        assert page.get_by_role("button", name="Stop", exact=True).count() == 0
+        put(page, "Go on")
+        assert "is part of it" in answered(page).inner_text()
+        before = [one["content"] for one in server.requests[1]["messages"] if one["role"] == "assistant"]
+        assert before and before[0].startswith("Precisely")
+
+
 def test_what_the_notes_do_not_answer(course, tab):
     course.start()
     page = ready(tab(), f"{course.address}/index.html")

@@ -82,25 +82,38 @@ def data_files(
     synonyms: Synonymous | None = None,
 ) -> dict[str, str]:
     """Return the texts of the data's files by name. synonyms: those of the configuration."""
-    parts = list(_parts([_json(row) for row in rows]))
+    parts = list(_parts([data_json(row) for row in rows]))
     files = {f"part-{number}.js": f"lmmAsk.part({number},[{part}])\n" for number, part in enumerate(parts, 1)}
+    marks = [hashlib.blake2b(text.encode(), digest_size=4).hexdigest() for text in files.values()]
+    about = describe_data(documents, rows, kinds, language, synonyms or {}, marks)
+    return files | {"data.js": f"lmmAsk.take({data_json(about)})\n"}
+
+
+def describe_data(
+    documents: list[list[str]],
+    rows: Sequence[list[Any]],
+    kinds: Counter[str],
+    language: str,
+    synonyms: Synonymous,
+    marks: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return what the box is told about its data. synonyms: those of the configuration; marks: of the parts."""
     named = language_code(language) or USUAL_LANGUAGE
-    about = {
+    return {
         "format": FORMAT,
         "made": datetime.now(UTC).isoformat(timespec="minutes"),
         "language": language,
         "kinds": dict(sorted(kinds.items())),
         "documents": [[page, source, page_mark(rows, documents, page)] for page, source in documents],
-        "parts": [hashlib.blake2b(text.encode(), digest_size=4).hexdigest() for text in files.values()],
+        "parts": list(marks),
         "stopWords": " ".join(sorted(stop_words(named))),
         "asking": {name: " ".join(words) for name, words in words_data().items()},
         "askingSigns": ASKING,
         "named": named,
         "weights": weights_data(),
         "spans": spans_data(),
-        "synonyms": _synonyms(rows, language, synonyms or {}),
+        "synonyms": _synonyms(rows, language, synonyms),
     }
-    return files | {"data.js": f"lmmAsk.take({_json(about)})\n"}
 
 
 def _synonyms(rows: Sequence[list[Any]], language: str, configured: Synonymous) -> list[list[Any]]:
@@ -116,7 +129,8 @@ def _synonyms(rows: Sequence[list[Any]], language: str, configured: Synonymous) 
     return [[int(found.needs_capitals(name)), name, *others] for name, others in found.pairs()]
 
 
-def _json(value: Any) -> str:
+def data_json(value: Any) -> str:
+    """Return a value as compact JSON."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be encoded
 
@@ -139,4 +153,4 @@ def page_mark(rows: Sequence[list[Any]], documents: Sequence[Sequence[str]], pag
     """Return a hash of a page's rows, or "" if it has none. The page holds it too: by it the box
     notices data that are older or newer than the page."""
     own = [row for row in rows if documents[row[0]][0] == page]
-    return hashlib.blake2b(_json(own).encode(), digest_size=4).hexdigest() if own else ""
+    return hashlib.blake2b(data_json(own).encode(), digest_size=4).hexdigest() if own else ""

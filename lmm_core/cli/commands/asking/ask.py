@@ -80,7 +80,7 @@ def ask(
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
     from ....retrieve.agents.tools import Tools
-    from ....workflows.ask import make_conversation
+    from ....workflows.ask import make_conversation, not_checked
 
     if question is not None and not question.strip():
         raise click.UsageError("an empty question: say what you want to know")
@@ -94,6 +94,8 @@ def ask(
         tools = Tools(library)
         async with _markdown_folders(tools, project, models):
             talk = make_conversation(project, models, library, not no_model, tools)
+            if without := not_checked(project, models, not no_model):
+                warn(without)
             printer = _AnswerPrinter(project, talk, kind, no_model, as_json)
             if question is not None:
                 await printer.answer(question)
@@ -212,6 +214,9 @@ class _AnswerPrinter:
 
     def _say_unanswered(self, answer: Answer) -> None:
         said = "The notes do not answer this." if not answer.cited else "The notes answer this in part at most."
+        if answer.off_topic:
+            subjects = "; ".join(self.project.ask.subjects)
+            said = self.project.serve.off_topic or f"This is about no subject of this course, which are: {subjects}."
         say(said + (" Nearest:" if answer.nearest else ""))
         for ranked in answer.nearest:
             say(f"  {self._shown(ranked.section)}")
@@ -232,6 +237,7 @@ def _answer_as_json(answer: Answer) -> dict[str, Any]:
         "question": answer.question,
         "answer": answer.text,
         "answered": answer.answered,
+        "off_topic": answer.off_topic,
         "by": answer.by,
         "cited": list(answer.cited),
         "sources": [_source_as_json(source) for source in answer.sources],

@@ -13,42 +13,40 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....errors import LmmError
-from ....files.outputs import LINES_OF_JSON
+from ....errors import LmmError, TokenError
 from ....logging import one_line, say
+from ....serving.access.tokens import read_tokens, tokens_path
 from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
 from ....settings.project import Project
 from ....workflows.models import Models
-from ...arguments import LOOPBACK, check_written, config_checked, needs_extra, searched_project
+from ...arguments import LOOPBACK, config_checked, needs_extra, searched_project
 from ...reports import warn
+from .tokens import token as token_commands
 
 if TYPE_CHECKING:
     from ....serving.answers import ServedModels
     from ....serving.connections import ConnectionLimits
-    from ....serving.questions import QuestionLog
     from ....serving.rates import SharedRates
     from ....workflows.ask import SharedLibrary
 
 
-@click.command()
+@click.group(invoke_without_command=True, subcommand_metavar="[token add|list|revoke]")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="The port (0: any free one)."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
-@click.option("--log-questions", "questions", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Log the questions (.jsonl), for lmm bench --questions; tell your students.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
               help="Processes that answer; more than one need an index on a Qdrant server.")  # fmt: skip
-def serve(port: int, host: str, model: str, questions: Path | None, workers: int) -> None:
+@click.pass_context
+def serve(context: click.Context, port: int, host: str, model: str, workers: int) -> None:
     """Answer students' questions from a web page: the course site's, or its own.
 
-    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN.
-    With another one in LMM_TEACHER_TOKEN, the page /teacher shows the teacher what students asked."""
-    if questions is not None and questions.suffix.lower() != ".jsonl":
-        raise click.UsageError(f"--log-questions {questions}: the file should end in .jsonl, for lmm bench to read it")
-    if questions is not None:
-        check_written(questions, (), LINES_OF_JSON, may_replace=True)
+    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN,
+    or make one for each course or group with `lmm serve token add NAME`. With another one in LMM_TEACHER_TOKEN, the
+    page /teacher shows the teacher what students asked."""
+    if context.invoked_subcommand:
+        return
     with needs_extra("serve", "lmm serve needs"):
         from ....serving import server  # noqa: F401
     project = searched_project()
@@ -60,9 +58,8 @@ def serve(port: int, host: str, model: str, questions: Path | None, workers: int
             f"--workers {workers} needs an index on a Qdrant server (url in [storage] of config.toml): one in a folder "
             "can be open in one process only"
         )
-    if host not in LOOPBACK and not token:
-        warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
-    serving = _Serving(project, host, model, token, teacher, questions)
+    _check_access(project, host, token)
+    serving = _Serving(project, host, model, token, teacher)
     try:
         ended_by = serving.start(port, workers)
     except OSError as error:
@@ -73,6 +70,25 @@ def serve(port: int, host: str, model: str, questions: Path | None, workers: int
         sys.exit(130)
     if ended_by:
         sys.exit(128 + ended_by)
+
+
+serve.add_command(token_commands)
+
+
+def _check_access(project: Project, host: str, token: str) -> None:
+    """Say who may ask. Raise ClickException if the tokens cannot be read."""
+    try:
+        tokens = read_tokens(tokens_path(project.root))
+    except TokenError as error:
+        raise click.ClickException(str(error)) from None
+    options = project.serve
+    if options.user_header:
+        who = f"{options.user_header} from {', '.join(options.proxies)}"
+        say(f"users sign in at the proxy ({who}); all other requests are refused", err=True)
+    if tokens is not None:
+        say(f"who asks needs a token: {', '.join(one.name for one in tokens) or 'there is none yet'}", err=True)
+    elif host not in LOOPBACK and not token and not options.user_header:
+        warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
 
 
 @dataclass(frozen=True)
@@ -86,17 +102,16 @@ class _Serving:
     model: str
     token: str
     teacher: str
-    questions: Path | None
     rates: SharedRates | None = None
 
     def start(self, port: int, workers: int) -> int:
         """Serve until the process is told to end. Return the signal that ended several workers, 0 for one.
 
         Raise OSError and LmmError."""
+        from ....serving.recorder import describe_recording
         from ....serving.server import address_of, listen
 
         by = self._models().check(self.project)
-        self._question_log()
         try:
             listening = listen(self.host, port)
         except OSError as error:
@@ -108,6 +123,7 @@ class _Serving:
                 asyncio.run(self._serve(listening, ready))
                 return 0
             asyncio.run(self._tell_size())
+            _say(describe_recording(self.project.serve))
             _say(f"{ready}; {workers} workers")
             return self._start_workers(listening, workers)
 
@@ -132,27 +148,36 @@ class _Serving:
 
     async def _serve(self, listening: socket, ready: str = "") -> None:
         """Serve with this process. ready: is said when it has begun."""
+        from ....course.served.notes import LOOKS, served_notes
+        from ....course.words import site_words
         from ....quarto.extension import packaged_extension
+        from ....serving.access.tokens import TokenFile
         from ....serving.answers import Answers
         from ....serving.app import make_app
         from ....serving.guard import Names
         from ....serving.log import Log
-        from ....serving.page import own_page
+        from ....serving.page import NotesLink, own_page
+        from ....serving.recorder import describe_recording, make_recorder
         from ....serving.server import make_server
         from ....serving.texts import served_texts
-        from ....workflows.ask import SharedLibrary
+        from ....workflows.ask import SharedLibrary, not_checked
 
         project, log, models = self.project, Log(_say), self._models()
         models.check(project)
+        if without := not_checked(project, models):
+            log(without)
         library = SharedLibrary(project, models, project.serve.patience)
         size, language = await _read_size(library)
         texts = served_texts(project, language)
-        answers = Answers(project, models, library, log, texts, self._question_log())
+        answers = Answers(project, models, library, log, texts, make_recorder(project, log))
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
-        page = own_page(packaged_extension() / "ask", texts)
-        app = make_app(answers, names, self.token, page, self.rates, self.teacher)
+        notes = served_notes(project.root, log)
+        link = NotesLink(site_words(texts.language)["pages"], LOOKS) if notes else None
+        page = own_page(packaged_extension() / "ask", texts, link)
+        app = make_app(answers, names, self.token, page, self.rates, self.teacher, notes, TokenFile(project.root))
         if ready:
             _say(size)
+            _say(describe_recording(project.serve))
             _say(ready)
         await make_server(app, project.serve.proxies, log, _limits(project)).serve(sockets=[listening])
 
@@ -161,14 +186,6 @@ class _Serving:
         from ....serving.log import Log
 
         return ServedModels(self.model, self.project.serve.concurrency, Log(_say))
-
-    def _question_log(self) -> QuestionLog | None:
-        from ....serving.questions import QuestionLog
-
-        try:
-            return QuestionLog(self.questions) if self.questions else None
-        except OSError as error:
-            raise OSError(f"cannot write {self.questions}: {error.strerror}") from None
 
     async def _tell_size(self) -> None:
         from ....workflows.ask import SharedLibrary

@@ -116,7 +116,7 @@
     draw(turn);
   }
 
-  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [], by = "" }) => ({ answered, cited, notes, nearest, kinds, by });
+  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [], by = "", off_topic = "" }) => ({ answered, cited, notes, nearest, kinds, by, off_topic });
 
   function fail(turn, error, signal) {
     turn.state = signal.aborted && !(signal.reason instanceof Refused) ? "stopped" : "broken";
@@ -175,7 +175,7 @@
     if (turn.state === "open") return turn.answer ? [] : [el("p", { class: "lmm-ask-quiet" }, t("thinking"))];
     if (turn.state === "done") {
       const withoutModel = turn.by?.startsWith("extractive/") ? [t(turn.answered ? "quoted" : "lookedFor")] : [];
-      const said = [...(turn.answered || turn.answer.trim() ? [] : [t("noAnswer")]), ...withoutModel, ...turn.notes];
+      const said = [...(turn.answered || turn.answer.trim() ? [] : [turn.off_topic || t("noAnswer")]), ...withoutModel, ...turn.notes];
       return said.map((text) => el("p", { class: "lmm-ask-quiet" }, String(text)));
     }
     const again = () => {
@@ -244,5 +244,5 @@
   }
   const restore = () => log.replaceChildren(...turns.map(show));
 
-  ask.answer = { server, health, get, send, stop, forget, log, restore, turns };
+  ask.answer = { server, headers, addressOf, health, get, send, stop, forget, log, restore, turns };
 })();

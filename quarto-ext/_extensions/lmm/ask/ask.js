@@ -3,6 +3,7 @@
 //   data-page, data-mark   this page in the data, and its state; without data-page there are no
 //                          data, and sections are looked for by the server
 //   data-server            the address of `lmm serve`, where there is one
+//   data-notes             what the server calls the data of the notes that it shows itself
 // Data and code are scripts beside this one: a page that is opened as a file may load nothing
 // else. Nothing is inserted as HTML, here or in the other scripts.
 (() => {
@@ -38,11 +39,13 @@
       document.head.append(tag);
     });
 
+  // Resolves when all scripts of the box have run.
   let loaded = null;
+  ask.ready = () => (loaded ||= Promise.all([addLooks(), ...SCRIPTS.map(ask.load)]));
+
   async function open() {
-    loaded ||= Promise.all([addLooks(), ...SCRIPTS.map(ask.load)]);
     try {
-      await loaded;
+      await ask.ready();
     } catch {
       loaded = null; // the network may come back
       return;

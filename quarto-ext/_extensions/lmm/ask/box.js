@@ -5,7 +5,9 @@
   const { el, answer } = ask;
   const t = ask.t;
   const hasData = "page" in ask.options;
-  const NAMES = hasData ? ["find", "contents", "cards"] : ["find", "contents"];
+  const notes = ask.options.notes; // data of the server, which shows the notes
+  const NAMES = hasData || notes ? ["find", "contents", "cards"] : ["find", "contents"];
+  const FORMAT = 3; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
@@ -69,7 +71,7 @@
     answer.restore();
     forget.hidden = !answer.turns.length;
     if (hasData) await readData();
-    else await readOutline();
+    else await readFromServer();
     dialog.dataset.ready = "yes";
     find();
   }
@@ -77,7 +79,7 @@
   async function readData() {
     try {
       await ask.load("data.js");
-      if (ask.about?.format !== 3) throw new Error("format");
+      if (ask.about?.format !== FORMAT) throw new Error("format");
     } catch {
       return notice("data", t("noData"));
     }
@@ -127,7 +129,7 @@
   // With the token that has just been given.
   function enter() {
     greet();
-    if (!hasData) readOutline();
+    if (!hasData) readFromServer();
   }
 
   function serverIsDown() {
@@ -249,11 +251,24 @@
     }
   }
 
-  function foundThere({ titles = [], place = "", text = "", kinds = [], type = [] }) {
+  function foundThere({ titles = [], place = "", anchor = "", text = "", kinds = [], type = [] }) {
     const marks = [].concat(kinds.length ? kinds : type);
-    return el("li", {}, el("div", {}, el("strong", {}, titles.join(" › ") || place), " ", el("small", {}, place),
+    const href = answer.addressOf({ place, anchor });
+    return el("li", {}, el(href ? "a" : "div", { href }, el("strong", {}, titles.join(" › ") || place), " ", href ? null : el("small", {}, place),
       marks.map((name) => el("span", { class: "lmm-ask-kind" }, String(name))),
       el("span", { class: "lmm-ask-snippet" }, text.slice(0, 400))));
+  }
+
+  async function readFromServer() {
+    if (!notes) return readOutline();
+    try {
+      const { about, rows } = await answer.get(notes);
+      if (ask.about || about.format !== FORMAT) return;
+      ask.about = about;
+      ask.search.start(about);
+      await ask.search.addRows(rows);
+      answer.restore(); // its sources lead to the notes now
+    } catch {} // said by greet()
   }
 
   async function readOutline() {
@@ -275,7 +290,7 @@
       panels[number].hidden = number !== at;
     });
     if (at === 0) return field.focus();
-    if (hasData && (made[at] !== ask.search.sections.length || at === 2)) {
+    if ((hasData || notes) && (made[at] !== ask.search.sections.length || at === 2)) {
       made[at] = ask.search.sections.length;
       panels[at].replaceChildren(...(at === 1 ? ask.study.contents() : ask.study.cards()));
     }
