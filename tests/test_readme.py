@@ -82,7 +82,7 @@ def test_models_page(monkeypatch, pandoc):
     assert "67" in text("figures.csv")
     lines = text("glossary.py").partition("import make_block\n")[2].strip()
     assert lines in text(ROOT / "docs" / "models.md") and len([line for line in lines.split("\n") if line]) == 10
-    assert "glossary: Answer" in text("notes.md")
+    assert 'glossary: "Answer' in text("notes.md")
 
 
 def test_chat_page(monkeypatch, pandoc):
