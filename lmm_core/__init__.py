@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .markdown.tree import traverse_post as traverse_post
     from .markdown.tree import tree_to_blocks as tree_to_blocks
     from .models.embedders.bm25 import Bm25Encoder as Bm25Encoder
+    from .models.prompts import Prompt as Prompt
     from .retrieve.agents.tools import Tools as Tools
     from .retrieve.answer import Conversation as Conversation
     from .retrieve.retriever import Retriever as Retriever
@@ -97,6 +98,7 @@ _MODULES = {
     "markdown.tree": "blocks_to_tree fold fold_post load_tree map_blocks save_tree sections titles_path traverse "
     "traverse_post tree_to_blocks",
     "models.embedders.bm25": "Bm25Encoder",
+    "models.prompts": "Prompt",
     "retrieve.answer": "Conversation",
     "retrieve.retriever": "Retriever",
     "retrieve.agents.tools": "Tools",

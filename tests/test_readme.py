@@ -67,7 +67,8 @@ def test_first_page(monkeypatch):
 def test_models_page(monkeypatch, pandoc):
     """With a server of the OpenAI protocol in place of OpenAI's."""
     shutil.copy(ROOT / "docs" / "example.md", "notes.md")
-    shutil.copy(ROOT / "docs" / "passes" / "figures.py", "figures.py")
+    for example in ("figures.py", "glossary.py"):
+        shutil.copy(ROOT / "docs" / "passes" / example, example)
     assert run("git init -q .").returncode == 0
     assert run("git add notes.md").returncode == 0
     with ModelServer(reply=with_figures) as server:
@@ -79,6 +80,9 @@ def test_models_page(monkeypatch, pandoc):
             assert done.returncode == 0, printed
             assert fits(shown, printed), f"{command} printed:\n{printed}"
     assert "67" in text("figures.csv")
+    lines = text("glossary.py").partition("import make_block\n")[2].strip()
+    assert lines in text(ROOT / "docs" / "models.md") and len([line for line in lines.split("\n") if line]) == 10
+    assert 'glossary: "Answer' in text("notes.md")
 
 
 def test_chat_page(monkeypatch, pandoc):

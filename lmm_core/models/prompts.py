@@ -24,13 +24,14 @@ NOTHING_OWN: Mapping[str, str] = MappingProxyType({})  # no prompts in a person'
 class Prompt:
     """The parts of a prompt.
 
-    receives: the contents of the template's fields; returns: a description of the answer; schema:
-    the JSON schema of the answer, or None for free text; max_tokens: tokens that it may have."""
+    system: what the model is told to do; template: what it is shown, both with fields in braces;
+    receives: the contents of the fields; returns: a description of the answer; schema: the JSON
+    schema of the answer, or None for free text; max_tokens: tokens that it may have."""
 
-    receives: Mapping[str, str]
-    returns: str
     system: str
     template: str
+    receives: Mapping[str, str] = field(default_factory=dict)
+    returns: str = ""
     schema: Mapping[str, Any] | None = field(default=None)
     max_tokens: int = REPLY_TOKENS
 

@@ -65,7 +65,7 @@ def served_texts(project: Project, language: str = "") -> ServedTexts:
     options = project.serve
     language = options.language or language or "en"
     ours = OURS.get(language_code(language), OURS["en"])
-    too_long = (options.too_long or ours["too_long"]).replace("{most}", f"{options.max_question:,}")
+    too_long = (options.too_long or ours["too_long"]).replace("{most}", str(options.max_question))
     return ServedTexts(
         options.title or ours["title"],
         options.description,

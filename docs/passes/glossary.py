@@ -1,0 +1,22 @@
+"""An example of a pass of your own: two requests, one after the other, write a glossary above each section.
+
+lmm pass glossary:explain notes.md
+"""
+
+import json
+
+from lmm_core import Prompt, blocks_to_tree, chat_model_from_config, sections, tree_to_blocks
+from lmm_core.markdown import make_block
+
+TERMS = Prompt("Name the technical terms of the text, in one line.", "<text>\n{text}\n</text>")
+EXPLAIN = Prompt("Explain these terms to a beginner, in one line.", "{terms}")
+
+
+async def explain(blocks):
+    model, tree = chat_model_from_config("minor"), blocks_to_tree(blocks)
+    for section in [one for one in sections(tree) if one.texts and not one.get("glossary")]:
+        terms = await model.ask(TERMS.request({"text": section.texts[0].content}), str)
+        said = await model.ask(EXPLAIN.request({"terms": terms}), str)
+        section.metadata.append(make_block(f"glossary: {json.dumps(said)}\n", "div"))
+    await model.close()
+    return tree_to_blocks(tree)
