@@ -1,6 +1,7 @@
 """What the tests of the ask box share: a browser to look for, sites that are served, and the box opened."""
 
 import shutil
+import subprocess
 import threading
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -55,3 +56,18 @@ def put(page, question):
     """Ask."""
     page.get_by_role("searchbox").fill(question)
     page.keyboard.press("Enter")
+
+
+def axe(cache):
+    """The source of axe-core, which is no part of this project."""
+    folder = cache.mkdir("axe-core")
+    file = folder / "package" / "axe.min.js"
+    if not file.is_file():
+        if shutil.which("npm") is None:
+            pytest.skip("no axe-core, and no npm to fetch it")
+        done = subprocess.run(
+            "npm pack axe-core@4 && tar xzf axe-core-*.tgz", shell=True, cwd=folder, capture_output=True
+        )
+        if done.returncode:
+            pytest.skip("axe-core cannot be fetched")
+    return file.read_text(encoding="utf-8")

@@ -91,11 +91,10 @@ def all_paths(command, name="lmm"):
         context = click.Context(command)
         for sub in command.list_commands(context):
             yield from all_paths(command.get_command(context, sub), f"{name} {sub}")
-    else:
-        for one in command.params:
-            is_path = isinstance(one.type, click.Path | click.File)
-            if is_path or one.name in ("output", "out", "save", "log", "html", "file", "folder"):
-                yield f"{name} {one.name}"
+    for one in command.params:
+        is_path = isinstance(one.type, click.Path | click.File)
+        if is_path or one.name in ("output", "out", "save", "log", "html", "file", "folder"):
+            yield f"{name} {one.name}"
 
 
 def test_each_path_that_a_command_takes_is_in_the_table():

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 import time
 from functools import partial
 from http.server import BaseHTTPRequestHandler
@@ -13,7 +12,7 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
-from tests.box_pages import IN_A_BROWSER, ROOT, Static, opened, put, search, served
+from tests.box_pages import IN_A_BROWSER, ROOT, Static, axe, opened, put, search, served
 from tests.commands import copy_folder, pandocs, run, text, write
 
 pytestmark = IN_A_BROWSER
@@ -375,21 +374,6 @@ def test_the_button_is_in_the_navigation_bar(tab):
 
 VIOLATIONS = """axe.run(document.querySelector('dialog')).then(
   found => found.violations.map(one => [one.id, one.nodes[0].html]))"""
-
-
-def axe(cache):
-    """The source of axe-core, which is no part of this project."""
-    folder = cache.mkdir("axe-core")
-    file = folder / "package" / "axe.min.js"
-    if not file.is_file():
-        if shutil.which("npm") is None:
-            pytest.skip("no axe-core, and no npm to fetch it")
-        done = subprocess.run(
-            "npm pack axe-core@4 && tar xzf axe-core-*.tgz", shell=True, cwd=folder, capture_output=True
-        )
-        if done.returncode:
-            pytest.skip("axe-core cannot be fetched")
-    return text(file)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
