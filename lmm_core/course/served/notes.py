@@ -132,8 +132,13 @@ class ServedNotes:
 
     def locked(self, name: str, title: str) -> str:
         """Return the page that fetches a page with the reader's token. title: the server's."""
-        script = f'<script defer src="{"../" * name.count("/")}../box/served.js"></script>\n'
-        return _frame(Entry(title, name), LOCKED, Frame(title), script)
+        up, shown = "../" * name.count("/"), html.escape(title)
+        script = f'<script defer src="{up}../box/served.js"></script>\n'
+        home = f'<a class="home" href="{up}index.html">{shown}</a>'
+        text = _page(LOCKED, "en", script)
+        for mark, piece in {"window-title": shown, "up": up, "head": home, "pages": "", "turn": ""}.items():
+            text = text.replace(f"<!--lmm-{mark}-->", piece)
+        return text
 
     # How it is made
 
@@ -248,12 +253,16 @@ def _contents(toc: str) -> str:
     return f"<!--lmm-toc-start-->\n{inner}<!--lmm-toc-end-->\n" if toc else ""
 
 
-def _frame(entry: Entry, body: str, frame: Frame, script: str = "") -> str:
-    words = site_words(frame.language)
-    template = Template((FILES / "served.html").read_text(encoding="utf-8"))
-    text = template.substitute(language=html.escape(frame.language), script=script, body=body, pages=words["pages"])
+def _frame(entry: Entry, body: str, frame: Frame) -> str:
     contents = frame.contents if entry in frame.contents else [*frame.contents, entry]
-    return framed(text, entry, frame.title, contents, words)
+    return framed(_page(body, frame.language), entry, frame.title, contents, site_words(frame.language))
+
+
+def _page(body: str, language: str, script: str = "") -> str:
+    """Return a page whose frame is still open."""
+    template = Template((FILES / "served.html").read_text(encoding="utf-8"))
+    pages = site_words(language)["pages"]
+    return template.substitute(language=html.escape(language), script=script, body=body, pages=pages)
 
 
 def _box_data(state: _State) -> dict[str, Any]:
