@@ -100,6 +100,10 @@ class ConfigError(LmmError):
 # Index and retrieval
 
 
+class PromptError(LmmError):
+    """A prompt in a person's own words cannot be used; a line for each problem."""
+
+
 class StoreError(LmmError):
     """A vector store cannot do what was asked."""
 
@@ -140,6 +144,10 @@ class QuartoError(LmmError):
 
 class RenderError(LmmError):
     """The render has to stop: one problem a line."""
+
+
+class TokenError(LmmError):
+    """The tokens of `lmm serve` cannot be read or changed."""
 
 
 class CourseError(LmmError):

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from ..files.gitignore import pattern_problem
 from ..models.openai.extra import checked_extra
+from ..models.own_prompts.known import KNOWN
 from ..models.sources import ModelSource, RequestLimits, Sampling
 from ..models.trust import VARIABLE
 
@@ -57,6 +58,22 @@ class RagSettings(_Section):
     summaries: bool = Field(default=True, description="a summary of each section")
     questions_threshold: int = Field(default=15, ge=0, description="words from which on a section gets questions")
     summary_threshold: int = Field(default=50, ge=0, description="words from which on a section gets a summary")
+    follow_prompts: bool = Field(default=True, description="make again what another prompt of [prompts] made")
+
+
+class PromptSettings(_Section):
+    """Files with prompts in your own words, from the project's root: `[prompts]`."""
+
+    questions: str = Field(default="", description=KNOWN["questions"].purpose)
+    summary: str = Field(default="", description=KNOWN["summary"].purpose)
+    annotations: str = Field(default="", description=KNOWN["annotations"].purpose)
+    chat: str = Field(default="", description=KNOWN["chat"].purpose)
+    edit: str = Field(default="", description=KNOWN["edit"].purpose)
+    queries: str = Field(default="", description=KNOWN["queries"].purpose)
+    rerank: str = Field(default="", description=KNOWN["rerank"].purpose)
+    answer: str = Field(default="", description=KNOWN["answer"].purpose)
+    plan: str = Field(default="", description=KNOWN["plan"].purpose)
+    llmd: str = Field(default="", description=KNOWN["llmd"].purpose)
 
 
 class KnitSettings(_Section):
@@ -253,6 +270,10 @@ class AskSettings(_Section):
         return self
 
 
+# Headers that browsers send, or that say something else.
+_NO_NAMES = ("authorization", "connection", "cookie", "host", "origin", "referer", "x-forwarded-for")
+
+
 class ServeSettings(_Section):
     """The texts of `lmm serve`, who may ask it, and how much: `[serve]`."""
 
@@ -275,6 +296,9 @@ class ServeSettings(_Section):
     hosts: list[str] = Field(default=[], description='names by which it is reached: "ask.example.org"')
     proxies: list[str] = Field(
         default=["127.0.0.1", "::1"], description="addresses of reverse proxies, which say who asks"
+    )
+    user_header: str = Field(
+        default="", description='header in which they name the user who has signed in: "X-Forwarded-User"; "": none'
     )
     rate: int = Field(default=20, ge=1, description="questions a minute from one address")
     concurrency: int = Field(default=50, ge=1, description="answers, and requests to a model, at the same time")
@@ -330,6 +354,19 @@ class ServeSettings(_Section):
             if not re.fullmatch(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", host):
                 raise ValueError(f"should be names without scheme, port and path, not {host!r:.60}")
         return hosts
+
+    @field_validator("user_header")
+    @classmethod
+    def _is_header(cls, name: str) -> str:
+        if name and (not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}", name) or name.lower() in _NO_NAMES):
+            raise ValueError("should be a header that only the proxy sets, like X-Forwarded-User")
+        return name
+
+    @model_validator(mode="after")
+    def _has_proxies(self) -> ServeSettings:
+        if self.user_header and not self.proxies:
+            raise ValueError("user_header needs proxies: without any, nobody could ask")
+        return self
 
     @field_validator("proxies")
     @classmethod
@@ -396,6 +433,9 @@ class MarkdownSections(BaseModel):
     minor: ModelSettings = Field(default=ModelSettings(), description="the model for annotations")
     aux: ModelSettings = Field(default=ModelSettings(), description="the model for small helps")
     RAG: RagSettings = Field(default=RagSettings(), description="which annotations are made")
+    prompts: PromptSettings = Field(
+        default=PromptSettings(), description="files with prompts in your own words: lmm prompts list"
+    )
     knit: KnitSettings = Field(default=KnitSettings(), description="what is left out of the lecture notes")
     files: FileSettings = Field(default=FileSettings(), description="which documents of a folder are taken")
     sources: dict[str, SourceSettings] = Field(default={}, description="servers of models, beside those that are known")
