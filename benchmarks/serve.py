@@ -78,7 +78,7 @@ async def rounds(port: int, askers: int) -> list[Heard]:
     """All ask in the same moment, some times over."""
     heard: list[Heard] = []
     for number in range(ROUNDS):
-        asked = [f"{QUESTIONS[at % len(QUESTIONS)]} ({number}, {at})" for at in range(askers)]
+        asked = [QUESTIONS[(at + number) % len(QUESTIONS)] for at in range(askers)]
         heard += await asyncio.gather(*(ask(port, question) for question in asked))
     return heard
 
@@ -87,7 +87,7 @@ async def without_end(port: int, askers: int) -> list[Heard]:
     """Each asks again as soon as it has an answer."""
 
     async def one(at: int) -> list[Heard]:
-        return [await ask(port, f"{QUESTIONS[(at + turn) % len(QUESTIONS)]} ({at})") for turn in range(ROUNDS)]
+        return [await ask(port, QUESTIONS[(at + turn) % len(QUESTIONS)]) for turn in range(ROUNDS)]
 
     return [heard for some in await asyncio.gather(*map(one, range(askers))) for heard in some]
 
@@ -100,7 +100,7 @@ async def spread(port: int, askers: int) -> list[Heard]:
         await asyncio.sleep(at / askers)
         for turn in range(ROUNDS):
             until = time.perf_counter() + 1.0
-            heard.append(await ask(port, f"{QUESTIONS[(at + turn) % len(QUESTIONS)]} ({at})"))
+            heard.append(await ask(port, QUESTIONS[(at + turn) % len(QUESTIONS)]))
             await asyncio.sleep(max(0.0, until - time.perf_counter()))
         return heard
 
