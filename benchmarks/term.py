@@ -1,10 +1,12 @@
 """A simulated term: 300 students ask the sample book 3,000 questions, a tenth of them about what it lacks.
 
-python benchmarks/term.py [--seed 1] [--students 300] [--questions 3000] [--keep FOLDER]
+python benchmarks/term.py [--seed 2] [--questions 3000] [--keep FOLDER]
 
-The questions are asked one after the other, each in its conversation, and answered as `lmm serve` answers
-without a model. Then they are recorded, grouped and turned into proposals, as `lmm asked propose` does.
-Everything follows from the seed. --keep FOLDER leaves the book there, with its index and recordings.
+The questions are asked one after the other, each in its conversation, twice: answered by quotations, as
+`lmm serve` answers without a model; and by a reader who finds what the context has and refuses else, a model
+that never errs. Then they are recorded, grouped and turned into proposals, as `lmm asked propose` does.
+Everything follows from the seed. --keep FOLDER leaves the two books there, with index and recordings, to try
+`lmm asked` on.
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ import random
 import shutil
 import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,6 +28,8 @@ from term_questions import AFTER, ANSWERED, BEFORE, CHATTER, COMPLAINTS, FOLLOW_
 from texts import ROOT
 
 sys.path.insert(0, str(ROOT))
+from lmm_core.asked.groups import Group
+from lmm_core.asked.recordings import Recordings, recordings_path
 from lmm_core.asked.turns import RecordedSource, RecordedTurn
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run
@@ -31,6 +38,9 @@ from lmm_core.retrieve.retriever import Retrieval
 from lmm_core.settings.project import load_project
 from lmm_core.study.measures import section_address
 from lmm_core.workflows.ask import make_conversation, open_library
+from lmm_core.workflows.asked.dashboard import FEWEST
+from lmm_core.workflows.asked.decisions import Decision
+from lmm_core.workflows.asked.proposals import Proposals, decide_failures, group_failures
 from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.indexing.stores import open_index
 from lmm_core.workflows.models import Models
@@ -72,14 +82,13 @@ class Students:
         self._popular = [1 / (1 + at) ** 0.5 for at in range(len(self._answered))]  # some are asked often
         self._asked_of = [1 + self.random.random() * 2 for _ in MISSING]
 
-    def conversations(self, students: int, number: int) -> Iterator[tuple[str, list[tuple[str, Truth]]]]:
+    def conversations(self, number: int) -> Iterator[tuple[str, list[tuple[str, Truth]]]]:
         """Yield an hour and the questions of each conversation, in the order of the term."""
         left, made = number, []
         while left:
             length = min(left, 1 + int(self.random.expovariate(0.6)))
             made.append((self._hour(), self._talk(length)))
             left -= length
-        assert len(made) >= students
         yield from sorted(made, key=lambda one: one[0])
 
     def _hour(self) -> str:
@@ -155,7 +164,7 @@ def make_book(folder: Path) -> Path:
     return book
 
 
-async def play(book: Path, students: Students, number: int, people: int, reads: bool = False) -> list[Played]:
+async def play(book: Path, students: Students, number: int, reads: bool = False) -> list[Played]:
     """Return what is recorded of a term's questions.
 
     reads: the answers are those of a reader who finds what the context has, in place of quotations: a model
@@ -164,7 +173,7 @@ async def play(book: Path, students: Students, number: int, people: int, reads: 
     library = await open_library(project, models)
     played: list[Played] = []
     try:
-        for hour, talk in students.conversations(people, number):
+        for hour, talk in students.conversations(number):
             conversation = make_conversation(project, models, library, with_model=False)
             name = students.ident()
             for question, truth in talk:
@@ -202,3 +211,141 @@ def recorded_sources(found: Retrieval, answer: Answer) -> tuple[RecordedSource, 
         RecordedSource(address, one.section.titles, rank, one.score, address in cited)
         for rank, (address, one) in enumerate(ranked, 1)
     )
+
+
+# What is measured
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A term with what became of it. seconds: of processor time, for groups and for all proposals."""
+
+    played: Sequence[Played]
+    groups: Sequence[Group]
+    proposals: Proposals
+    seconds: tuple[float, float]
+
+    def about(self, turns: Sequence[RecordedTurn]) -> Truth:
+        """Return what most of some turns are about."""
+        known = {one.turn.id: one.truth for one in self.played}
+        truths = Counter(known[turn.id] if known[turn.id].subject else Truth() for turn in turns)
+        return truths.most_common(1)[0][0]
+
+    def answering(self, turns: Sequence[RecordedTurn]) -> set[str]:
+        """Return the sections that answer some turns."""
+        known = {one.turn.id: one.truth.sections for one in self.played}
+        return {section for turn in turns for section in known[turn.id]}
+
+
+async def measure(book: Path, played: Sequence[Played]) -> Measured:
+    """Return the groups of a term, and the proposals."""
+    turns = [one.turn for one in played]
+    library = await open_library(load_project(book / "-"), Models())
+    try:
+        start = time.process_time()
+        groups, _ = await group_failures(library, turns, say)
+        grouped = time.process_time()
+        proposals = await decide_failures(library, turns, frozenset(), say)
+        return Measured(played, groups, proposals, (grouped - start, time.process_time() - grouped))
+    finally:
+        library.store.close()
+
+
+def figures(measured: Measured) -> list[tuple[str, str]]:
+    """Return the figures of a term, each with its name."""
+    large = [group for group in measured.groups if group.size >= FEWEST]
+    named = [measured.about(group.turns).subject for group in large]
+    central = {
+        subject
+        for group, subject in zip(large, named, strict=True)
+        if subject and measured.about(group.turns[:1]).subject == subject
+    }
+    members = sum(len(group.turns) for group, subject in zip(large, named, strict=True) if subject)
+    pure = sum(
+        measured.about([turn]).subject == subject
+        for group, subject in zip(large, named, strict=True) if subject for turn in group.turns
+    )  # fmt: skip
+    return [
+        *_asked(measured.played),
+        ("groups of questions not answered, asked in 3 conversations or more", f"{len(large)}"),
+        ("  of a subject that is missing", f"{sum(map(bool, named))}"),
+        ("  missing subjects that such a group is named by", f"{len(central)} of {len(MISSING)}"),
+        ("  questions in these groups that are about their subject", _share(pure, members)),
+        *_proposed(measured),
+        ("seconds for groups, and for all of propose", "{:.1f}, {:.1f}".format(*measured.seconds)),
+    ]
+
+
+def _asked(played: Sequence[Played]) -> Iterator[tuple[str, str]]:
+    yield "questions", f"{len(played):,} in {len({one.turn.conversation for one in played}):,} conversations"
+    kinds = {"missing": lambda truth: truth.subject, "answered by the notes": lambda truth: truth.sections}
+    for name, is_one in kinds.items():
+        own = [one.turn for one in played if is_one(one.truth)]
+        refused = sum(turn.outcome == "refused" for turn in own)
+        yield f"  {name}", f"{len(own):,}, refused {_share(refused, len(own))}"
+    yield "  with a thumb down", f"{sum(one.turn.thumb < 0 for one in played):,}"
+
+
+def _proposed(measured: Measured) -> Iterator[tuple[str, str]]:
+    edits = [one for one in measured.proposals.decisions if one.kind != "questions"]
+    found = [one for one in measured.proposals.decisions if one.kind == "questions"]
+    subjects = [measured.about(one.turns).subject for one in edits]
+    right = sum(is_right_place(one, name) for one, name in zip(edits, subjects, strict=True) if name)
+    times = Counter(filter(None, subjects))
+    yield "edits proposed", f"{len(edits)}"
+    yield "  about a missing subject", f"{times.total()} ({_share(times.total(), len(edits))})"
+    yield "    of these, in a right place", f"{right} ({_share(right, times.total())})"
+    yield "  missing subjects with an edit", f"{len(times)} of {len(MISSING)}"
+    yield "    with exactly one", f"{sum(count == 1 for count in times.values())} of {len(MISSING)}"
+    good = sum(section_address(one.section) in measured.answering(one.turns) for one in found)
+    yield "questions proposed for sections", f"{len(found)}"
+    yield "  of these, for a right section", f"{good} ({_share(good, len(found))})"
+    none = measured.proposals
+    yield "groups with nothing proposed; asked too rarely", f"{len(none.undecided)}; {none.small}"
+
+
+def is_right_place(decision: Decision, subject: str) -> bool:
+    """Return True if a teacher would write about a subject there."""
+    known = next(one for one in MISSING if one.name == subject)
+    if decision.kind == "section":
+        return decision.section.source in known.chapters
+    return section_address(decision.section) in known.sections
+
+
+def _share(part: int, of: int) -> str:
+    return f"{100 * part / max(of, 1):.0f} %"
+
+
+def record(book: Path, played: Sequence[Played]) -> None:
+    """Write a term into a book's recordings."""
+    with closing(Recordings(recordings_path(book))) as recordings:
+        for one in played:
+            recordings.add(one.turn)
+
+
+def main() -> None:
+    """Play the term, and print what is measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--questions", type=int, default=3000)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER")
+    options = parser.parse_args()
+    say(machine())
+    rows: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, reads in (("quotations", False), ("reader", True)):
+            place = (options.keep or Path(folder)) / name
+            place.mkdir(parents=True)
+            book = make_book(place)
+            played = run(play(book, Students(options.seed), options.questions, reads))
+            if options.keep:
+                record(book, played)
+            for title, figure in figures(run(measure(book, played))):
+                rows.setdefault(title, []).append(figure)
+    print_table(
+        f"A term, seed {options.seed}", ("", "quotations", "reader"), [(name, *row) for name, row in rows.items()]
+    )
+
+
+if __name__ == "__main__":
+    main()

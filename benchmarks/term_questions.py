@@ -3,8 +3,7 @@
 ANSWERED: questions that the sample book answers, by the section that does, beside those of
 `tests/retrieve/gold`. MISSING: subjects that it lacks, with what students ask about them and the places
 where a teacher would write about them: the sections before which, and the chapters at whose end. The
-places were written down before anything was measured. TUNED are the subjects on which thresholds were
-chosen; the others were looked at only at the end. CHATTER is about no subject at all.
+places were written down before anything was measured. CHATTER is about no subject at all.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ class Subject:
     chapters: tuple[str, ...]
     wordings: tuple[str, ...]
 
-
-TUNED = ("bootstrap", "logistic regression", "analysis of variance", "missing data")
 
 MISSING = (
     Subject(
@@ -348,7 +345,10 @@ ANSWERED: dict[str, tuple[str, ...]] = {
     ),
     "05-linear-models.md#sec-groups": ("how do I put sex into a regression", "0/1 coding of groups"),
     "05-linear-models.md#sec-two": ("two predictors that overlap", "what does 'holding sleep constant' mean"),
-    "05-linear-models.md#sec-cause": ("does the slope mean that sleep causes better recall", "correlation is not causation"),
+    "05-linear-models.md#sec-cause": (
+        "does the slope mean that sleep causes better recall",
+        "correlation is not causation",
+    ),
     "05-linear-models.md#sec-regression": ("why do the best get worse next time", "sports illustrated curse"),
     "06-tests.md#sec-tea": ("tea or milk first, how did fisher test it", "null hypothesis simple example"),
     "06-tests.md#sec-permutation": ("shuffle test", "what if I mix the groups at random"),
@@ -362,7 +362,11 @@ ANSWERED: dict[str, tuple[str, ...]] = {
         "was sagt der p-wert",
         "does a small p mean a big effect",
     ),
-    "06-tests.md#sec-many": ("i tested 20 things and one is significant", "p hacking", "multiple comparisons correction"),
+    "06-tests.md#sec-many": (
+        "i tested 20 things and one is significant",
+        "p hacking",
+        "multiple comparisons correction",
+    ),
     "06-tests.md#sec-report": ("how to write up a t-test in my thesis", "what should a result section say"),
     "07-computing.qmd#sec-python-centre": ("average in excel", "python mean function", "how to do this in R"),
 }  # fmt: skip

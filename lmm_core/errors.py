@@ -146,5 +146,9 @@ class RenderError(LmmError):
     """The render has to stop: one problem a line."""
 
 
+class TokenError(LmmError):
+    """The tokens of `lmm serve` cannot be read or changed."""
+
+
 class CourseError(LmmError):
     """The site of a course cannot be made or published."""

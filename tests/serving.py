@@ -14,9 +14,11 @@ from functools import partial
 
 import httpx
 
+from lmm_core.course.served.notes import served_notes
+from lmm_core.serving.access.guard import Names
+from lmm_core.serving.access.tokens import TokenFile
 from lmm_core.serving.answers import Answers, ServedModels
 from lmm_core.serving.app import make_app
-from lmm_core.serving.guard import Names
 from lmm_core.serving.log import Log
 from lmm_core.serving.recorder import make_recorder
 from lmm_core.serving.server import make_server
@@ -31,7 +33,7 @@ ASK = {"question": "How is the oak explained?"}
 class Served:
     """A server in a thread: `client` asks it, `log` is what it has said."""
 
-    def __init__(self, folder, token="", page=None, limits=None, **options):
+    def __init__(self, folder, token="", page=None, limits=None, teacher="", notes=False, **options):
         project = load_project(folder / "-")
         project = replace(project, serve=ServeOptions(**options))
         self.log = []
@@ -41,7 +43,10 @@ class Served:
         self.recorder = make_recorder(project, self.say)
         answers = Answers(project, models, library, self.say, served_texts(project), self.recorder)
         names = Names.of("127.0.0.1", project.serve.hosts, project.serve.origins)
-        self.app, self.proxies = make_app(answers, names, token, page or {}), project.serve.proxies
+        pages = served_notes(folder, self.say) if notes else None
+        tokens = TokenFile(project.root)
+        self.app = make_app(answers, names, token, page or {}, teacher=teacher, notes=pages, tokens=tokens)
+        self.proxies = project.serve.proxies
 
     def __enter__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))

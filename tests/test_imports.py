@@ -41,7 +41,7 @@ TOP = {"__init__", "__main__", "errors", "installation", "logging", "langchain",
 MOST_MODULES = 12
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",
-    "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "pathspec",
+    "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec",
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 
 from .turns import Outcome, RecordedTurn
 
@@ -101,8 +102,13 @@ def by_hour(turns: Sequence[RecordedTurn], zone: tzinfo | None) -> list[Period]:
 
 def local_time(turn: RecordedTurn, zone: tzinfo | None) -> datetime | None:
     """Return when a question was asked, in a time zone, or None if that cannot be read. zone: see `by_date`."""
+    return _local_time(turn.hour, zone)
+
+
+@lru_cache(10_000)
+def _local_time(hour: str, zone: tzinfo | None) -> datetime | None:
     try:
-        return datetime.strptime(turn.hour, "%Y-%m-%dT%H").replace(tzinfo=UTC).astimezone(zone)
+        return datetime.strptime(hour, "%Y-%m-%dT%H").replace(tzinfo=UTC).astimezone(zone)
     except (ValueError, OverflowError):
         return None
 

@@ -30,15 +30,15 @@ _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Label:
+class Label:
     """What a reference to a label shows, and the page that it is on."""
 
     page: str
     words: str
 
 
-class _Reader(HTMLParser):
-    """A parser that gathers the files that a page links to, and the words of its labels."""
+class PageReader(HTMLParser):
+    """A parser that gathers the files that a page links to (`files`), and the words of its labels (`labels`)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,16 +75,16 @@ def mend_links(
     """Mend the links of some pages, and copy the files that they and `resources:` name, as far as they
     lie in the course. pages: the sources by the pages' paths in the output."""
     page_of = {source: page for page, source in pages.items()}
-    read = {page: _read((output / page).read_text(encoding="utf-8")) for page in pages}
-    labels: dict[str, _Label] = {}
+    read = {page: read_page((output / page).read_text(encoding="utf-8")) for page in pages}
+    labels: dict[str, Label] = {}
     for page, found in read.items():
         for label, words in found.labels.items():
-            labels.setdefault(label, _Label(page, " ".join(words.split())))
+            labels.setdefault(label, Label(page, " ".join(words.split())))
     for page, source in pages.items():
         located = in_file(logger, source.relative_to(folder))
         path = output / page
         text = path.read_text(encoding="utf-8")
-        mended = _with_references(text, page, read[page].labels, labels, located)
+        mended = with_references(text, page, read[page].labels, labels, located)
         mended = _with_page_links(mended, page, source, page_of, folder)
         if mended != text:
             path.write_text(mended, encoding="utf-8")
@@ -94,8 +94,9 @@ def mend_links(
         _copy(path, path.relative_to(folder), output)
 
 
-def _read(text: str) -> _Reader:
-    reader = _Reader()
+def read_page(text: str) -> PageReader:
+    """Return what an HTML page links to, and the words of its labels."""
+    reader = PageReader()
     reader.feed(text)
     reader.close()
     return reader
@@ -104,14 +105,14 @@ def _read(text: str) -> _Reader:
 # References
 
 
-def _with_references(
-    text: str, page: str, own: Mapping[str, str], labels: Mapping[str, _Label], logger: LoggerBase
+def with_references(
+    text: str, page: str, own: Mapping[str, str], labels: Mapping[str, Label], logger: LoggerBase
 ) -> str:
     """Return a page with words in its references to figures, sections and the like."""
 
     def reference(found: re.Match[str]) -> str:
         name = html.unescape(unquote(found[1]))
-        label = _Label(page, own[name]) if name in own else labels.get(name)
+        label = Label(page, own[name]) if name in own else labels.get(name)
         if label is None:
             logger.warning(f"@{name}: no page has this label, or it is left out of the notes")
             return LEFT_OUT
@@ -133,14 +134,14 @@ def _page_link(link: str, page: str, source: Path, page_of: Mapping[Path, str], 
     parts = urlsplit(html.unescape(link))
     if parts.scheme or parts.netloc or not is_document(parts.path, RENDERED):
         return link
-    name = page_of.get(_in_course(unquote(parts.path), source, folder))
+    name = page_of.get(in_course(unquote(parts.path), source, folder))
     if name is None:
         return link
     place = quote(os.path.relpath(name, PurePosixPath(page).parent))
     return html.escape(f"{place}#{parts.fragment}" if parts.fragment else place)
 
 
-def _in_course(name: str, source: Path, folder: Path) -> Path:
+def in_course(name: str, source: Path, folder: Path) -> Path:
     """Return the file that a link in a document names; `/` at its start is the course's folder."""
     return Path(os.path.normpath(folder / name.lstrip("/") if name.startswith("/") else source.parent / name))
 
@@ -157,7 +158,7 @@ def _copy_linked(
     name = unquote(parts.path)
     if parts.scheme or parts.netloc or not name or name.startswith("//"):
         return
-    path = _in_course(name, source, folder)
+    path = in_course(name, source, folder)
     if not path.is_relative_to(folder):
         if path.exists():
             logger.warning(f"{name}: a link out of the course: not copied to the site")
@@ -165,7 +166,7 @@ def _copy_linked(
     place = path.relative_to(folder)
     if path in page_of or (output / place).is_file():  # the pages are there by now
         return
-    found = path if path.is_file() else _frozen_file(place, source, folder)
+    found = path if path.is_file() else frozen_file(place, source, folder)
     if found is None:
         if not path.is_dir():
             logger.warning(f"{name}: there is no such file in the course")
@@ -177,7 +178,7 @@ def _copy_linked(
         _copy(found, place, output)
 
 
-def _frozen_file(place: Path, source: Path, folder: Path) -> Path | None:
+def frozen_file(place: Path, source: Path, folder: Path) -> Path | None:
     """Return the file that Quarto has kept for one that a cell makes (`notes_files/figure-html/a.png`)."""
     made = Path(f"{source.relative_to(folder).with_suffix('')}_files")
     if not place.is_relative_to(made):

@@ -75,7 +75,7 @@ def write_site(
     project = with_quarto_rules(load_project(folder / "-"))
     shown = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(shown, project, folder, settings)
-    site = Site(folder, output, sources, settings, contents, site_title(folder, settings, contents), _find_pandoc())
+    site = Site(folder, output, sources, settings, contents, site_title(folder, settings, contents), find_pandoc())
     _write_sources(site, logger)
     with ThreadPoolExecutor(os.cpu_count()) as workers:
         failed = [found for found in workers.map(lambda entry: _write_page(site, entry, logger), site.pages) if found]
@@ -91,7 +91,7 @@ def write_site(
     return len(site.pages)
 
 
-def _find_pandoc() -> str:
+def find_pandoc() -> str:
     """Return the command of pandoc: on PATH, else that of our installation. Raise CourseError."""
     if found := shutil.which("pandoc") or packaged_pandoc():
         return str(found)

@@ -41,7 +41,7 @@ class Answer:
     are; answered: False if the model said that the notes do not answer, or cited nothing;
     by: who answered; notes: remarks, such as what was dropped from the answer; nearest: the
     sections nearest to a question without an answer; kinds: the types of material that can be
-    asked for."""
+    asked for; off_topic: it was not asked, since it is about no subject of the course."""
 
     question: str
     text: str
@@ -53,6 +53,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     nearest: tuple[Ranked, ...] = ()
     kinds: tuple[str, ...] = ()
+    off_topic: bool = False
 
 
 class BrokenAnswer(ModelError):
@@ -110,13 +111,28 @@ class Conversation:
     async def answer(self, question: str, found: Retrieval, context: Context, show: Show | None = None) -> Answer:
         """Return the answer to a question that has been looked up; see `ask`."""
         show = show or (lambda part: None)
+        if found.off_topic:
+            return self._refused(
+                question, found, context
+            )  # what it was about is not said to the model later on, either
         if self.asker is None:
             answer = quoted_answer(question, found, context)
             show(answer.text)
         else:
-            answer = await _Turn(self, self.asker, found, context, show).answer(question)
+            turn = _Turn(self, self.asker, found, context, show)
+            try:
+                answer = await turn.answer(question)
+            except asyncio.CancelledError:  # stopped: the next question may be about what was said
+                if said := turn.cited.text.strip():
+                    self.history.append((question, said))
+                raise
         self.history.append((question, answer.text))
         return answer
+
+    def _refused(self, question: str, found: Retrieval, context: Context) -> Answer:
+        """Return the answer to what is about no subject of the course: the nearest sections, in case that is wrong."""
+        by = self.asker.model.name if self.asker else STAND_IN_NAME
+        return Answer(question, "", context.sources, (), False, by, context, (), _nearest(found), _kinds(found), True)
 
     def request(self, question: str, found: Retrieval, context: Context) -> Request:
         """Return the first request to the model for a question."""

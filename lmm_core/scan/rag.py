@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase, counted
 from ..markdown.blocks import Block, MetadataBlock, Spelling
-from ..markdown.edits import broken_edits, open_edit
+from ..markdown.edits import ASKED_KEY, EDIT_KEY, broken_edits, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair, read_hashes, short_hashes
 from ..markdown.originals import RestoredBlocks, restore_originals
@@ -369,7 +369,7 @@ class RagRun:
 
 def without_messages(block: MetadataBlock) -> MetadataBlock | None:
     """Return the block without chat and edit keys and their answers, or None if nothing else is in it."""
-    keys = {message.key for message in block.messages} | ({"~chat", "~~edit"} & set(block.content))
+    keys = {message.key for message in block.messages} | ({"~chat", EDIT_KEY, ASKED_KEY} & set(block.content))
     return edit_block(block, dict.fromkeys(keys, DELETED)) if keys else block
 
 

@@ -190,7 +190,8 @@ class Answers:
             raise
         if len(answer.sources) > len(shown):  # a tool has added some
             tell("sources", sources_data(answer.sources, found.kind))
-        tell("done", answer_data(answer, found.missed) | {"id": recorded.id})
+        off_topic = self.texts.off_topic if answer.off_topic else ""
+        tell("done", answer_data(answer, found.missed, off_topic) | {"id": recorded.id})
         recorded.end(outcome_of(answer), answer)
 
     async def judge(self, judgement: Judgement) -> None:
@@ -282,10 +283,13 @@ def hit_data(hit: CitedSource | Passage, kind: str) -> dict[str, Any]:
     return {**_place(hit.titles, hit), "kinds": hit.kinds, "text": _cut(hit.text) if open_text else ""}
 
 
-def answer_data(answer: Answer, missed: Sequence[str] = ()) -> dict[str, Any]:
-    """Return how an answer ended. missed: the help that the search did without."""
+def answer_data(answer: Answer, missed: Sequence[str] = (), off_topic: str = "") -> dict[str, Any]:
+    """Return how an answer ended.
+
+    missed: the help that the search did without; off_topic: what is said of a question about something else."""
     return {
         "answered": answer.answered,
+        "off_topic": off_topic,
         "cited": answer.cited,
         "notes": [*missed, *answer.notes],
         "nearest": [_place(ranked.section.titles, ranked.section) for ranked in answer.nearest],

@@ -18,29 +18,40 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ..models.chat import metered
+from .access.guard import TEXTS, Access, GuardMiddleware, Names, refusal
+from .access.rates import Rates, counted_as
+from .access.readers import WHO, Readers
+from .access.tokens import TokenFile
 from .answers import MOST_HITS, SLOW, Answers, event_bytes
-from .guard import Access, GuardMiddleware, Names, refusal
+from .notes import DATA, Notes, NotesRoutes
 from .questions import Question, checked_text, read_body, read_judgement, read_question
-from .rates import Rates, counted_as
+from .teacher import PATH as TEACHER
+from .teacher import TeacherPage
 from .texts import about_data
 
 BUSY = 2.0  # seconds to wait before asking again when too many ask
 PATIENCE = 1.0  # seconds to wait for a place
 LAST_WORD = 1.0  # seconds to send the event that the time is up
 HITS = 6
-API = ("/ask", "/judge", "/search", "/outline", "/health", "/about")
+API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", DATA, TEXTS)
 STREAM = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
 
 
 def make_app(
-    answers: Answers, names: Names, token: str, page: Mapping[str, Response], rates: Rates | None = None
-) -> Starlette:
+    answers: Answers, names: Names, token: str, page: Mapping[str, Response], rates: Rates | None = None,
+    teacher: str = "", notes: Notes | None = None, tokens: TokenFile | None = None,
+) -> Starlette:  # fmt: skip
     """Return the application.
 
     names: the server's names and the sites that may ask; token: what a reader has to send, ""
     for nothing; page: responses that everybody gets, by path; rates: if they are shared with other
-    processes."""
+    processes; teacher: the token for the dashboard, "" for none; notes: as pages, None if they cannot
+    be shown; tokens: those of courses and groups."""
     options = answers.project.serve
+    rates = rates or Rates(options.rate)
+    dashboard = {TEACHER: TeacherPage(answers, teacher, rates)} if teacher else {}
+    readers = Readers(token, tokens, options.user_header, options.proxies, answers.log)
+    text = NotesRoutes(notes, answers) if notes else None
 
     @asynccontextmanager
     async def closing(app: Starlette) -> AsyncIterator[None]:
@@ -50,16 +61,21 @@ def make_app(
             await asyncio.to_thread(answers.recorder.close)
 
     return Starlette(
-        routes=_routes(answers, page),
+        routes=[
+            *_routes(answers, page),
+            *(Route(path, page.show) for path, page in dashboard.items()),
+            *(text.routes if text else ()),
+        ],
         middleware=[
-            Middleware(GuardMiddleware, names=names, paths=(*API, *page), log=answers.log),
+            Middleware(GuardMiddleware, names=names, paths=(*API, *page, *dashboard), log=answers.log),
             Middleware(
                 CORSMiddleware, allow_origins=names.origins, allow_methods=["GET", "POST"],
                 allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],
             ),
             Middleware(
-                Access, token=token, rates=rates or Rates(options.rate), free=frozenset(page),
+                Access, readers=readers, rates=rates, free=frozenset([*page, *dashboard]),
                 open_to_all=frozenset(["/about"]), dear=frozenset(["/ask", "/judge"]),
+                locked=text.locked if text else None,
             ),
         ],
         exception_handlers={HTTPException: _told, Exception: _failed},
@@ -134,7 +150,8 @@ class Ask:
         except ClientDisconnect:
             return
         client = scope.get("client")
-        with self._counted(counted_as(client[0] if client else "", self.options.proxies)):
+        who = scope.get(WHO) or counted_as(client[0] if client else "", self.options.proxies)
+        with self._counted(who):
             await _while_connected(self._in_place(question, send), receive)
 
     @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from string import Template
@@ -16,23 +18,38 @@ HTML = Path(__file__).with_name("page.html")
 OPEN = "window.lmmAsk.open(); // there is nothing else on this page\n"
 
 
-def own_page(folder: Path, texts: ServedTexts) -> dict[str, Response]:
+@dataclass(frozen=True)
+class NotesLink:
+    """What the page needs to lead to the text of the notes: the word for it, and the files of its looks."""
+
+    word: str
+    files: Sequence[Path]
+
+
+def own_page(folder: Path, texts: ServedTexts, notes: NotesLink | None = None) -> dict[str, Response]:
     """Return the page and the files of the box, by their paths.
 
     They are read once, so that no path in a request leads to a file. Their addresses are
     relative, so that a proxy can put the server under any path. folder: where the box is; texts: what
-    the page says."""
-    files = {f"/box/{path.name}": _file(path) for path in sorted(folder.iterdir()) if path.suffix in TYPES}
+    the page says; notes: None if their text is not served."""
+    paths = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES]
+    files = {f"/box/{path.name}": _file(path) for path in (*paths, *(notes.files if notes else ()))}
     page = {
-        "/": Response(_page_html(texts), 200, HEADERS, "text/html"),
+        "/": Response(_page_html(texts, notes), 200, HEADERS, "text/html"),
         "/open.js": Response(OPEN, 200, HEADERS, TYPES[".js"]),
     }
     return page | files
 
 
-def _page_html(texts: ServedTexts) -> str:
+def _page_html(texts: ServedTexts, notes: NotesLink | None) -> str:
     shown = {"title": texts.title, "description": texts.description, "language": texts.language}
-    return Template(HTML.read_text(encoding="utf-8")).substitute({key: escape(text) for key, text in shown.items()})
+    values = {key: escape(text) for key, text in shown.items()} | {"data": "", "link": "", "looks": ""}
+    if notes is not None:
+        values["data"] = ' data-notes="contents"'
+        values["link"] = f'<p><a href="text/index.html">{escape(notes.word)}</a></p>\n'
+        styles = [path.name for path in notes.files if path.suffix == ".css"]
+        values["looks"] = "".join(f'<link rel="stylesheet" href="box/{escape(name)}">\n' for name in styles)
+    return Template(HTML.read_text(encoding="utf-8")).substitute(values)
 
 
 def _file(path: Path) -> Response:

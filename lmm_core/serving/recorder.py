@@ -182,6 +182,8 @@ def outcome_of(answer: Answer) -> Outcome:
     """Return how an answer that came to its end has ended."""
     if answer.answered:
         return "answered"
+    if answer.off_topic:
+        return "off_topic"
     return "partly" if answer.cited else "refused"
 
 

@@ -10,9 +10,12 @@ from functools import partial
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from .connections import Connection, ConnectionLimits, Connections
+from .access.connections import Connection, ConnectionLimits, Connections
+from .access.rates import plain_address
+from .access.readers import PEER
 from .log import Log
 
 GRACE = 10  # seconds that running answers have when the server is to stop
@@ -62,6 +65,20 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
+class Peer:
+    """Notes the address that a connection comes from, before a proxy's word on who asks replaces it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        if scope["type"] == "http" and client:
+            address = plain_address(client[0])
+            scope = {**scope, "client": (address, client[1]), PEER: address}
+        await self.app(scope, receive, send)
+
+
 def make_server(app: ASGIApp, proxies: Sequence[str], log: Log, limits: ConnectionLimits | None = None) -> Server:
     """Return the server of an application, which runs until SIGINT or SIGTERM.
 
@@ -69,9 +86,10 @@ def make_server(app: ASGIApp, proxies: Sequence[str], log: Log, limits: Connecti
     say who asks (X-Forwarded-For)."""
     settle_garbage()
     http: Any = partial(Connection, Connections(limits or ConnectionLimits(), proxies, log))
+    trusting: Any = ProxyHeadersMiddleware
     config = uvicorn.Config(
-        app, http=http, log_config=None, access_log=False, server_header=False, ws="none", lifespan="on",
-        proxy_headers=bool(proxies), forwarded_allow_ips=",".join(proxies), timeout_graceful_shutdown=GRACE,
+        Peer(trusting(app, list(proxies)) if proxies else app), http=http, log_config=None, access_log=False,
+        server_header=False, ws="none", lifespan="on", proxy_headers=False, timeout_graceful_shutdown=GRACE,
         backlog=BURST,
     )  # fmt: skip
     return Server(config, log)

@@ -81,6 +81,13 @@ class AskOptions:
     level: int = 2
     budget: int = 1000
     tool_calls: int = 4
+    off_topic: str = "answer"
+    subjects: tuple[str, ...] = ()
+
+    @property
+    def refused_beside(self) -> tuple[str, ...]:
+        """Return the subjects beside which questions are refused; none if all are answered."""
+        return self.subjects if self.off_topic == "refuse" else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +106,7 @@ class ServeOptions:
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    user_header: str = ""
     rate: int = 20
     concurrency: int = 50
     max_question: int = 2000
@@ -109,6 +117,7 @@ class ServeOptions:
     keep_days: int = 365
     privacy: str = ""
     connections: int = 1000
+    small_groups: bool = False
 
     @property
     def patience(self) -> float:
@@ -172,7 +181,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         {name: source.as_source(name) for name, source in settings.sources.items()},
         index=_index_options(settings),
         synonyms={name: tuple(others) for name, others in settings.retrieve.synonyms.items()},
-        ask=AskOptions(**settings.ask.model_dump()),
+        ask=AskOptions(**settings.ask.model_dump() | {"subjects": tuple(settings.ask.subjects)}),
         serve=_serve_options(settings),
         files=FilePatterns(tuple(settings.files.include), tuple(settings.files.exclude)),
         prompts=_own_prompts(settings, root),

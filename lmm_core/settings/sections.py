@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_network
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
@@ -256,6 +256,22 @@ class AskSettings(_Section):
     level: int = Field(default=2, ge=1, le=6, description="of headings, for outline and text")
     budget: int = Field(default=1000, ge=50, description="tokens of the notes that the model is shown")
     tool_calls: int = Field(default=4, ge=0, description="times that the model may look further into the notes")
+    off_topic: Literal["answer", "refuse"] = Field(
+        default="answer", description="what to do with questions about something else than `subjects`; a model tells"
+    )
+    subjects: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default=[], max_length=50, description='of the course: ["descriptive statistics", "linear models"]'
+    )
+
+    @model_validator(mode="after")
+    def _knows_the_subjects(self) -> AskSettings:
+        if self.off_topic == "refuse" and not self.subjects:
+            raise ValueError('off_topic = "refuse" needs to know what the course is about: subjects = ["…"]')
+        return self
+
+
+# Headers that browsers send, or that say something else.
+_NO_NAMES = ("authorization", "connection", "cookie", "host", "origin", "referer", "x-forwarded-for")
 
 
 class ServeSettings(_Section):
@@ -281,6 +297,9 @@ class ServeSettings(_Section):
     proxies: list[str] = Field(
         default=["127.0.0.1", "::1"], description="addresses of reverse proxies, which say who asks"
     )
+    user_header: str = Field(
+        default="", description='header in which they name the user who has signed in: "X-Forwarded-User"; "": none'
+    )
     rate: int = Field(default=20, ge=1, description="questions a minute from one address")
     concurrency: int = Field(default=50, ge=1, description="answers, and requests to a model, at the same time")
     max_question: int = Field(default=2000, ge=1, le=10_000, description="characters that a question may have")
@@ -301,6 +320,9 @@ class ServeSettings(_Section):
     )
     connections: int = Field(
         default=1000, ge=16, description="connections at the same time; fewer if few files may be open"
+    )
+    small_groups: bool = Field(
+        default=False, description="the dashboard shows what was asked in fewer than 3 conversations, too"
     )
 
     @field_validator("language")
@@ -332,6 +354,19 @@ class ServeSettings(_Section):
             if not re.fullmatch(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", host):
                 raise ValueError(f"should be names without scheme, port and path, not {host!r:.60}")
         return hosts
+
+    @field_validator("user_header")
+    @classmethod
+    def _is_header(cls, name: str) -> str:
+        if name and (not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}", name) or name.lower() in _NO_NAMES):
+            raise ValueError("should be a header that only the proxy sets, like X-Forwarded-User")
+        return name
+
+    @model_validator(mode="after")
+    def _has_proxies(self) -> ServeSettings:
+        if self.user_header and not self.proxies:
+            raise ValueError("user_header needs proxies: without any, nobody could ask")
+        return self
 
     @field_validator("proxies")
     @classmethod

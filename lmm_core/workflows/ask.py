@@ -36,6 +36,10 @@ from .models import Models
 NOTHING = "nothing is indexed yet: lmm index FILES"
 IDLE = 1.0  # seconds without use after which a shared library releases the index
 CLOSING = 3.0  # seconds that closing may take
+NOT_CHECKED = (
+    '[ask] off_topic = "refuse" has no effect without a model, since no model tells what a question is about; '
+    "what is answered is quoted from the notes"
+)
 PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
 
 
@@ -193,7 +197,14 @@ def make_conversation(
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None
     return Conversation(
-        Retriever(library, _expander(project, models, chats), _reranker(project, models, chats), models.warn, patience),
+        Retriever(
+            library,
+            _expander(project, models, chats),
+            _reranker(project, models, chats),
+            models.warn,
+            patience,
+            checks=chats and bool(ask.refused_beside),
+        ),
         asker,
         tools if asker else None,
         ask.context,
@@ -206,10 +217,20 @@ def make_conversation(
 
 
 def _expander(project: Project, models: Models, chats: bool) -> Expander:
-    wanted = project.ask.queries
-    if wanted == "keywords" or not chats or models.name(project, "aux").source == STAND_IN:
+    """Return what makes queries. If questions about other subjects are refused, that is a model, which tells them."""
+    ask, prompt = project.ask, own_prompt("queries", project.prompts)
+    has_aux = models.name(project, "aux").source != STAND_IN
+    if chats and ask.refused_beside:
+        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside, prompt)
+    if ask.queries == "keywords" or not (chats and has_aux):
         return PlainQueries()
-    return ModelQueries(models.asker(project, "aux"), own_prompt("queries", project.prompts))
+    return ModelQueries(models.asker(project, "aux"), prompt=prompt)
+
+
+def not_checked(project: Project, models: Models, with_model: bool = True) -> str:
+    """Return a sentence if questions about other subjects should be refused, and no model can tell them; else ""."""
+    chats = with_model and models.name(project, "major").source != STAND_IN
+    return NOT_CHECKED if project.ask.refused_beside and not chats else ""
 
 
 def _reranker(project: Project, models: Models, chats: bool) -> Reranker:

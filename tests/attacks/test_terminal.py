@@ -106,6 +106,7 @@ LINES = {
     "ask": ["ask line", "ask line --no-model", "ask --help", "ask x --type no\x1b[2J"],
     "toc": ["toc --summaries", "toc --plan 'three evenings'"],
     "cards": ["cards nowhere\x1b[2J", "cards -o cards.csv --format csv"],
+    "asked": ["asked", "asked --json", "asked -o no\x1b[2J.html"],
     "asked export": ["asked export", "asked export -o no\x1b[2J.jsonl"],
     "asked delete": ["asked delete --yes"],
     "asked forget": ["asked forget no\x1b[2J"],
@@ -113,6 +114,9 @@ LINES = {
     "bench": ["bench ."],
     "mcp": ["mcp --http no\x1b[2J"],
     "serve": ["serve --model no\x1b[2J/x"],
+    "serve token add": ["serve token add no\x1b[2J", "serve token add biology"],
+    "serve token list": ["serve token list", "serve token list --json"],
+    "serve token revoke": ["serve token revoke no\x1b[2J"],
     "llmd new": ["llmd new P.md {name}", "llmd new P.md --code no\x1b[2J"],
     "llmd chat": ["llmd chat {name}"],
     "llmd apply": ["llmd apply {name}"],
@@ -161,7 +165,7 @@ def commands(group=cli, above=()):
         found = group.get_command(context, name)
         if isinstance(found, click.Group):
             yield from commands(found, (*above, name))
-        else:
+        if not isinstance(found, click.Group) or found.invoke_without_command:
             yield " ".join((*above, name))
 
 

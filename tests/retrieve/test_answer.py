@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from lmm_core.models.chat import Asker, Reply, ToolCall
 from lmm_core.models.chat import run as run_async
 from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer
+from lmm_core.retrieve.queries import OffTopic
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.ask import make_conversation, open_library
 from lmm_core.workflows.models import Models
@@ -105,6 +107,27 @@ def test_a_question_that_the_notes_do_not_answer():
     assert shown.strip() == "The notes speak of statistics."
     assert answer.nearest[0].section.title == "Leverage"
     assert answer.kinds == ("exercise",)
+
+
+def test_what_is_off_topic_is_not_asked_and_what_is_near_is_named():
+    class Refusing:
+        async def expand(self, question, language="", earlier=()):
+            raise OffTopic
+
+    async def work():
+        library = await open_library(load_project(None), Models())
+        try:
+            talk = make_conversation(load_project(None), Models(), library)
+            talk.asker = Asker(Caller([]))
+            talk.retriever = replace(talk.retriever, expander=Refusing(), checks=True)
+            return await talk.ask("Write a poem on leverage"), talk
+        finally:
+            library.store.close()
+
+    answer, talk = run_async(work())
+    assert (answer.off_topic, answer.answered, answer.text) == (True, False, "")
+    assert answer.nearest[0].section.titles[-1] == "Leverage"
+    assert (talk.asker.model.requests, talk.history) == ([], [])
 
 
 def test_an_answer_that_cites_nothing_is_none():

@@ -134,8 +134,25 @@ async def make_dashboard(
     failed = [(turn, vector) for turn, vector in zip(turns, vectors, strict=True) if is_failure(turn)]
     failures = await asyncio.to_thread(group_turns, [turn for turn, _ in failed], [vector for _, vector in failed])
     subjects = await asyncio.to_thread(group_turns, turns, vectors)
-    shown = [await _show_groups(library, groups, places, fewest) for groups in (failures, subjects)]
-    used, gone = await asyncio.to_thread(_count_sections, turns, material, places)
+    missing = await _show_groups(library, failures, places, fewest)
+    about = await _show_groups(library, subjects, places, fewest)
+    comments = _comments(turns, subjects, fewest)
+    return await asyncio.to_thread(_count, project, material, turns, places, zone, missing, about, comments, fewest)
+
+
+def _count(
+    project: Project,
+    material: Material,
+    turns: Sequence[RecordedTurn],
+    places: Places,
+    zone: tzinfo | None,
+    failures: GroupList,
+    subjects: GroupList,
+    comments: Sequence[Comment],
+    fewest: int,
+) -> Dashboard:
+    """Return the dashboard with all that is counted."""
+    used, gone = _count_sections(turns, material, places)
     unit, dates = by_date(turns, zone)
     return Dashboard(
         title=course_title(project.root),
@@ -147,12 +164,12 @@ async def make_dashboard(
         unit=unit,
         dates=tuple(dates),
         hours=tuple(by_hour(turns, zone)),
-        failures=shown[0],
-        subjects=shown[1],
+        failures=failures,
+        subjects=subjects,
         sections=tuple(sorted((one for one in used if one.cited), key=lambda one: -one.cited)),
         unneeded=tuple(one for one in used if not one.cited),
         gone=gone,
-        comments=tuple(_comments(turns, subjects, fewest)),
+        comments=tuple(comments),
         first_word=measure_seconds([turn.first_word for turn in turns]),
         seconds=measure_seconds([turn.seconds for turn in turns]),
         answerers=tuple(count_answerers(turns, _price(project))),

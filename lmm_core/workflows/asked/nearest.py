@@ -36,6 +36,11 @@ class NearSection:
     score: float
 
     @property
+    def title(self) -> str:
+        """Its own title, or its file if it has none."""
+        return self.titles[-1] if self.titles else self.source
+
+    @property
     def place(self) -> str:
         """The place as `file:line`."""
         return f"{self.source}:{self.line}"

@@ -54,7 +54,7 @@ async def decide_failures(
     it since than had asked it then. fewest: conversations of a group; numbers: of the only groups to look at, from 1.
     Raise StoreError, ModelError and RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
-    failures, every = await _group(library, turns, warn)
+    failures, every = await group_failures(library, turns, warn)
     decider = Decider(library, material, lexical, SubjectFinder(lexical, turns), Kin(every))
     found = Proposals(groups=len(failures))
     for number, group in enumerate(failures, 1):
@@ -72,10 +72,10 @@ async def decide_failures(
     return found
 
 
-async def _group(
+async def group_failures(
     library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None]
 ) -> tuple[list[Group], list[Group]]:
-    """Return the groups of the turns that failed, and those of all."""
+    """Return the groups of the turns that failed, and those of all. Raise StoreError and RetrieveError."""
     vectors = await encode_turns(library, turns, warn)
     failed = [(turn, vector) for turn, vector in zip(turns, vectors, strict=True) if is_failure(turn)]
     failures = await asyncio.to_thread(group_turns, [turn for turn, _ in failed], [vector for _, vector in failed])

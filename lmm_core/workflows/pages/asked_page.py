@@ -149,8 +149,7 @@ def _others(group: ShownGroup) -> str:
 
 
 def _near(section: NearSection) -> str:
-    title = section.titles[-1] if section.titles else section.source
-    return f'<li><span>{_text(title)}</span> <span class="place">{_text(section.place)}</span></li>'
+    return f'<li><span>{_text(section.title)}</span> <span class="place">{_text(section.place)}</span></li>'
 
 
 def _subjects(dashboard: Dashboard) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,27 +13,106 @@ import click
 
 from ....asked.recordings import Recordings, recordings_path
 from ....errors import MarkdownError, RecordingError
-from ....files.outputs import LINES_OF_JSON, write_output
-from ....logging import counted, put, say
-from ...arguments import check_written, output_option, searched_project
+from ....files.outputs import HTML, LINES_OF_JSON, write_output
+from ....files.writing import is_stream
+from ....logging import counted, one_line, put, say
+from ....workflows.models import Models
+from ...arguments import check_written, json_option, output_option, searched_project
 from ...diffs import print_diff
-from ...reports import ReportPrinter, exit_with_status, report_failure, shorten, warn
+from ...reports import ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
 from ...running import run, with_library
 
 if TYPE_CHECKING:
     from ....asked.turns import RecordedTurn
     from ....retrieve.library import Library
+    from ....workflows.asked.dashboard import Dashboard, GroupList
     from ....workflows.asked.decisions import Decision
     from ....workflows.asked.proposals import FileProposals, Proposals
 
-NOTHING_RECORDED = "nothing is recorded: record in the section [serve] of config.toml says whether lmm serve does"
+
+PAGE = (".lmm", "asked.html")  # in the project's folder
+LISTED = 8  # groups
+NOTHING = "nothing is recorded: record in the section [serve] of config.toml says whether lmm serve does"
 
 
-@click.group()
-def asked() -> None:
-    """Read, export and delete what students asked.
+@click.group(invoke_without_command=True)
+@output_option("-o", "--output", help="The page to write (.html); by default, .lmm/asked.html of the project.")
+@click.option("--small-groups", is_flag=True, help="Show what was asked in fewer than 3 conversations, too.")
+@json_option
+@click.pass_context
+def asked(context: click.Context, output: Path | None, small_groups: bool, as_json: bool) -> None:
+    """Show what students asked, what the notes did not answer, and what nobody needed.
 
-    It is recorded by lmm serve, if record in the section [serve] of config.toml says so."""
+    Without a command, it writes a page for a browser and prints the most important lines. Questions are recorded
+    by lmm serve, if record in the section [serve] of config.toml says so."""
+    if context.invoked_subcommand is not None:
+        if output is not None or small_groups or as_json:
+            raise click.UsageError(f"-o, --small-groups and --json before {context.invoked_subcommand} mean nothing")
+        return
+    from ....workflows.asked.dashboard import FEWEST, make_dashboard
+
+    project, logger = searched_project(), ReportPrinter()
+    page = output or project.root.joinpath(*PAGE)
+    check_written(page, (), HTML, **({} if output else {"within": project.root}))
+    with opened_recordings() as recordings:
+        turns = recordings.turns()
+    if not turns and not as_json:
+        say(NOTHING, err=True)
+        return
+    fewest = 1 if small_groups or project.serve.small_groups else FEWEST
+    models = Models(warn=warn)
+
+    async def work(library: Library) -> Dashboard:
+        return await make_dashboard(project, library, turns, warn, fewest)
+
+    dashboard = with_library(project, models, work, logger)
+    if dashboard is None:
+        sys.exit(1)
+    if as_json:
+        print_json(asdict(dashboard))
+        return
+    _print_dashboard(dashboard)
+    _write_page(page, dashboard)
+
+
+def _print_dashboard(dashboard: Dashboard) -> None:
+    outcomes, count = dashboard.outcomes, dashboard.questions
+    asked_in = f" in {counted(dashboard.conversations, 'conversation')}" if dashboard.conversations else ""
+    say(f"{counted(count, 'question')}{asked_in}: ", nl=False)
+    failed = outcomes["refused"] + outcomes["partly"]
+    thumbs = counted(dashboard.thumbs_down, "thumb")
+    say(f"{outcomes['answered'] / count:.0%} answered, {failed / count:.0%} not, {thumbs} down")
+    _print_groups("What the notes did not answer", dashboard.failures)
+    _print_groups("What was asked about", dashboard.subjects)
+    if small := dashboard.failures.small + dashboard.subjects.small:
+        groups = counted(small, "small group")
+        say(f"\n{groups} not shown (asked in fewer than {dashboard.fewest} conversations): --small-groups")
+
+
+def _print_groups(title: str, found: GroupList) -> None:
+    if not found.groups:
+        return
+    say(f"\n{title}", style="bold")
+    shown = [(group, one_line(group.name, 50)) for group in found.groups[:LISTED]]
+    width = max(len(name) for _, name in shown)
+    for group, name in shown:
+        near = f"{group.nearest[0].place}  {group.nearest[0].title}" if group.nearest else ""
+        say(f"{group.questions:>6}  {name:<{width}}  {one_line(near)}".rstrip())
+    if more := len(found.groups) - len(shown) + found.more:
+        say(f"{more:>6}  more")
+
+
+def _write_page(page: Path, dashboard: Dashboard) -> None:
+    from ....workflows.pages.asked_page import asked_page
+
+    try:
+        page.parent.mkdir(exist_ok=True)
+        write_output(page, asked_page(dashboard).encode("utf-8"))
+    except OSError as error:
+        report_failure(error, page, ReportPrinter())
+        sys.exit(1)
+    if not is_stream(page):
+        say(f"\n{shorten(page)}: the whole dashboard, for a browser", err=True)
 
 
 @contextmanager
@@ -58,7 +138,7 @@ def export_recordings(output: Path | None) -> None:
     with opened_recordings() as recordings:
         turns = recordings.turns()
     if not turns:
-        say(NOTHING_RECORDED, err=True)
+        say(NOTHING, err=True)
     if output is None:
         put(export_lines(turns))
         return
@@ -106,7 +186,7 @@ def propose_mends(numbers: tuple[int, ...], dry_run: bool) -> None:
     with opened_recordings() as recordings:
         turns, before = recordings.turns(), recordings.proposed()
         if not turns:
-            say(NOTHING_RECORDED, err=True)
+            say(NOTHING, err=True)
             return
         found = _decide(turns, before, numbers, logger)
         if found is None:
@@ -127,7 +207,6 @@ def _decide(
     """Return what is to be proposed, None if the index cannot be searched, which is reported."""
     from ....workflows.asked.dashboard import FEWEST
     from ....workflows.asked.proposals import decide_failures
-    from ....workflows.models import Models
 
     project = searched_project()
 

@@ -13,22 +13,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....errors import LmmError
+from ....errors import LmmError, TokenError
 from ....logging import one_line, say
-from ....settings.names import TOKEN_VARIABLE
+from ....serving.access.tokens import read_tokens, tokens_path
+from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
 from ....settings.project import Project
 from ....workflows.models import Models
 from ...arguments import LOOPBACK, config_checked, needs_extra, searched_project
 from ...reports import warn
+from .tokens import token as token_commands
 
 if TYPE_CHECKING:
+    from ....serving.access.connections import ConnectionLimits
+    from ....serving.access.rates import SharedRates
     from ....serving.answers import ServedModels
-    from ....serving.connections import ConnectionLimits
-    from ....serving.rates import SharedRates
     from ....workflows.ask import SharedLibrary
 
 
-@click.command()
+@click.group(invoke_without_command=True, subcommand_metavar="[token add|list|revoke]")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="The port (0: any free one)."
 )
@@ -36,21 +38,28 @@ if TYPE_CHECKING:
 @click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
               help="Processes that answer; more than one need an index on a Qdrant server.")  # fmt: skip
-def serve(port: int, host: str, model: str, workers: int) -> None:
+@click.pass_context
+def serve(context: click.Context, port: int, host: str, model: str, workers: int) -> None:
     """Answer students' questions from a web page: the course site's, or its own.
 
-    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN."""
+    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN,
+    or make one for each course or group with `lmm serve token add NAME`. With another one in LMM_TEACHER_TOKEN, the
+    page /teacher shows the teacher what students asked."""
+    if context.invoked_subcommand:
+        return
     with needs_extra("serve", "lmm serve needs"):
         from ....serving import server  # noqa: F401
-    project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
+    project = searched_project()
+    token, teacher = (os.environ.get(name, "").strip() for name in (TOKEN_VARIABLE, TEACHER_VARIABLE))
+    if teacher and teacher == token:
+        raise click.UsageError(f"{TEACHER_VARIABLE} has to differ from {TOKEN_VARIABLE}, which students know")
     if workers > 1 and not project.index.url:
         raise click.UsageError(
             f"--workers {workers} needs an index on a Qdrant server (url in [storage] of config.toml): one in a folder "
             "can be open in one process only"
         )
-    if host not in LOOPBACK and not token:
-        warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
-    serving = _Serving(project, host, model, token)
+    _check_access(project, host, token)
+    serving = _Serving(project, host, model, token, teacher)
     try:
         ended_by = serving.start(port, workers)
     except OSError as error:
@@ -63,6 +72,25 @@ def serve(port: int, host: str, model: str, workers: int) -> None:
         sys.exit(128 + ended_by)
 
 
+serve.add_command(token_commands)
+
+
+def _check_access(project: Project, host: str, token: str) -> None:
+    """Say who may ask. Raise ClickException if the tokens cannot be read."""
+    try:
+        tokens = read_tokens(tokens_path(project.root))
+    except TokenError as error:
+        raise click.ClickException(str(error)) from None
+    options = project.serve
+    if options.user_header:
+        who = f"{options.user_header} from {', '.join(options.proxies)}"
+        say(f"users sign in at the proxy ({who}); all other requests are refused", err=True)
+    if tokens is not None:
+        say(f"who asks needs a token: {', '.join(one.name for one in tokens) or 'there is none yet'}", err=True)
+    elif host not in LOOPBACK and not token and not options.user_header:
+        warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
+
+
 @dataclass(frozen=True)
 class _Serving:
     """What a process of the server needs to begin.
@@ -73,6 +101,7 @@ class _Serving:
     host: str
     model: str
     token: str
+    teacher: str
     rates: SharedRates | None = None
 
     def start(self, port: int, workers: int) -> int:
@@ -100,7 +129,7 @@ class _Serving:
 
     def _start_workers(self, listening: socket, count: int) -> int:
         """Serve with several processes, each of which gets its share of what is limited for all."""
-        from ....serving.rates import SharedRates
+        from ....serving.access.rates import SharedRates
         from ....serving.server import QUEUE
         from ....serving.workers import Workers
 
@@ -119,25 +148,33 @@ class _Serving:
 
     async def _serve(self, listening: socket, ready: str = "") -> None:
         """Serve with this process. ready: is said when it has begun."""
+        from ....course.served.notes import LOOKS, served_notes
+        from ....course.words import site_words
         from ....quarto.extension import packaged_extension
+        from ....serving.access.guard import Names
+        from ....serving.access.tokens import TokenFile
         from ....serving.answers import Answers
         from ....serving.app import make_app
-        from ....serving.guard import Names
         from ....serving.log import Log
-        from ....serving.page import own_page
+        from ....serving.page import NotesLink, own_page
         from ....serving.recorder import describe_recording, make_recorder
         from ....serving.server import make_server
         from ....serving.texts import served_texts
-        from ....workflows.ask import SharedLibrary
+        from ....workflows.ask import SharedLibrary, not_checked
 
         project, log, models = self.project, Log(_say), self._models()
         models.check(project)
+        if without := not_checked(project, models):
+            log(without)
         library = SharedLibrary(project, models, project.serve.patience)
         size, language = await _read_size(library)
         texts = served_texts(project, language)
         answers = Answers(project, models, library, log, texts, make_recorder(project, log))
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
-        app = make_app(answers, names, self.token, own_page(packaged_extension() / "ask", texts), self.rates)
+        notes = served_notes(project.root, log)
+        link = NotesLink(site_words(texts.language)["pages"], LOOKS) if notes else None
+        page = own_page(packaged_extension() / "ask", texts, link)
+        app = make_app(answers, names, self.token, page, self.rates, self.teacher, notes, TokenFile(project.root))
         if ready:
             _say(size)
             _say(describe_recording(project.serve))
@@ -172,7 +209,7 @@ async def _read_size(library: SharedLibrary) -> tuple[str, str]:
 
 def _limits(project: Project) -> ConnectionLimits:
     """Return the limits for connections; the system may allow fewer than configured, which is a warning."""
-    from ....serving.connections import ConnectionLimits
+    from ....serving.access.connections import ConnectionLimits
     from ....serving.server import room_for
 
     wanted = project.serve.connections

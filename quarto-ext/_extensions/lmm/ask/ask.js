@@ -3,13 +3,14 @@
 //   data-page, data-mark   this page in the data, and its state; without data-page there are no
 //                          data, and sections are looked for by the server
 //   data-server            the address of `lmm serve`, where there is one
+//   data-notes             what the server calls the data of the notes that it shows itself
 // Data and code are scripts beside this one: a page that is opened as a file may load nothing
 // else. Nothing is inserted as HTML, here or in the other scripts.
 (() => {
   "use strict";
   const script = document.currentScript;
   if (!script || window.lmmAsk) return;
-  const SCRIPTS = ["minisearch.js", "markdown-it.js", "words.js", "page.js", "formulas.js", "markdown.js", "search.js", "study.js", "answer.js", "box.js"];
+  const SCRIPTS = ["minisearch.js", "markdown-it.js", "words.js", "page.js", "formulas.js", "markdown.js", "search.js", "study.js", "judge.js", "answer.js", "box.js"];
   const BARS = [".navbar .quarto-navbar-tools", ".navbar .navbar-container", ".navbar"]; // the first that there is
   const OPEN = {
     en: "Search the notes", de: "Im Skript suchen", fr: "Chercher dans le cours",
@@ -38,11 +39,13 @@
       document.head.append(tag);
     });
 
+  // Resolves when all scripts of the box have run.
   let loaded = null;
+  ask.ready = () => (loaded ||= Promise.all([addLooks(), ...SCRIPTS.map(ask.load)]));
+
   async function open() {
-    loaded ||= Promise.all([addLooks(), ...SCRIPTS.map(ask.load)]);
     try {
-      await loaded;
+      await ask.ready();
     } catch {
       loaded = null; // the network may come back
       return;

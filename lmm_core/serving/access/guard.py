@@ -6,12 +6,11 @@ in the log without personal data.
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
 import math
 import socket
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -19,12 +18,15 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .log import REQUESTS, Say
+from ..log import REQUESTS, Say
 from .rates import Rates
+from .readers import NO_TOKEN, WHO, Readers
 
 CHEAP = 0.1  # how many questions a request counts that asks no model
-POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'"
+CHEAPEST = 0.02  # a page of the notes, or one of its pictures
+POLICY = "default-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'self'; object-src 'none'"
 ELSEWHERE = ("cross-site", "same-site")  # what a browser says about a request caused by another site
+TEXTS = "/text/"  # the log names no page of the notes
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})  # methods that the log may name
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -92,15 +94,17 @@ class GuardMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                headers.update(self.headers)
+                for name, value in self.headers.items():
+                    headers.setdefault(name, value)  # a page may have a stricter policy of its own
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         try:
             await (self._refusal(Headers(scope=scope)) or self.app)(scope, receive, marked)
         finally:
-            known = scope["method"] in METHODS and scope["path"] in self.paths
-            shown = f"{scope['method']} {scope['path']}" if known else "-"
+            path = TEXTS if scope["path"].startswith(TEXTS) else scope["path"]
+            known = scope["method"] in METHODS and path in self.paths
+            shown = f"{scope['method']} {path}" if known else "-"
             kind = f"{shown} {status or '-'}"
             self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {kind} {_ms(began)} ms", kind, REQUESTS)
 
@@ -116,18 +120,20 @@ class GuardMiddleware:
 
 
 class Access:
-    """Lets in readers with the token, a limited number of times a minute.
+    """Lets in readers who may ask, a limited number of times a minute.
 
     It also refuses requests that a browser sends for a page of another site without an origin
     (`GuardMiddleware` checks the others). free: paths without checks; open_to_all: paths that need
-    no token; dear: paths that cost a whole question."""
+    no token; dear: paths that cost a whole question;
+    locked: returns what a path shows to a browser that has no token to send, None for the usual."""
 
     def __init__(
-        self, app: ASGIApp, token: str, rates: Rates, free: Collection[str], open_to_all: Collection[str],
-        dear: Collection[str],
+        self, app: ASGIApp, readers: Readers, rates: Rates, free: Collection[str], open_to_all: Collection[str],
+        dear: Collection[str], locked: Callable[[str], Response | None] | None = None,
     ) -> None:  # fmt: skip
         self.app, self.rates, self.free, self.open_to_all, self.dear = app, rates, free, open_to_all, dear
-        self._token = token.encode("utf-8")
+        self.locked = locked or (lambda path: None)
+        self.readers = readers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in self.free:
@@ -136,20 +142,30 @@ class Access:
             await self.app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        client, headers = scope.get("client"), Headers(scope=scope)
-        if "origin" not in headers and headers.get("sec-fetch-site") in ELSEWHERE:
+        headers, reader = Headers(scope=scope), self.readers.identify(scope)
+        if "origin" not in headers and headers.get("sec-fetch-site") in ELSEWHERE and not _opens_page(scope, headers):
             return refusal(403, "Pages of other sites may not ask here by a picture or a link.")
-        wait = self.rates.take(client[0] if client else "", 1.0 if scope["path"] in self.dear else CHEAP)
+        wait = self.rates.take(reader.counted, self._cost(scope["path"]))
         if wait:
             return refusal(429, "Too many questions at once.", wait)
-        if self._token and scope["path"] not in self.open_to_all and not self._knows_token(scope):
-            return refusal(401, "This server needs an access token.", challenge=True)
+        if reader.status and scope["path"] not in self.open_to_all:
+            needs_token = reader.why == NO_TOKEN
+            shown = self.locked(scope["path"]) if needs_token else None
+            return shown or refusal(reader.status, reader.why, challenge=needs_token)
+        if reader.is_user:
+            scope[WHO] = reader.counted
         return None
 
-    def _knows_token(self, scope: Scope) -> bool:
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        scheme, _, token = given.partition(b" ")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
+    def _cost(self, path: str) -> float:
+        if path in self.dear:
+            return 1.0
+        return CHEAPEST if path.startswith(TEXTS) else CHEAP
+
+
+def _opens_page(scope: Scope, headers: Headers) -> bool:
+    """Return True if a reader follows a link of another site to a page of the notes."""
+    navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return navigates and scope["method"] == "GET" and scope["path"].startswith(TEXTS)
 
 
 def refusal(status: int, error: str, wait: float = 0.0, challenge: bool = False) -> Response:

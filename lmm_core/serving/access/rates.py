@@ -70,7 +70,7 @@ class SharedRates(Rates):
 def counted_as(address: str, proxies: Sequence[str]) -> str:
     """Return the network that an address counts for; "" for proxies and unknown addresses."""
     try:
-        parsed = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(plain_address(address))
     except ValueError:
         return ""
     near = any(parsed in ipaddress.ip_network(proxy, strict=False) for proxy in proxies)
@@ -79,8 +79,19 @@ def counted_as(address: str, proxies: Sequence[str]) -> str:
 
 def network_of(address: str) -> str:
     """Return who counts as one: an address, or for IPv6 the /64 that one line gets."""
+    address = plain_address(address)
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
     return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
+
+
+def plain_address(address: str) -> str:
+    """Return an IPv4 address that is written as an IPv6 one (`::ffff:10.0.0.7`) as itself, others as they are."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    mapped = parsed.ipv4_mapped if parsed.version == 6 else None
+    return str(mapped) if mapped else address

@@ -1,0 +1,181 @@
+"""Access tokens by course or group: a file of their hashes, which the server reads anew when it changes."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ...errors import FolderError, TokenError
+from ...files.marked import check_inside
+from ...files.writing import replace_file
+
+PLACE = (".lmm", "tokens.json")
+FORMAT = 1
+BYTES = 24  # of chance in a token; so many need no slow hash
+LARGEST = 1_000_000  # bytes of the file
+_NAME = re.compile(r"\w[\w .+-]{0,59}")
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token that lets its holders ask. name: of a course or a group; sha256: of the token, which is kept
+    nowhere; made: the day."""
+
+    name: str
+    sha256: str
+    made: str
+
+
+def tokens_path(root: Path) -> Path:
+    """Return the file of a project's tokens."""
+    return root.joinpath(*PLACE)
+
+
+def read_tokens(path: Path) -> list[Token] | None:
+    """Return the tokens in a file, None if there is no file. Raise TokenError if it cannot be relied on:
+    it cannot be read, is damaged, is a link, or others than its owner may read or change it."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TokenError(f"{path}: {error.strerror or error}") from None
+    try:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
+            raise TokenError(f"{path}: not a file")
+        if sys.platform != "win32" and about.st_mode & 0o077:
+            raise TokenError(f"{path}: others may read or change it. See whether its tokens are yours, then: chmod 600")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise TokenError(f"{path}: {error.strerror or error}") from None
+    finally:
+        os.close(handle)
+    return _tokens_in(data, path)
+
+
+def _tokens_in(data: bytes, path: Path) -> list[Token]:
+    damaged = TokenError(f"{path}: damaged. Remove it, and make new tokens with `lmm serve token add NAME`")
+    try:
+        found = json.loads(data) if len(data) <= LARGEST else None
+    except (ValueError, RecursionError):
+        raise damaged from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("tokens"), list):
+        raise damaged
+    tokens = [_token(one) for one in found["tokens"]]
+    names = {one.name for one in tokens if one is not None}
+    if len(names) < len(tokens):
+        raise damaged
+    return [one for one in tokens if one is not None]
+
+
+def _token(found: Any) -> Token | None:
+    if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in ("name", "sha256", "made")):
+        return None
+    token = Token(found["name"], found["sha256"], found["made"])
+    return token if _NAME.fullmatch(token.name) and _HASH.fullmatch(token.sha256) else None
+
+
+def add_token(root: Path, name: str) -> str:
+    """Make a token for a course or group, and return it; only its hash is kept. Raise TokenError, and
+    OSError if the file cannot be written."""
+    if not _NAME.fullmatch(name):
+        raise TokenError("The name of a token has up to 60 letters, digits, blanks and . _ + -, and begins with one.")
+    path = tokens_path(root)
+    tokens = read_tokens(path)
+    if any(one.name == name for one in tokens or ()):
+        raise TokenError(f"There is a token {name!r}. To make it anew, first: lmm serve token revoke {name!r}")
+    text = secrets.token_urlsafe(BYTES)
+    made = Token(name, _hash(text.encode()), datetime.now(UTC).date().isoformat())
+    _write(root, tokens, [*(tokens or ()), made])
+    return text
+
+
+def revoke_token(root: Path, name: str) -> None:
+    """Take a token away; servers that run refuse it from then on. Raise TokenError and OSError."""
+    tokens = read_tokens(tokens_path(root))
+    kept = [one for one in tokens or () if one.name != name]
+    if len(kept) == len(tokens or ()):
+        there = ", ".join(one.name for one in kept) or "none"
+        raise TokenError(f"There is no token {name!r}; there is: {there}.")
+    _write(root, tokens, kept)
+
+
+def _write(root: Path, before: Sequence[Token] | None, tokens: Sequence[Token]) -> None:
+    path = tokens_path(root)
+    try:
+        check_inside(root, path)
+    except FolderError as error:
+        raise TokenError(str(error)) from None
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if before is None:  # so that its successor has the same rights
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+    def check() -> None:
+        if before is not None and read_tokens(path) != before:
+            raise TokenError(f"{path} was changed at the same time: try again.")
+
+    data = {"format": FORMAT, "tokens": [asdict(one) for one in tokens]}
+    replace_file(path, (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8"), check)
+
+
+def _hash(token: bytes) -> str:
+    return sha256(token).hexdigest()
+
+
+class TokenFile:
+    """The tokens of a project as a server knows them: read anew whenever the file changes."""
+
+    def __init__(self, root: Path) -> None:
+        self.path = tokens_path(root)
+        self._stamp: tuple[int, ...] | None = None
+        self._tokens: list[Token] | None = None
+        self._problem = ""
+        self._was_there = False
+
+    def tokens(self) -> list[Token] | None:
+        """Return the tokens, None if there never was a file. Raise TokenError if they are not known: a file
+        that has gone while the server runs lets nobody in."""
+        stamp = self._look()
+        if stamp != self._stamp or (stamp is None and self._was_there):
+            self._stamp, self._problem = stamp, ""
+            try:
+                self._tokens = read_tokens(self.path)
+            except TokenError as error:
+                self._problem = str(error)
+        self._was_there = self._was_there or stamp is not None
+        if self._was_there and self._tokens is None and not self._problem:
+            self._problem = f"{self.path}: gone. Start the server anew to let all in, or make tokens"
+        if self._problem:
+            raise TokenError(self._problem)
+        return self._tokens
+
+    def name_of(self, given: bytes) -> str:
+        """Return the name of a token that was given, "" if it is none. Raise TokenError."""
+        digest, found = _hash(given), ""
+        for one in self.tokens() or ():  # all of them, whichever it is
+            if hmac.compare_digest(one.sha256, digest):
+                found = one.name
+        return found
+
+    def _look(self) -> tuple[int, ...] | None:
+        try:
+            about = self.path.lstat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return (error.errno or 0,)
+        return about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino, about.st_mode
