@@ -131,6 +131,18 @@
     if (!hasData && said?.kinds) showChips(Array.isArray(said.kinds) ? said.kinds : Object.keys(said.kinds));
   }
 
+  // What the teacher says before the first question, and how the box is called.
+  function introduce(own) {
+    told = own;
+    if (told.title) dialog.setAttribute("aria-label", told.title);
+    showGreeting();
+  }
+
+  function showGreeting() {
+    greeting.textContent = told.greeting || "";
+    greeting.hidden = !told.greeting || answer.turns.length > 0;
+  }
+
   function tellRecording({ record = "off", keep_days = 0, privacy = "" }) {
     const said = { questions: "recordQuestions", conversations: "recordConversations" }[record];
     const days = new Intl.NumberFormat(ask.wordsLanguage, { style: "unit", unit: "day", unitDisplay: "long" }).format(keep_days);
@@ -145,18 +157,6 @@
     const url = privacy && URL.canParse(privacy, new URL("..", ask.base)) ? new URL(privacy, new URL("..", ask.base)) : null;
     if (!url || !/^(https?|file):$/.test(url.protocol)) return [];
     return [el("a", { href: url.href, target: "_blank", rel: "noopener" }, t("privacy"))];
-  }
-
-  // What the teacher says before the first question, and how the box is called.
-  function introduce(own) {
-    told = own;
-    if (told.title) dialog.setAttribute("aria-label", told.title);
-    showGreeting();
-  }
-
-  function showGreeting() {
-    greeting.textContent = told.greeting || "";
-    greeting.hidden = !told.greeting || answer.turns.length > 0;
   }
 
   // With the token that has just been given.
