@@ -194,7 +194,7 @@ def test_formulas_of_an_answer_that_streams(course, tab, monkeypatch, where):
         assert [one.text_content() for one in turn.locator("math").all()] == ["x‾1−x‾2", "A[1]", "A[1]"]
         assert "for $5 or $6 " in turn.inner_text()
         assert page.evaluate("window.halves") == []
-        assert turn.locator(".lmm-ask-cite").count() == (where == "site")
+        assert where != "site" or turn.locator(".lmm-ask-cite").count() == 1
 
 
 # Notes the answers that were shown with a part of a formula in them.
