@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .questions import Question
 
 MOST_WAITING = 1_000  # turns and judgements that wait for the disk; further ones are not recorded
+PAUSE = 0.2  # seconds until something is written: answers of the same moment come to their end first
 DAY = 86_400.0  # seconds between looks at what has expired
 LAST = 10.0  # seconds to write what waits when the server ends
 SECTIONS = 10  # found sections that are recorded, beside those that are cited
@@ -50,6 +51,7 @@ class Recorder:
     def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Say) -> None:
         self.recordings, self.conversations, self.keep_days, self.log = recordings, conversations, keep_days, log
         self._jobs: queue.Queue[Job | None] = queue.Queue(MOST_WAITING)
+        self._ending = threading.Event()
         self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
         self._thread.start()
 
@@ -78,6 +80,7 @@ class Recorder:
 
     def close(self) -> None:
         """Write what waits, and end."""
+        self._ending.set()
         try:
             self._jobs.put(None, timeout=LAST)
         except queue.Full:
@@ -100,12 +103,15 @@ class Recorder:
                 expires += DAY
                 continue
             try:
-                job = self._jobs.get(timeout=left)
+                jobs = [self._jobs.get(timeout=left)]
             except queue.Empty:
                 continue
-            if job is None:
+            self._ending.wait(PAUSE)
+            jobs += [self._jobs.get_nowait() for _ in range(self._jobs.qsize())]  # nobody else takes any
+            for job in filter(None, jobs):
+                job()
+            if None in jobs:
                 break
-            job()
         self.recordings.close()
 
     def _expire(self) -> None:
