@@ -100,6 +100,10 @@ class ConfigError(LmmError):
 # Index and retrieval
 
 
+class PromptError(LmmError):
+    """A prompt in a person's own words cannot be used; a line for each problem."""
+
+
 class StoreError(LmmError):
     """A vector store cannot do what was asked."""
 
@@ -122,6 +126,13 @@ class ToolError(LmmError):
 
 class CrawlError(LmmError):
     """The index of a folder does not allow what was asked."""
+
+
+# What students asked
+
+
+class RecordingError(LmmError):
+    """Questions and answers cannot be recorded, or what is recorded cannot be read or removed."""
 
 
 # Quarto

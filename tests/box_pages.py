@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.logging import ListLogger
+from lmm_core.quarto.render import post_render
+from tests.commands import pandocs, run, text, write
+
 ROOT = Path(__file__).parents[1]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 IN_A_BROWSER = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")]
@@ -58,16 +62,35 @@ def put(page, question):
     page.keyboard.press("Enter")
 
 
+def make_site(notes, ask="true", title="Site"):
+    """A site of one page in the working folder."""
+    write("_quarto.yml", f"project:\n  type: website\nlang: en\nlmm:\n  index: false\n  ask: {ask}\n")
+    write("notes.md", notes)
+    Path("_site").mkdir(exist_ok=True)
+    assert (
+        run(f"pandoc -F lmm-knit -s -M pagetitle={title} notes.md -o _site/notes.html", pandocs()[-1]).returncode == 0
+    )
+    logger = ListLogger()
+    assert post_render({}, Path(), logger) == 0, logger.reports
+    return Path("_site").resolve()
+
+
+VIOLATIONS = """axe.run(document.querySelector('dialog')).then(
+  found => found.violations.map(one => [one.id, one.nodes[0].html]))"""
+
+
 def axe(cache):
-    """The source of axe-core, which is no part of this project."""
-    folder = cache.mkdir("axe-core")
-    file = folder / "package" / "axe.min.js"
-    if not file.is_file():
+    """The source of axe-core."""
+    return text(npm_package(cache, "axe-core", "4") / "axe.min.js")
+
+
+def npm_package(cache, name, version):
+    """The folder of a package that is no part of this project; fetched once."""
+    folder = cache.mkdir(name)
+    if not (folder / "package" / "package.json").is_file():
         if shutil.which("npm") is None:
-            pytest.skip("no axe-core, and no npm to fetch it")
-        done = subprocess.run(
-            "npm pack axe-core@4 && tar xzf axe-core-*.tgz", shell=True, cwd=folder, capture_output=True
-        )
-        if done.returncode:
-            pytest.skip("axe-core cannot be fetched")
-    return file.read_text(encoding="utf-8")
+            pytest.skip(f"no {name}, and no npm to fetch it")
+        command = f"npm pack {name}@{version} && tar xzf {name}-*.tgz"
+        if subprocess.run(command, shell=True, cwd=folder, capture_output=True).returncode:
+            pytest.skip(f"{name} cannot be fetched")
+    return folder / "package"

@@ -53,6 +53,7 @@ class ModelServer:
         self.reply, self.fault, self.delay, self.schemas, self.key = reply, fault, delay, schemas, key
         self.requests, self.keys = [], []
         self.at_once = self.most_at_once = 0
+        self.left = threading.Semaphore(0)  # counts the clients that stall and did not wait for the end
         self.lock = threading.Lock()
 
     def __enter__(self):
@@ -158,6 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 if part == "stall":
                     self.rfile.read(1)  # until the client goes away
+                    self.model.left.release()
                 return
             if part != "end":
                 self.chunk(b"data: " + part + b"\n\n")

@@ -15,13 +15,14 @@ from functools import partial
 import httpx
 
 from lmm_core.course.served.notes import served_notes
+from lmm_core.serving.access.guard import Names
 from lmm_core.serving.access.tokens import TokenFile
 from lmm_core.serving.answers import Answers, ServedModels
 from lmm_core.serving.app import make_app
-from lmm_core.serving.guard import Names
 from lmm_core.serving.log import Log
-from lmm_core.serving.questions import QuestionLog
+from lmm_core.serving.recorder import make_recorder
 from lmm_core.serving.server import make_server
+from lmm_core.serving.texts import served_texts
 from lmm_core.settings.project import ServeOptions, load_project
 from lmm_core.workflows.ask import SharedLibrary
 from tests.effort import PATIENCE
@@ -32,19 +33,19 @@ ASK = {"question": "How is the oak explained?"}
 class Served:
     """A server in a thread: `client` asks it, `log` is what it has said."""
 
-    def __init__(self, folder, token="", questions=None, page=None, limits=None, notes=False, **options):
+    def __init__(self, folder, token="", page=None, limits=None, teacher="", notes=False, **options):
         project = load_project(folder / "-")
         project = replace(project, serve=ServeOptions(**options))
         self.log = []
         self.say, self.limits = Log(self.log.append), limits
         models = ServedModels("", project.serve.concurrency, self.say)
-        log = QuestionLog(questions) if questions else None
         library = SharedLibrary(project, models, project.serve.patience)
-        answers = Answers(project, models, library, self.say, log)
+        self.recorder = make_recorder(project, self.say)
+        answers = Answers(project, models, library, self.say, served_texts(project), self.recorder)
         names = Names.of("127.0.0.1", project.serve.hosts, project.serve.origins)
         pages = served_notes(folder, self.say) if notes else None
         tokens = TokenFile(project.root)
-        self.app = make_app(answers, names, token, page or {}, notes=pages, tokens=tokens)
+        self.app = make_app(answers, names, token, page or {}, teacher=teacher, notes=pages, tokens=tokens)
         self.proxies = project.serve.proxies
 
     def __enter__(self):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ..errors import ModelError
 from ..retrieve.library import Library
 from ..retrieve.ranking.words import asked_words
-from .features import QuestionVector, found_sections
+from .features import QuestionVector, is_answered
 from .turns import RecordedTurn
 
 MOST_TITLES, FEWEST_TITLES = 200, 10
@@ -23,14 +23,14 @@ async def encode_turns(
     StoreError and RetrieveError."""
     languages = sorted(filter(None, (await library.material()).languages))
     words = await asyncio.to_thread(_encode_words, library, {turn.question for turn in turns}, languages)
-    unanswered = sorted({turn.question for turn in turns if not found_sections(turn)})
+    unanswered = sorted({turn.question for turn in turns if not is_answered(turn)})
     try:
         meaning = await _embed(library, unanswered)
     except ModelError as error:
         miss(f"questions are grouped by their words alone: {error}")
         meaning = {}
     return [
-        QuestionVector(words[turn.question], () if found_sections(turn) else meaning.get(turn.question, ()))
+        QuestionVector(words[turn.question], () if is_answered(turn) else meaning.get(turn.question, ()))
         for turn in turns
     ]
 

@@ -88,9 +88,14 @@ def _sparse_row(turn: RecordedTurn, vector: QuestionVector, rarity: Mapping[int,
     return _scaled(words, WORDS_WITH_MEANING if vector.meaning else 1.0)
 
 
+def is_answered(turn: RecordedTurn) -> bool:
+    """Return True if what was found for a question says what it is about."""
+    return turn.outcome not in ("refused", "off_topic") and bool(turn.sources)
+
+
 def found_sections(turn: RecordedTurn) -> dict[str, float]:
     """Return the weights of the best sections that were found for a question, none if they do not answer it."""
-    if turn.outcome in ("refused", "off_topic"):
+    if not is_answered(turn):
         return {}
     best = max((source.score for source in turn.sources), default=0.0)
     if best <= 0:
@@ -111,7 +116,7 @@ def _dense_rows(turns: Sequence[RecordedTurn], vectors: Sequence[QuestionVector]
     size = max((len(vector.meaning) for vector in vectors), default=0)
     rows = np.zeros((len(turns), size), np.float32)
     for row, turn, vector in zip(rows, turns, vectors, strict=True):
-        if vector.meaning and not found_sections(turn):
+        if vector.meaning and not is_answered(turn):
             row[:] = vector.meaning
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows * (math.sqrt(MEANING) / np.where(lengths > 0, lengths, 1))).astype(np.float32)

@@ -28,13 +28,13 @@ GROUPS: dict[str, dict[str, str]] = {
     | dict.fromkeys(("md-index", "md-search"), "folders"),
     "Ask": {"ask": "asking.ask"}
     | dict.fromkeys(("toc", "cards"), "asking.teach")
-    | {"bench": "asking.bench"}
+    | {"asked": "asking.asked", "bench": "asking.bench"}
     | dict.fromkeys(("mcp", "serve"), "asking.serve"),
     "Work on a project": {"llmd": "llmd"},
     "Publish": dict.fromkeys(("knit", "convert"), "publish")
     | dict.fromkeys(("course", "leak-check", "quarto"), "course"),
     "Set up": dict.fromkeys(("init", "demo"), "course")
-    | dict.fromkeys(("doctor", "models", "config", "trust", "cache", "completion"), "machine"),
+    | dict.fromkeys(("doctor", "models", "config", "prompts", "trust", "cache", "completion"), "machine"),
 }
 MODULES = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 

@@ -147,6 +147,7 @@ class FileRecord:
     `fingerprint` is that of its bytes and of the settings, or BEGUN; `count` is the number of
     chunks. `size` (bytes) and `mtime_ns` (nanoseconds) are those of the file system, or -1 if they
     were not asked for. `written` is when the chunks were, in seconds since 1970, 0 if that is not known.
+    `system` is the system message in the file's header, "" for none.
     """
 
     source: str
@@ -156,6 +157,7 @@ class FileRecord:
     size: int = -1
     mtime_ns: int = -1
     written: float = 0.0
+    system: str = ""
 
 
 def read_records(store: VectorStore, collection: str) -> dict[str, FileRecord]:
@@ -175,6 +177,7 @@ def _record(point: ScoredPoint) -> FileRecord:
         int(payload.get("size", -1)),
         int(payload.get("mtime_ns", -1)),
         float(payload.get("written", 0.0)),
+        str(payload.get("system") or ""),
     )
 
 

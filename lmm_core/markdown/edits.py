@@ -26,6 +26,7 @@ from typing import Literal
 from .blocks import Block, HeadingBlock, MetadataBlock, Problem, TextBlock
 
 EDIT_KEY = "~~edit"
+ASKED_KEY = "~~asked"  # beside requests that quote students' questions: the marks of these
 Kind = Literal["old", "new", "end"]
 _TITLES = {"old": "old text", "new": "new text", "end": "end of edit"}
 MARKER = re.compile(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -102,6 +103,25 @@ class Usage:
         sent = counted(self.requests, "request")
         tokens = f"{self.tokens_in:,} + {self.tokens_out:,} tokens"
         return f"{sent}, {tokens}, {self.cached} from cache"
+
+
+_metered: ContextVar[Usage | None] = ContextVar("usage of a part of the work", default=None)
+
+
+@contextlib.contextmanager
+def metered(usage: Usage) -> Iterator[None]:
+    """Count the replies to the requests of the block, and of the tasks that begin in it, apart from all others."""
+    before = _metered.set(usage)
+    try:
+        yield
+    finally:
+        _metered.reset(before)
+
+
+def count_reply(reply: Reply) -> None:
+    """Count a reply for the block that has asked for it; see `metered`."""
+    if (usage := _metered.get()) is not None:
+        usage.add(reply)
 
 
 @runtime_checkable

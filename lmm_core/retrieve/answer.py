@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
 from ..models.gate.answers import AnswerWatch
-from ..models.prompts import ANSWER, OF_KIND, TEACH, USE_TOOLS
+from ..models.prompts import ANSWER, OF_KIND, RULES, USE_TOOLS, Prompt, teacher_text
 from ..models.sources import STAND_IN_NAME
 from ..models.tokens import count_tokens
 from .agents.library_tools import Result
@@ -41,7 +41,7 @@ class Answer:
     are; answered: False if the model said that the notes do not answer, or cited nothing;
     by: who answered; notes: remarks, such as what was dropped from the answer; nearest: the
     sections nearest to a question without an answer; kinds: the types of material that can be
-    asked for."""
+    asked for; off_topic: it was not asked, since it is about no subject of the course."""
 
     question: str
     text: str
@@ -53,6 +53,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     nearest: tuple[Ranked, ...] = ()
     kinds: tuple[str, ...] = ()
+    off_topic: bool = False
 
 
 class BrokenAnswer(ModelError):
@@ -70,8 +71,9 @@ class Conversation:
     asker: the model, or None for the stand-in; tools: those that the model may use, with at
     most `tool_calls` calls for an answer; context: what the model is shown, in at most
     `budget` tokens: "passages", or headings down to `level`, with ("text") or without
-    ("outline") the text under them; tokens: the largest size of a request; system: the system
-    message in place of ours."""
+    ("outline") the text under them; tokens: the largest size of a request; system: how the
+    teacher wants answers to sound, beside what the library says of it;
+    prompt: what the model is told, in place of ours."""
 
     retriever: Retriever
     asker: Asker | None = None
@@ -82,6 +84,7 @@ class Conversation:
     tool_calls: int = 4
     tokens: int = 100_000
     system: str = ""
+    prompt: Prompt = ANSWER
     history: list[tuple[str, str]] = field(default_factory=list)
 
     async def look(self, question: str, kind: str = "", as_for_model: bool = False) -> tuple[Retrieval, Context]:
@@ -108,24 +111,40 @@ class Conversation:
     async def answer(self, question: str, found: Retrieval, context: Context, show: Show | None = None) -> Answer:
         """Return the answer to a question that has been looked up; see `ask`."""
         show = show or (lambda part: None)
+        if found.off_topic:
+            return self._refused(
+                question, found, context
+            )  # what it was about is not said to the model later on, either
         if self.asker is None:
             answer = quoted_answer(question, found, context)
             show(answer.text)
         else:
-            answer = await _Turn(self, self.asker, found, context, show).answer(question)
+            turn = _Turn(self, self.asker, found, context, show)
+            try:
+                answer = await turn.answer(question)
+            except asyncio.CancelledError:  # stopped: the next question may be about what was said
+                if said := turn.cited.text.strip():
+                    self.history.append((question, said))
+                raise
         self.history.append((question, answer.text))
         return answer
+
+    def _refused(self, question: str, found: Retrieval, context: Context) -> Answer:
+        """Return the answer to what is about no subject of the course: the nearest sections, in case that is wrong."""
+        by = self.asker.model.name if self.asker else STAND_IN_NAME
+        return Answer(question, "", context.sources, (), False, by, context, (), _nearest(found), _kinds(found), True)
 
     def request(self, question: str, found: Retrieval, context: Context) -> Request:
         """Return the first request to the model for a question."""
         values = {
-            "system": self.system or TEACH,
+            "rules": RULES,
+            "teacher": teacher_text(self.system, found.material.system),
             "kind": OF_KIND.format(kind=found.kind) if found.kind else "",
             "tools": USE_TOOLS if self.tools and self.tool_calls else "",
             "context": context_text(found, context),
             "question": question[:MOST_CHARACTERS],
         }
-        asked = ANSWER.request(values)
+        asked = self.prompt.request(values)
         said = self._remembered(count_tokens(asked.text))
         return replace(asked, messages=(asked.messages[0], *said, *asked.messages[1:]))
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from ..errors import IndexChangedError, ModelError, RetrieveError
 from ..index.collection import aquery_many
 from ..index.encoding import Compared, Encoder, compare_identity
-from ..index.refresh import FILES
+from ..index.refresh import FILES, read_records
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .passages import Material, Passage, build_material
@@ -42,13 +42,15 @@ class Library:
     """A collection with the encoder for it.
 
     order: sources in the order in which they are read; synonyms: names that mean the same, beside
-    those that the texts give. The collection is read once, and again after a refresh."""
+    those that the texts give; system: how the teacher wants answers to sound, beside what the first
+    page says of it. The collection is read once, and again after a refresh."""
 
     store: VectorStore
     collection: str
     encoder: Encoder
     order: Sequence[str] = ()
     synonyms: Synonymous = field(default_factory=dict)
+    system: str = ""
     _material: Material | None = field(default=None, init=False)
     _lexical: LexicalIndex | None = field(default=None, init=False)
     _state: frozenset[tuple[str, str]] = field(default=frozenset(), init=False)
@@ -77,10 +79,18 @@ class Library:
         state = self._look()
         if self._material is None or state != self._state:
             self._material = build_material(self.store.scroll(self.collection), self.order)
+            self._material.system = "\n\n".join(dict.fromkeys(filter(None, [self.system, self._first_system()])))
             self._state = state
         if not self._material.passages:
             raise RetrieveError(f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it")
         return self._material
+
+    def _first_system(self) -> str:
+        """Return the system message in the header of the first page in reading order, as it was indexed."""
+        ranks = {source: rank for rank, source in enumerate(self.order)}
+        records = read_records(self.store, self.collection)
+        first = min(records, key=lambda source: (ranks.get(source, len(ranks)), source), default="")
+        return records[first].system.strip() if first else ""
 
     async def lexical(self) -> LexicalIndex:
         """Return the ranking by words of what `material` returned last."""

@@ -129,13 +129,15 @@ class Material:
     """The contents of a collection.
 
     documents: in their order, each a section that holds the rest; kinds: the number of
-    passages of each type; languages: that of those in each language that is known."""
+    passages of each type; languages: that of those in each language that is known; system: how
+    the teacher wants answers to sound, "" for nothing."""
 
     documents: list[Section] = field(default_factory=list)
     sections: dict[Key, Section] = field(default_factory=dict)
     passages: dict[str, Passage] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
+    system: str = ""
 
     @property
     def language(self) -> str:

@@ -1,4 +1,6 @@
-"""Several queries made of one question, because different words find different passages."""
+"""Several queries made of one question, because different words find different passages.
+
+A model that makes them can say in the same reply whether the question is about a subject of the course."""
 
 from __future__ import annotations
 
@@ -7,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..errors import ModelError
+from ..errors import ModelError, RetrieveError
 from ..models.chat import Asker
 from ..models.languages.words import fold
-from ..models.prompts import QUERIES, as_data
+from ..models.prompts import QUERIES, Prompt, as_data, with_topic_check
 from ..models.replies import find_value
 from .ranking.asking import without_asking
 from .ranking.words import frequent_words
@@ -18,17 +20,26 @@ from .ranking.words import frequent_words
 MOST_QUERIES = 4  # besides the question
 MOST_EARLIER = 3  # earlier questions that a model is told
 MOST_CHARACTERS = 2_000  # of a question; more is not searched for, since the beginning says what it is about
+MOST_CHECKED = 10_000  # of a question whose subject is checked: all that a model will be sent of it
 _WORD = re.compile(r"\w[\w'’-]*")
+_DENIED = re.compile(r'"on_topic"\s*:\s*false')  # anywhere in a reply: a question may have put another object before
+
+
+class OffTopic(RetrieveError):
+    """A question about no subject of the course."""
+
+    def __init__(self) -> None:
+        super().__init__("the question is about no subject of the course")
 
 
 class Expander(Protocol):
     """Something that makes queries of a question."""
 
     async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-        """Return the question and other ways to ask it, each once.
+        """Return the question, other ways to ask it, or both, each once.
 
         language: of the material, as in `Library.language`; earlier: the questions before this one,
-        which it may continue. Raise ModelError."""
+        which it may continue. Raise ModelError, or OffTopic if the subject is checked."""
         ...
 
 
@@ -46,17 +57,31 @@ class PlainQueries:
 
 @dataclass
 class ModelQueries:
-    """Queries that a model makes of the question."""
+    """Queries that a model makes of the question.
+
+    A question after others is replaced by them: each says what it takes from the earlier ones, and its own
+    words, without that, find other things (`benchmarks/follow_ups.py`). subjects: those of the course, if
+    questions about others are refused; the question is checked in the same request."""
 
     asker: Asker
+    subjects: Sequence[str] = ()
+    prompt: Prompt = QUERIES
 
     async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
         """See `Expander`."""
-        question = question[:MOST_CHARACTERS]
+        most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # what is not seen is not checked
         before = "\n".join(one[:MOST_CHARACTERS] for one in earlier[-MOST_EARLIER:])
-        values = {"question": as_data(question), "earlier": as_data(before), "most": str(MOST_QUERIES)}
-        made = await self.asker.ask(QUERIES.request(values), _read_queries)
-        return list(dict.fromkeys([question, *made]))
+        values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}
+        request = self.prompt.request(values)
+        question = question[:MOST_CHARACTERS]
+        if not self.subjects:
+            made = await self.asker.ask(request, _read_queries)
+        elif (checked := await self.asker.ask(with_topic_check(request, self.subjects), _read_checked)) is None:
+            raise OffTopic
+        else:
+            made = checked
+        own = [] if earlier and made else [question]
+        return list(dict.fromkeys([*own, *made]))
 
 
 def keyword_form(question: str, language: str = "") -> str:
@@ -73,3 +98,15 @@ def _read_queries(text: str) -> list[str]:
         raise ModelError("the reply holds no list of queries")
     queries = [" ".join(query.split())[:MOST_CHARACTERS] for query in found if isinstance(query, str)]
     return [query for query in queries if query][:MOST_QUERIES]
+
+
+def _read_checked(text: str) -> list[str] | None:
+    """Return the queries in a reply, or None if it says that the question is off topic.
+
+    Raise ModelError if it does not say anything else beyond doubt: a question may try to talk it out of that."""
+    on_topic = find_value(text, "on_topic")
+    if not isinstance(on_topic, bool):
+        raise ModelError("the reply does not say whether the question is on topic")
+    if not on_topic or _DENIED.search(text):
+        return None
+    return _read_queries(text)

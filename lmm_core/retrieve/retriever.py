@@ -12,7 +12,7 @@ from ..index.collection import ParsedQuery, parse_query
 from ..store.vector_store import Where
 from .library import Found, Lender, Library
 from .passages import Material, Passage
-from .queries import Expander, PlainQueries
+from .queries import Expander, OffTopic, PlainQueries
 from .ranking.fusion import WEIGHTS, Meant, Ranked, fuse, fuse_spans, rank_sections, under_summary
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, passages_of, whole_span
@@ -22,10 +22,13 @@ from .rerank import NoReranker, Reranker
 
 HITS = 40  # of each query
 RERANKED = 20  # passages at most
+# Share of a question that its best passage has to have for its own words to suffice, by benchmarks/suffice.py.
+ENOUGH = 0.9
 # What a search had to do without, in words for readers.
 BY_QUESTION = "searching by the question alone"
 BY_WORDS = "searching by words alone"
 NOT_RERANKED = "not reranked"
+NOT_CHECKED = "it was not checked whether the question is about a subject of the course, so it was not answered"
 
 Help = TypeVar("Help")
 
@@ -36,7 +39,8 @@ class Retrieval:
 
     text: the question without keywords for a type; kind: the type that was asked for, or "";
     lexical: the ranking by words;
-    language: that of the material, see `Library.language`; missed: what had to be done without."""
+    language: that of the material, see `Library.language`; missed: what had to be done without;
+    off_topic: it is about no subject of the course."""
 
     question: str
     text: str
@@ -49,6 +53,7 @@ class Retrieval:
     lexical: LexicalIndex
     language: str = ""
     missed: tuple[str, ...] = ()
+    off_topic: bool = False
 
     def with_whole_passages(self) -> Retrieval:
         """Return the result with each passage as one span: what is quoted is cut out of whole passages."""
@@ -59,14 +64,17 @@ class Retrieval:
 class Retriever:
     """A retriever that searches a library, which is lent for one question at a time.
 
-    If a model or reranker fails, or takes longer than `patience` seconds (None for no limit),
-    `warn` is told, and the search goes on without it."""
+    A question's own words are searched for first; only where they do not suffice, the expander is
+    asked for more. If a model or reranker fails, or takes longer than `patience` seconds (None for
+    no limit), `warn` is told, and the search goes on without it. checks: the expander says whether a
+    question is about a subject of the course; it is always asked then, and its failure is an error."""
 
     library: Lender
     expander: Expander = field(default_factory=PlainQueries)
     reranker: Reranker = field(default_factory=NoReranker)
     warn: Callable[[str], None] = lambda message: None
     patience: float | None = None
+    checks: bool = False
 
     async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Retrieval:
         """Return what fits a question.
@@ -84,13 +92,17 @@ class Retriever:
         asked = parse_query(question, kinds) if earlier else parse_asked(question, kinds, language)
         kind = known_kind(kind, material) or asked.type
         missed: list[str] = []
-        queries = await self._helped(self.expander.expand(asked.text, language, earlier), BY_QUESTION, missed)
-        queries = queries or await PlainQueries().expand(asked.text, language, earlier)
-        queries = [*queries, *filter(None, [lexical.corrected(asked.text)])]
-        where = Where({"type": kind}) if kind else None
-        searched = with_other_names(queries, asked.text, lexical)
-        found = await library.find(*searched, HITS, where, kind, lambda why: self._miss(BY_WORDS, why, missed))
-        spans = rank_found(found, queries, lexical, kind)
+        search = _Search(library, lexical, asked.text, kind, lambda why: self._miss(BY_WORDS, why, missed))
+        off_topic = False
+        if not (self.checks or earlier or kind):
+            await search.run([asked.text])
+        if not search.suffices():
+            try:
+                queries = await self._expand(asked.text, language, earlier, missed)
+            except OffTopic:
+                queries, off_topic = None, True
+            await search.run(queries or await PlainQueries().expand(asked.text, language, earlier))
+        spans = search.spans
         if kind and asked.text == kind and not spans:  # any will do, also those that do not have the word
             spans = [whole_span(one) for one in material.passages.values() if kind in one.kinds][:HITS]
         best = passages_of(spans)
@@ -101,9 +113,16 @@ class Retriever:
             spans = fuse_spans([spans], fuse([graded], material), WEIGHTS["meaning"])
         sections = rank_sections(best, material)
         return Retrieval(
-            question, asked.text, kind, tuple(queries), tuple(spans), tuple(best), tuple(sections), material, lexical,
-            language, tuple(missed),
+            question, asked.text, kind, tuple(search.queries), tuple(spans), tuple(best), tuple(sections), material,
+            lexical, language, tuple(missed), off_topic,
         )  # fmt: skip
+
+    async def _expand(self, text: str, language: str, earlier: Sequence[str], missed: list[str]) -> list[str] | None:
+        """Return the expander's queries, or None if it fails. Raise ModelError if it checks, and OffTopic."""
+        queries = await self._helped(self.expander.expand(text, language, earlier), BY_QUESTION, missed)
+        if queries is None and self.checks:
+            raise ModelError(NOT_CHECKED)
+        return queries
 
     async def _helped(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
         """Return what a model does for the search, or None if it fails or is too slow."""
@@ -119,6 +138,34 @@ class Retriever:
     def _miss(self, without: str, why: str, missed: list[str]) -> None:
         missed.append(without)
         self.warn(f"{without}: {why}")
+
+
+@dataclass
+class _Search:
+    """The search for a question by one list of queries or another; `queries` and `spans` are those of the last."""
+
+    library: Library
+    lexical: LexicalIndex
+    text: str
+    kind: str
+    miss: Callable[[str], None]
+    queries: list[str] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+
+    async def run(self, queries: Sequence[str]) -> None:
+        """Search by these queries, unless that is done already."""
+        queries = [*queries, *filter(None, [self.lexical.corrected(self.text)])]
+        if queries == self.queries:
+            return
+        where = Where({"type": self.kind}) if self.kind else None
+        searched = with_other_names(queries, self.text, self.lexical)
+        found = await self.library.find(*searched, HITS, where, self.kind, self.miss)
+        self.queries, self.spans = queries, rank_found(found, queries, self.lexical, self.kind)
+
+    def suffices(self) -> bool:
+        """Return True if the best passage has nearly all that the question says, counted by how rare its words are."""
+        best = [span.passage for span in self.spans[:1]]
+        return any(one.share >= ENOUGH for one in self.lexical.match(self.text, best, self.kind).values())
 
 
 def parse_asked(question: str, kinds: Sequence[str], language: str) -> ParsedQuery:

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 
-from ..errors import CutOffError, ModelError, RetrieveError, StoreError
+from ..errors import CutOffError, ModelError, RecordingError, RetrieveError, StoreError
 from ..index.refresh import FILES, read_records
 from ..models.chat import Asker
-from ..models.sources import STAND_IN
+from ..models.sources import STAND_IN, STAND_IN_NAME
 from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Answer, Conversation
 from ..retrieve.context import CitedSource, Context
@@ -26,13 +26,13 @@ from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..settings.project import Project
 from ..store.vector_store import VectorStore
-from ..study.measures import section_address
 from ..study.outline import make_outline
 from ..workflows.ask import SharedLibrary, make_conversation
 from ..workflows.models import Models
 from .log import Say
-from .questions import Question, QuestionLog
-from .texts import served_texts
+from .questions import Question
+from .recorder import Judgement, RecordedAnswer, Recorder, outcome_of
+from .texts import ServedTexts
 
 WAIT = 10.0  # seconds to wait for an index that another process has (`lmm index` writes to it)
 AGAIN = 0.2  # seconds between attempts
@@ -47,6 +47,7 @@ BROKEN = "The model stopped in the middle of the answer. Ask again for a whole o
 STOPPED = "The answer was stopped: it was too long, or began to repeat itself. Ask again, or ask for less."
 SLOW = "The answer did not come in time. Ask again, or ask for less."
 NOT_NOW = "The notes cannot be read just now; they may be in the middle of an update. Try again in a few seconds."
+NOT_RECORDED = "This cannot be recorded just now. Try again in a few seconds."
 EMPTY = "There are no notes to ask here yet."
 
 Result = TypeVar("Result")
@@ -84,22 +85,28 @@ class Looked:
     found: Retrieval
     context: Context
 
+    @property
+    def by(self) -> str:
+        """The name of who answers."""
+        return self.talk.asker.model.name if self.talk.asker else STAND_IN_NAME
+
 
 @dataclass
 class Answers:
     """Answers questions from a project's index.
 
     The index is open only while it is read, so that `lmm index` can have it in between. log: is
-    told what goes wrong, for the teacher; readers only learn what they can do."""
+    told what goes wrong, for the teacher; readers only learn what they can do. texts: those that
+    readers see beside the answers; recorder: records questions and answers, None for nothing."""
 
     project: Project
     models: Models
     library: SharedLibrary
     log: Say
-    questions: QuestionLog | None = None
+    texts: ServedTexts
+    recorder: Recorder | None = None
 
     def __post_init__(self) -> None:
-        self.texts = served_texts(self.project)
         self._tools = Tools(self.library)
         self._next = 0.0  # the earliest time for the next search
 
@@ -162,13 +169,12 @@ class Answers:
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
         """Tell the events of an answer: sources, its parts, and how it ended."""
         found, shown = looked.found, looked.context.sources
+        recorded = RecordedAnswer(self.recorder, question, found, looked.by)
         tell("sources", sources_data(shown, found.kind))
-        parts = 0
 
         def show(part: str) -> None:
-            nonlocal parts
-            parts += bool(part)
             if part:
+                recorded.hear(part)
                 tell("part", {"text": part})
 
         try:
@@ -176,22 +182,28 @@ class Answers:
         except ModelError as error:
             self.log(f"the model: {error}")
             why = STOPPED if isinstance(error.__cause__ or error, CutOffError) else BROKEN
-            tell("error", {"error": why if parts else NO_MODEL})
+            tell("error", {"error": why if recorded.said else NO_MODEL})
+            recorded.end("broken")
             return
+        except asyncio.CancelledError as error:
+            recorded.end("broken" if SLOW in error.args else "stopped")
+            raise
         if len(answer.sources) > len(shown):  # a tool has added some
             tell("sources", sources_data(answer.sources, found.kind))
-        tell("done", answer_data(answer, found.missed))
-        self._remember(answer)
+        off_topic = self.texts.off_topic if answer.off_topic else ""
+        tell("done", answer_data(answer, found.missed, off_topic) | {"id": recorded.id})
+        recorded.end(outcome_of(answer), answer)
 
-    def _remember(self, answer: Answer) -> None:
-        """Log the question and its first cited source, if questions are logged."""
-        if self.questions is None:
-            return
-        cited = next((one for one in answer.sources if one.number in answer.cited[:1]), None)
+    async def judge(self, judgement: Judgement) -> None:
+        """Record what a student thinks of an answer. Raise HTTPException if it is not recorded."""
+        if self.recorder is None:
+            raise HTTPException(404, "Nothing is recorded here.")
         try:
-            self.questions.add(answer.question, section_address(cited) if cited else "")
-        except OSError as error:
-            self.log(f"{self.questions.path}: the question was not logged: {error.strerror}")
+            known = await self.recorder.judge(judgement)
+        except RecordingError:
+            raise _unavailable(NOT_RECORDED) from None
+        if not known:
+            raise HTTPException(404, "There is no such answer any more.")
 
     # Without a model
 
@@ -271,10 +283,13 @@ def hit_data(hit: CitedSource | Passage, kind: str) -> dict[str, Any]:
     return {**_place(hit.titles, hit), "kinds": hit.kinds, "text": _cut(hit.text) if open_text else ""}
 
 
-def answer_data(answer: Answer, missed: Sequence[str] = ()) -> dict[str, Any]:
-    """Return how an answer ended. missed: the help that the search did without."""
+def answer_data(answer: Answer, missed: Sequence[str] = (), off_topic: str = "") -> dict[str, Any]:
+    """Return how an answer ended.
+
+    missed: the help that the search did without; off_topic: what is said of a question about something else."""
     return {
         "answered": answer.answered,
+        "off_topic": off_topic,
         "cited": answer.cited,
         "notes": [*missed, *answer.notes],
         "nearest": [_place(ranked.section.titles, ranked.section) for ranked in answer.nearest],

@@ -17,33 +17,39 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from ..models.chat import metered
+from .access.guard import TEXTS, Access, GuardMiddleware, Names, refusal
+from .access.rates import Rates, counted_as
 from .access.readers import WHO, Readers
 from .access.tokens import TokenFile
 from .answers import MOST_HITS, SLOW, Answers, event_bytes
-from .guard import TEXTS, Access, GuardMiddleware, Names, refusal
 from .notes import DATA, Notes, NotesRoutes
-from .questions import Question, checked_text, read_body, read_question
-from .rates import Rates, counted_as
+from .questions import Question, checked_text, read_body, read_judgement, read_question
+from .teacher import PATH as TEACHER
+from .teacher import TeacherPage
 from .texts import about_data
 
 BUSY = 2.0  # seconds to wait before asking again when too many ask
 PATIENCE = 1.0  # seconds to wait for a place
 LAST_WORD = 1.0  # seconds to send the event that the time is up
 HITS = 6
-API = ("/ask", "/search", "/outline", "/health", "/about", DATA, TEXTS)
+API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", DATA, TEXTS)
 STREAM = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
 
 
 def make_app(
     answers: Answers, names: Names, token: str, page: Mapping[str, Response], rates: Rates | None = None,
-    notes: Notes | None = None, tokens: TokenFile | None = None,
+    teacher: str = "", notes: Notes | None = None, tokens: TokenFile | None = None,
 ) -> Starlette:  # fmt: skip
     """Return the application.
 
     names: the server's names and the sites that may ask; token: what a reader has to send, ""
     for nothing; page: responses that everybody gets, by path; rates: if they are shared with other
-    processes; notes: as pages, None if they cannot be shown; tokens: those of courses and groups."""
+    processes; teacher: the token for the dashboard, "" for none; notes: as pages, None if they cannot
+    be shown; tokens: those of courses and groups."""
     options = answers.project.serve
+    rates = rates or Rates(options.rate)
+    dashboard = {TEACHER: TeacherPage(answers, teacher, rates)} if teacher else {}
     readers = Readers(token, tokens, options.user_header, options.proxies, answers.log)
     text = NotesRoutes(notes, answers) if notes else None
 
@@ -51,18 +57,24 @@ def make_app(
     async def closing(app: Starlette) -> AsyncIterator[None]:
         yield
         await answers.library.close()
+        if answers.recorder:
+            await asyncio.to_thread(answers.recorder.close)
 
     return Starlette(
-        routes=[*_routes(answers, page), *(text.routes if text else ())],
+        routes=[
+            *_routes(answers, page),
+            *(Route(path, page.show) for path, page in dashboard.items()),
+            *(text.routes if text else ()),
+        ],
         middleware=[
-            Middleware(GuardMiddleware, names=names, paths=(*API, *page), log=answers.log),
+            Middleware(GuardMiddleware, names=names, paths=(*API, *page, *dashboard), log=answers.log),
             Middleware(
                 CORSMiddleware, allow_origins=names.origins, allow_methods=["GET", "POST"],
                 allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],
             ),
             Middleware(
-                Access, readers=readers, rates=rates or Rates(options.rate), free=frozenset(page),
-                open_to_all=frozenset(["/about"]), dear=frozenset(["/ask"]),
+                Access, readers=readers, rates=rates, free=frozenset([*page, *dashboard]),
+                open_to_all=frozenset(["/about"]), dear=frozenset(["/ask", "/judge"]),
                 locked=text.locked if text else None,
             ),
         ],
@@ -87,7 +99,12 @@ def _routes(answers: Answers, page: Mapping[str, Response]) -> list[Route]:
         return JSONResponse(await answers.health())
 
     async def about(request: Request) -> Response:
-        return JSONResponse(about_data(answers.texts))
+        return JSONResponse(about_data(answers.texts, answers.project.serve))
+
+    async def judge(request: Request) -> Response:
+        judgement = read_judgement(await read_body(request), answers.project.serve.max_question, answers.texts)
+        await answers.judge(judgement)
+        return JSONResponse({"recorded": True})
 
     def shown(response: Response) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         async def show(request: Request) -> Response:
@@ -101,6 +118,7 @@ def _routes(answers: Answers, page: Mapping[str, Response]) -> list[Route]:
         Route("/outline", outline),
         Route("/health", health),
         Route("/about", about),
+        Route("/judge", judge, methods=["POST"]),
         *(Route(path, shown(response)) for path, response in page.items()),
     ]
 
@@ -162,6 +180,10 @@ class Ask:
             self.places.release()
 
     async def _answer(self, question: Question, send: Send) -> None:
+        with metered(question.cost):
+            await self._answer_metered(question, send)
+
+    async def _answer_metered(self, question: Question, send: Send) -> None:
         until = asyncio.get_running_loop().time() + self.options.timeout
         try:
             async with asyncio.timeout_at(until):
@@ -173,21 +195,24 @@ class Ask:
             self.answers.answer(talk, question, lambda event, data: queue.put_nowait(event_bytes(event, data)))
         )
         work.add_done_callback(lambda done: queue.put_nowait(b""))
+        slow = False
         try:
-            await self._send_all(queue, send, until)
+            slow = not await self._send_all(queue, send, until)
         finally:
-            await _ended(work)
+            await _ended(work, SLOW if slow else "")
         if not work.cancelled():
             work.result()
 
-    async def _send_all(self, queue: asyncio.Queue[bytes], send: Send, until: float) -> None:
-        """Send events until the empty one, or until the time is up."""
+    async def _send_all(self, queue: asyncio.Queue[bytes], send: Send, until: float) -> bool:
+        """Send events until the empty one, or until the time is up, and return False then."""
+        in_time = True
         await send({"type": "http.response.start", "status": 200, "headers": STREAM})
         try:
             async with asyncio.timeout_at(until):
                 while events := await _waiting(queue, self.options.idle_timeout):
                     await send({"type": "http.response.body", "body": events, "more_body": True})
         except TimeoutError:
+            in_time = False
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORD):
                     last = event_bytes("error", {"error": SLOW})
@@ -195,6 +220,7 @@ class Ask:
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORD):  # do not wait for a reader who does not read
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return in_time
 
 
 async def _waiting(queue: asyncio.Queue[bytes], seconds: float) -> bytes:
@@ -227,7 +253,7 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-async def _ended(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait until it has ended."""
-    task.cancel()
+async def _ended(task: asyncio.Task[None], why: str = "") -> None:
+    """Cancel a task and wait until it has ended. why: the cancellation says so."""
+    task.cancel(why or None)
     await asyncio.wait([task])

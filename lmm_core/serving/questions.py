@@ -1,17 +1,19 @@
-"""The questions that arrive, read and checked against their limits."""
+"""The questions and judgements that arrive, read and checked against their limits."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-from dataclasses import dataclass
-from pathlib import Path
+import re
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from ..models.chat import Usage
+from .recorder import Judgement
 from .texts import ServedTexts
 
 MOST_BYTES = 256 * 1024  # in a request's body
@@ -19,15 +21,22 @@ READ_TIME = 10.0  # seconds to read it
 CLOSE = {"Connection": "close"}  # because the rest of the request is not read
 TURNS = 6  # the last turns of the history that count
 MOST_ANSWER = 8_000  # characters of an earlier answer
+RANDOM = re.compile("[0-9a-f]{32}")  # the ids of answers, and of conversations as the page makes them
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question, and the questions and answers before it; kind: the type asked for, "" for none."""
+    """A question, and the questions and answers before it.
+
+    kind: the type asked for, "" for none; conversation: a random id that the page has made, "" if it has
+    none; asked: when it came, by the clock of `perf_counter`; cost: what is sent to models for it."""
 
     text: str
     history: tuple[tuple[str, str], ...] = ()
     kind: str = ""
+    conversation: str = ""
+    asked: float = field(default_factory=time.perf_counter, compare=False)
+    cost: Usage = field(default_factory=Usage, compare=False)
 
 
 async def read_body(request: Request) -> bytes:
@@ -46,17 +55,43 @@ async def read_body(request: Request) -> bytes:
 
 def read_question(data: bytes, most: int, texts: ServedTexts) -> Question:
     """Return the question in a body, with at most `most` characters. Raise HTTPException otherwise."""
+    said = _read_object(data, '{"question": …, "history": […], "type": …, "conversation": …}')
+    history = said.get("history") or []
+    if not isinstance(history, list):
+        raise HTTPException(400, "history should be a list.")
+    turns = tuple(_turn(one, most) for one in history[-TURNS:])
+    text, kind = checked_text(said.get("question"), most, texts), _text(said.get("type") or "", "type")
+    conversation = said.get("conversation") or ""
+    return Question(text, turns, kind, conversation and _random(conversation, "conversation"))
+
+
+def read_judgement(data: bytes, most: int, texts: ServedTexts) -> Judgement:
+    """Return the judgement in a body, with a comment of at most `most` characters. Raise HTTPException otherwise."""
+    said = _read_object(data, '{"id": …, "thumb": 1, "comment": …}')
+    thumb, comment = said.get("thumb", 0), _text(said.get("comment") or "", "comment").strip()
+    if type(thumb) is not int or thumb not in (-1, 0, 1):
+        raise HTTPException(400, "thumb should be 1, -1 or 0.")
+    if len(comment) > most:
+        raise HTTPException(413, texts.too_long)
+    return Judgement(_random(said.get("id"), "id"), thumb, comment)
+
+
+def _read_object(data: bytes, form: str) -> dict[str, Any]:
+    """Return the JSON object in a body. Raise HTTPException, which shows its form, if it is none."""
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
         raise HTTPException(400, "The request is not JSON.") from None
     if not isinstance(said, dict):
-        raise HTTPException(400, 'The request should be {"question": …, "history": […], "type": …}.')
-    history = said.get("history") or []
-    if not isinstance(history, list):
-        raise HTTPException(400, "history should be a list.")
-    turns = tuple(_turn(one, most) for one in history[-TURNS:])
-    return Question(checked_text(said.get("question"), most, texts), turns, _text(said.get("type") or "", "type"))
+        raise HTTPException(400, f"The request should be {form}.")
+    return said
+
+
+def _random(value: Any, name: str) -> str:
+    """Return a random id. Raise HTTPException for anything else, which could say who asks."""
+    if not isinstance(value, str) or not RANDOM.fullmatch(value):
+        raise HTTPException(400, f"{name} should be 32 random hexadecimal digits.")
+    return value
 
 
 def checked_text(value: Any, most: int, texts: ServedTexts) -> str:
@@ -80,26 +115,3 @@ def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise HTTPException(400, f"{name} should be a text.")
     return value.encode("utf-8", "replace").decode("utf-8")
-
-
-class QuestionLog:
-    """A file of questions with the sections that answered them, as `lmm bench --questions` reads it.
-
-    It holds nothing about who asked, or when. Raise OSError if it cannot be written."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.write_lines("")
-
-    def add(self, question: str, section: str) -> None:
-        """Write a question; section: `file#anchor`, "" for none."""
-        found = {"question": question} | ({"section": section} if section else {})
-        self.write_lines(json.dumps(found, ensure_ascii=False) + "\n")
-
-    def write_lines(self, text: str) -> None:
-        """Append to the file; if it is new, nobody else can read it."""
-        file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(file, text.encode("utf-8"))
-        finally:
-            os.close(file)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..models.languages.stemming import language_code
-from ..settings.project import Project
+from ..settings.project import Project, ServeOptions
 
 OURS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -58,10 +58,12 @@ class ServedTexts:
     language: str
 
 
-def served_texts(project: Project) -> ServedTexts:
-    """Return the texts of a project's server: those of `[serve]`, in place of missing ones ours."""
+def served_texts(project: Project, language: str = "") -> ServedTexts:
+    """Return the texts of a project's server: those of `[serve]`, in place of missing ones ours.
+
+    language: of the course, "" if that is not known; `[serve]` may name another one."""
     options = project.serve
-    language = options.language or "en"
+    language = options.language or language or "en"
     ours = OURS.get(language_code(language), OURS["en"])
     too_long = (options.too_long or ours["too_long"]).replace("{most}", f"{options.max_question:,}")
     return ServedTexts(
@@ -75,6 +77,6 @@ def served_texts(project: Project) -> ServedTexts:
     )
 
 
-def about_data(texts: ServedTexts) -> dict[str, Any]:
+def about_data(texts: ServedTexts, options: ServeOptions) -> dict[str, Any]:
     """Return what the server says of itself, to everybody who can reach it."""
-    return asdict(texts)
+    return asdict(texts) | {"record": options.record, "keep_days": options.keep_days, "privacy": options.privacy}

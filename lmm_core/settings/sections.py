@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_network
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from ..files.gitignore import pattern_problem
 from ..models.openai.extra import checked_extra
+from ..models.own_prompts.known import KNOWN
 from ..models.sources import ModelSource, RequestLimits, Sampling
 from ..models.trust import VARIABLE
 
@@ -57,6 +58,22 @@ class RagSettings(_Section):
     summaries: bool = Field(default=True, description="a summary of each section")
     questions_threshold: int = Field(default=15, ge=0, description="words from which on a section gets questions")
     summary_threshold: int = Field(default=50, ge=0, description="words from which on a section gets a summary")
+    follow_prompts: bool = Field(default=True, description="make again what another prompt of [prompts] made")
+
+
+class PromptSettings(_Section):
+    """Files with prompts in your own words, from the project's root: `[prompts]`."""
+
+    questions: str = Field(default="", description=KNOWN["questions"].purpose)
+    summary: str = Field(default="", description=KNOWN["summary"].purpose)
+    annotations: str = Field(default="", description=KNOWN["annotations"].purpose)
+    chat: str = Field(default="", description=KNOWN["chat"].purpose)
+    edit: str = Field(default="", description=KNOWN["edit"].purpose)
+    queries: str = Field(default="", description=KNOWN["queries"].purpose)
+    rerank: str = Field(default="", description=KNOWN["rerank"].purpose)
+    answer: str = Field(default="", description=KNOWN["answer"].purpose)
+    plan: str = Field(default="", description=KNOWN["plan"].purpose)
+    llmd: str = Field(default="", description=KNOWN["llmd"].purpose)
 
 
 class KnitSettings(_Section):
@@ -224,6 +241,9 @@ class RetrieveSettings(_Section):
 class AskSettings(_Section):
     """The ways of answering questions: `[ask]`."""
 
+    system: str = Field(
+        default="", max_length=10_000, description="how answers should sound, in the teacher's words; our rules hold"
+    )
     queries: Literal["default", "keywords", "model"] = Field(
         default="default", description="how a question is searched for; default: model if one is named"
     )
@@ -236,6 +256,18 @@ class AskSettings(_Section):
     level: int = Field(default=2, ge=1, le=6, description="of headings, for outline and text")
     budget: int = Field(default=1000, ge=50, description="tokens of the notes that the model is shown")
     tool_calls: int = Field(default=4, ge=0, description="times that the model may look further into the notes")
+    off_topic: Literal["answer", "refuse"] = Field(
+        default="answer", description="what to do with questions about something else than `subjects`; a model tells"
+    )
+    subjects: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default=[], max_length=50, description='of the course: ["descriptive statistics", "linear models"]'
+    )
+
+    @model_validator(mode="after")
+    def _knows_the_subjects(self) -> AskSettings:
+        if self.off_topic == "refuse" and not self.subjects:
+            raise ValueError('off_topic = "refuse" needs to know what the course is about: subjects = ["…"]')
+        return self
 
 
 # Headers that browsers send, or that say something else.
@@ -279,8 +311,18 @@ class ServeSettings(_Section):
         default=20.0, gt=0, allow_inf_nan=False,
         description="seconds for searching the notes; each model that helps has a quarter of it",
     )  # fmt: skip
+    record: Literal["off", "questions", "conversations"] = Field(
+        default="off", description="what is kept for `lmm asked`, without who asked; the pages say so"
+    )
+    keep_days: int = Field(default=365, ge=1, le=36_500, description="days after which what is recorded is deleted")
+    privacy: str = Field(
+        default="", max_length=1000, description="where readers learn more of that: an address, or a page of the site"
+    )
     connections: int = Field(
         default=1000, ge=16, description="connections at the same time; fewer if few files may be open"
+    )
+    small_groups: bool = Field(
+        default=False, description="the dashboard shows what was asked in fewer than 3 conversations, too"
     )
 
     @field_validator("language")
@@ -289,6 +331,16 @@ class ServeSettings(_Section):
         if language and not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}", language):
             raise ValueError(f'should be the code of a language ("en", "de-CH"), not {language!r:.60}')
         return language
+
+    @field_validator("privacy")
+    @classmethod
+    def _is_address(cls, privacy: str) -> str:
+        if privacy and not (_is_url(privacy) or _is_page(privacy)):
+            raise ValueError(
+                "should be an address (https://example.org/privacy) or a page of the site (privacy.html), "
+                f"not {privacy!r:.60}"
+            )
+        return privacy
 
     @field_validator("origins")
     @classmethod
@@ -346,6 +398,12 @@ def _is_url(url: str) -> bool:
         return False
 
 
+def _is_page(path: str) -> bool:
+    """Return True if a text is the path of a page from the root of its site, perhaps with an anchor."""
+    name = re.fullmatch(r"[\w./ -]+(?:#[\w.-]+)?", path)
+    return name is not None and path[:1] not in "/ #" and ".." not in path.split("/")
+
+
 def _checked_url(url: str) -> str:
     """Return the address. Raise ValueError, which does not repeat it, if clients could misread it."""
     try:
@@ -375,6 +433,9 @@ class MarkdownSections(BaseModel):
     minor: ModelSettings = Field(default=ModelSettings(), description="the model for annotations")
     aux: ModelSettings = Field(default=ModelSettings(), description="the model for small helps")
     RAG: RagSettings = Field(default=RagSettings(), description="which annotations are made")
+    prompts: PromptSettings = Field(
+        default=PromptSettings(), description="files with prompts in your own words: lmm prompts list"
+    )
     knit: KnitSettings = Field(default=KnitSettings(), description="what is left out of the lecture notes")
     files: FileSettings = Field(default=FileSettings(), description="which documents of a folder are taken")
     sources: dict[str, SourceSettings] = Field(default={}, description="servers of models, beside those that are known")

@@ -37,14 +37,14 @@ def missing_words(missed: Sequence[Labelled], course: LexicalIndex) -> list[Miss
     forms: dict[str, str] = {}
     asked: dict[str, list[Labelled]] = {}
     for one in missed:
-        for stem, word in dict(_unknown(one.question, course)).items():
+        for stem, word in dict(unknown_words(one.question, course)).items():
             forms.setdefault(stem, word)
             asked.setdefault(stem, []).append(one)
-    found = [MissingWord(forms[stem], _near(forms[stem], course), tuple(asked[stem])) for stem in forms]
+    found = [MissingWord(forms[stem], near_word(forms[stem], course), tuple(asked[stem])) for stem in forms]
     return sorted(found, key=lambda one: -len(one.asked))
 
 
-def _unknown(question: str, course: LexicalIndex) -> Iterator[tuple[str, str]]:
+def unknown_words(question: str, course: LexicalIndex) -> Iterator[tuple[str, str]]:
     """Yield the stems and words of a question that no text has, but not those of names that have others.
 
     Frequent words of any language of the course are left out, since a short question hardly tells its own, and
@@ -58,6 +58,7 @@ def _unknown(question: str, course: LexicalIndex) -> Iterator[tuple[str, str]]:
             yield min(stems), word
 
 
-def _near(word: str, course: LexicalIndex) -> str:
+def near_word(word: str, course: LexicalIndex) -> str:
+    """Return the known word that another one is taken for, as a typing error is, or ""."""
     near = course.vocabulary.known_words(word)[0]
     return near if near != word else ""

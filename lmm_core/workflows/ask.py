@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from ..errors import IndexChangedError, LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import parse_name
+from ..models.own_prompts.known import own_prompt
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
 from ..retrieve.agents.library_tools import Function, Result
 from ..retrieve.agents.results import STATUS
@@ -35,6 +36,10 @@ from .models import Models
 NOTHING = "nothing is indexed yet: lmm index FILES"
 IDLE = 1.0  # seconds without use after which a shared library releases the index
 CLOSING = 3.0  # seconds that closing may take
+NOT_CHECKED = (
+    '[ask] off_topic = "refuse" has no effect without a model, since no model tells what a question is about; '
+    "what is answered is quoted from the notes"
+)
 PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
 
 
@@ -55,7 +60,9 @@ async def open_library(
     except LmmError:
         opened.close()
         raise
-    return Library(opened, index.collection, encoder, reading_order(project), project.synonyms)
+    return Library(
+        opened, index.collection, encoder, reading_order(project), project.synonyms, project.ask.system.strip()
+    )
 
 
 def reading_order(project: Project) -> list[str]:
@@ -190,7 +197,14 @@ def make_conversation(
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None
     return Conversation(
-        Retriever(library, _expander(project, models, chats), _reranker(project, models, chats), models.warn, patience),
+        Retriever(
+            library,
+            _expander(project, models, chats),
+            _reranker(project, models, chats),
+            models.warn,
+            patience,
+            checks=chats and bool(ask.refused_beside),
+        ),
         asker,
         tools if asker else None,
         ask.context,
@@ -198,15 +212,25 @@ def make_conversation(
         ask.budget,
         ask.tool_calls,
         max(project.requests["major"].context_tokens - REPLY_TOKENS, 0),
-        project.system,
+        prompt=own_prompt("answer", project.prompts),
     )
 
 
 def _expander(project: Project, models: Models, chats: bool) -> Expander:
-    wanted = project.ask.queries
-    if wanted == "keywords" or not chats or models.name(project, "aux").source == STAND_IN:
+    """Return what makes queries. If questions about other subjects are refused, that is a model, which tells them."""
+    ask = project.ask
+    prompt, has_aux = own_prompt("queries", project.prompts), models.name(project, "aux").source != STAND_IN
+    if chats and ask.refused_beside:
+        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside, prompt)
+    if ask.queries == "keywords" or not (chats and has_aux):
         return PlainQueries()
-    return ModelQueries(models.asker(project, "aux"))
+    return ModelQueries(models.asker(project, "aux"), prompt=prompt)
+
+
+def not_checked(project: Project, models: Models, with_model: bool = True) -> str:
+    """Return a sentence if questions about other subjects should be refused, and no model can tell them; else ""."""
+    chats = with_model and models.name(project, "major").source != STAND_IN
+    return NOT_CHECKED if project.ask.refused_beside and not chats else ""
 
 
 def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
@@ -215,7 +239,8 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
     if wanted in ("", "none"):
         return NoReranker()
     if wanted == "model":
-        return ModelReranker(models.asker(project, "aux")) if chats else NoReranker()
+        prompt = own_prompt("rerank", project.prompts)
+        return ModelReranker(models.asker(project, "aux"), prompt) if chats else NoReranker()
     sources = known_sources(project.sources)
     name = parse_name(wanted, sources)
     if name.source == FASTEMBED:

@@ -97,7 +97,8 @@ class Encoded:
     """A document ready to be stored: its chunks, and the larger texts that they are parts of.
 
     too_long: how many of the chunks the embedding model cuts, since they exceed its window; language:
-    its code, "" if it is not known; named_by: what says so, see `language_of`."""
+    its code, "" if it is not known; named_by: what says so, see `language_of`; system: the system message in
+    its header."""
 
     docid: str
     source: str
@@ -106,6 +107,7 @@ class Encoded:
     too_long: int = 0
     language: str = ""
     named_by: str = ""
+    system: str = ""
 
 
 def language_of(blocks: Sequence[Block], project: Project) -> tuple[str, str]:
@@ -152,7 +154,7 @@ def blocklist_encode(
     )
     documents = document_chunks(split.documents, docid, source, EncodingModel(project.index.companion_encoding))
     chunks = _linked(chunks, split.documents, documents)
-    return Encoded(docid, source, chunks, documents, too_long, language, named_by)
+    return Encoded(docid, source, chunks, documents, too_long, language, named_by, project.system)
 
 
 def split_blocks(

@@ -3,12 +3,15 @@
 import os
 import shlex
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from lmm_core.asked.recordings import Recordings, recordings_path
+from lmm_core.asked.turns import RecordedTurn
 from lmm_core.cli import cli
 from lmm_core.workflows.passes import markdown_knit, markdown_scan
 from tests.commands import text, write
@@ -40,7 +43,8 @@ PATHS = {
     "lmm split output": ("split notes.md -o {}", ".md"),
     "lmm cards output": ("cards notes.md --format md -o {}", ".md"),
     "lmm knit output": ("knit notes.md -o {}", ".md"),
-    "lmm serve questions": ("serve --log-questions {}", ".jsonl"),
+    "lmm asked output": ("asked -o {}", ".html"),
+    "lmm asked export output": ("asked export -o {}", ".jsonl"),
     "lmm llmd new document": ("llmd new {} notes.md", ".md"),
 }  # fmt: skip
 OUTPUTS = {name: value for name, value in PATHS.items() if isinstance(value, tuple)}
@@ -61,6 +65,8 @@ def folder(tmp_path, monkeypatch):
     write("asked.csv", QUESTIONS)
     write("config.toml", '# mine\nspelling = "div"\n')
     write("_quarto.yml", "project:\n  type: website\n")
+    with closing(Recordings(recordings_path(Path.cwd()))) as recordings:
+        recordings.add(RecordedTurn("a" * 32, "", "2026-11-22T14", "Why?"))
     write("references.bib", "@book{x}\n")
     return Path.cwd()
 
@@ -131,14 +137,16 @@ def test_no_output_goes_over_another_file_of_the_writers(command, ending, victim
 
 @TRIED
 def test_there_is_a_folder_to_write_into(command, ending):
-    if not command.startswith(("knit", "serve")):
+    if not command.startswith("knit"):
         refused(command.format(f"none/out{ending}"), "there is no folder none")
 
 
 @TRIED
 def test_the_same_command_may_run_again(command, ending):
-    if command.startswith(("serve", "llmd")):
-        pytest.skip("adds to what is there; never writes over what is there")
+    if command.startswith("llmd"):
+        pytest.skip("never writes over what is there")
+    if command.startswith("asked -o"):
+        run("index notes.md")
     for _ in range(2):
         done = run(command.format(f"out{ending}"))
         assert done.exit_code == 0, done.output

@@ -12,7 +12,7 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
-from tests.box_pages import IN_A_BROWSER, ROOT, Static, axe, opened, put, search, served
+from tests.box_pages import IN_A_BROWSER, ROOT, VIOLATIONS, Static, axe, make_site, opened, put, search, served
 from tests.commands import copy_folder, pandocs, run, text, write
 
 pytestmark = IN_A_BROWSER
@@ -32,22 +32,6 @@ said by `<script>document.title='run'</script>`.
 <p>raw means</p>
 ```
 """
-
-
-# A site of one page
-
-
-def make_site(notes, ask="true", title="Site"):
-    """A site of one page in the working folder."""
-    write("_quarto.yml", f"project:\n  type: website\nlang: en\nlmm:\n  index: false\n  ask: {ask}\n")
-    write("notes.md", notes)
-    Path("_site").mkdir(exist_ok=True)
-    assert (
-        run(f"pandoc -F lmm-knit -s -M pagetitle={title} notes.md -o _site/notes.html", pandocs()[-1]).returncode == 0
-    )
-    logger = ListLogger()
-    assert post_render({}, Path(), logger) == 0, logger.reports
-    return Path("_site").resolve()
 
 
 # Without a server
@@ -372,10 +356,6 @@ def test_the_button_is_in_the_navigation_bar(tab):
     assert page.title() != "seen"
 
 
-VIOLATIONS = """axe.run(document.querySelector('dialog')).then(
-  found => found.violations.map(one => [one.id, one.nodes[0].html]))"""
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessibility(tab, book, scheme, request):
     source = axe(request.config.cache)
@@ -564,8 +544,8 @@ def test_how_replies_are_set(answering):
     assert made == (
         "<ol><li>Draw<ul><li>of <em>size</em> n\nas above</li><li>compute</li></ul></li>"
         "<li>Repeat, see <a>[1]</a>, <a>[2]</a> and <a>[1]</a>–<a>[2]</a>, not [1, 9]</li></ol>"
-        '<div class="lmm-ask-table" tabindex="0"><table><tr><th>n</th><th>SE</th></tr>'
-        "<tr><td><code>4</code></td><td>a | b <a>[2]</a></td></tr></table></div>"
+        '<div class="lmm-ask-table" tabindex="0"><table><thead><tr><th>n</th><th>SE</th></tr></thead>'
+        "<tbody><tr><td><code>4</code></td><td>a | b <a>[2]</a></td></tr></tbody></table></div>"
         "<blockquote><p>Quoted\n<strong>words</strong></p></blockquote><p>|x| is no table.</p>"
     )
 

@@ -4,7 +4,9 @@ import threading
 
 import pytest
 
+from lmm_core.errors import ModelError
 from lmm_core.models.chat import run
+from lmm_core.retrieve.queries import OffTopic
 from lmm_core.retrieve.retriever import Retriever
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -47,12 +49,73 @@ def test_the_queries_of_a_question_are_searched_for_at_the_same_time(tmp_path):
 
     async def retrieve():
         library = await open_library(project, Models(), Meeting(store, len(WORDS)))
-        return await Retriever(library, EachWord()).retrieve(" ".join(WORDS))
+        return await Retriever(library, EachWord()).retrieve(" ".join(WORDS), earlier=["What grows here?"])
 
     found = run(retrieve())
     store.close()
     assert list(found.queries) == WORDS
     assert {one.titles[-1] for one in found.passages} == {f"About {word}" for word in WORDS}
+
+
+class Counting:
+    """An expander that counts how often it is asked, and then gives these queries or fails."""
+
+    def __init__(self, given):
+        self.given, self.times = given, 0
+
+    async def expand(self, question, language="", earlier=()):
+        self.times += 1
+        if isinstance(self.given, Exception):
+            raise self.given
+        return [question, *self.given]
+
+
+def retrieved(folder, question, given=(), earlier=(), **options):
+    """What is found for a question in a text about trees, and how often the expander was asked."""
+    write(folder / "trees.md", document(*WORDS, "moss"))
+    lmm(f"index {folder} -q")
+    expander = Counting(given)
+
+    async def retrieve():
+        library = await open_library(load_project(folder / "-"), Models())
+        try:
+            return await Retriever(library, expander, **options).retrieve(question, earlier=earlier)
+        finally:
+            library.store.close()
+
+    return run(retrieve()), expander.times
+
+
+def first(found):
+    return found.sections[0].section.titles[-1]
+
+
+def test_where_the_question_s_own_words_suffice_no_model_is_asked(tmp_path):
+    found, asked = retrieved(tmp_path, "What is explained about the birch?", ["elm"])
+    assert (asked, first(found)) == (0, "About birch")
+    assert found.queries == ("What is explained about the birch?",)
+
+
+def test_where_they_do_not_suffice_the_model_s_queries_add(tmp_path):
+    found, asked = retrieved(tmp_path, "What has white bark?", ["birch"])
+    assert (asked, first(found)) == (1, "About birch")
+
+
+def test_a_question_after_others_does_not_stand_alone(tmp_path):
+    _, asked = retrieved(tmp_path, "What is the birch?", earlier=["What is the oak?"])
+    assert asked == 1
+
+
+def test_what_is_off_topic_is_searched_for_by_its_own_words(tmp_path):
+    found, asked = retrieved(tmp_path, "What is the birch?", OffTopic(), checks=True)
+    assert (asked, found.off_topic, first(found)) == (1, True, "About birch")
+
+
+def test_without_the_check_that_is_demanded_nothing_is_answered(tmp_path):
+    with pytest.raises(ModelError, match="it was not checked whether"):
+        retrieved(tmp_path, "What is the birch?", ModelError("nonsense"), checks=True)
+    found, _ = retrieved(tmp_path, "What is the beech?", ModelError("nonsense"))
+    assert found.missed == ("searching by the question alone",)
 
 
 @pytest.mark.parametrize("question", ["*exercise*", "an *exercise*", "Give me an *exercise*!"])

@@ -189,7 +189,7 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
     file = config("[RAG]\nquestion = true\n")
     assert problem() == (
         f"{file}: unknown key `RAG.question` (known: titles, questions, summaries, questions_threshold, "
-        "summary_threshold; did you mean `questions`?)"
+        "summary_threshold, follow_prompts; did you mean `questions`?)"
     )
 
 
@@ -452,7 +452,7 @@ def test_every_setting_is_explained(monkeypatch):
     assert found["sources.lab.chat_model"] == ("", "default")
     assert found["knit.keep"] == ([], "default")
     assert list(found)[:2] == ["spelling", "major.model"]
-    assert list(found)[-1] == "serve.connections"
+    assert list(found)[-1] == "serve.small_groups"
 
 
 def test_the_default_file_says_the_defaults():

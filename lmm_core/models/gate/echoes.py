@@ -20,7 +20,7 @@ MARKS = re.compile(
 )
 # The tags as our prompts write them, at the beginning of a line.
 TAGS = re.compile(
-    r"^[ \t]{0,3}(?:</?(?:notes|outline|earlier|question|text|subsections|document)>|</(?:source|passage)>"
+    r"^[ \t]{0,3}(?:</?(?:notes|outline|earlier|question|text|subsections|document|teacher)>|</(?:source|passage)>"
     r"|<(?:source|passage) n=)",
     re.M,
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CutOffError, ModelError
 from ...logging import counted
-from ..chat import Reply, Request, Show, Usage
+from ..chat import Reply, Request, Show, Usage, count_reply
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
 from ..tokens import estimate_tokens
@@ -148,7 +148,7 @@ class OpenAIChat:
             completion = await stream_completion(client, body, hear, self.name) if show else None
             completion = completion or json.loads(await client.post(PATH, cast_to=bytes, body=body))
         except CutOffError as error:  # stopped by who it is shown to, but paid for
-            self.usage.add(Reply("", estimate_tokens(request.text), estimate_tokens(error.text)))
+            self._count(Reply("", estimate_tokens(request.text), estimate_tokens(error.text)))
             raise
         except (ValueError, RecursionError) as error:  # the body is not JSON
             raise ModelError(
@@ -188,9 +188,13 @@ class OpenAIChat:
         tokens_in = number_in(used, "prompt_tokens") or estimate_tokens(request.text)
         tokens_out = number_in(used, "completion_tokens") or estimate_tokens(text)
         reply = Reply(text, tokens_in, tokens_out, calls_in(message))
-        self.usage.add(reply)
+        self._count(reply)
         self._refuse_useless(reply, choice, self._parameters.most_tokens(request))
         return reply
+
+    def _count(self, reply: Reply) -> None:
+        self.usage.add(reply)
+        count_reply(reply)
 
     def _refuse_useless(self, reply: Reply, choice: Any, most: int) -> None:
         refusal, ended = value_at(value_at(choice, "message"), "refusal"), value_at(choice, "finish_reason")

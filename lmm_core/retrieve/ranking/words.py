@@ -32,6 +32,13 @@ _WANTED = frozenset(
     каковы какой какая какие какое как
     """.split()
 )
+# Words of courtesy, which say nothing of a subject either.
+_COURTESY = frozenset(
+    fold(word)
+    for word in """hi hello hey thanks thank thx please pls plz sorry ok okay
+    hallo danke bitte servus moin bonjour salut merci svp hola gracias ciao grazie buongiorno
+    привет здравствуйте спасибо пожалуйста""".split()
+)
 # Words with which a question speaks of the text and of what stands in it. They count less than others.
 _ABOUT_TEXTS = frozenset(
     fold(word)
@@ -72,7 +79,7 @@ def asked_words(question: str, language: str) -> list[str]:
     words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
     left_out = frequent_words(_language_of(words, language))
     kept = [word for word in words if fold(word) not in left_out] or words
-    return [word for word in kept if fold(word) not in _WANTED] or kept
+    return [word for word in kept if fold(word) not in _WANTED | _COURTESY] or kept
 
 
 def word_weights(words: Sequence[str]) -> list[float]:
@@ -83,15 +90,15 @@ def word_weights(words: Sequence[str]) -> list[float]:
 
 
 def names_subject(question: str, language: str) -> bool:
-    """Return True if a question has a word that is not among the frequent ones; see `asked_words`."""
+    """Return True if a question has a word that is neither a frequent one nor one of courtesy; see `asked_words`."""
     words = list(map(fold, find_words(without_asking(question))))[:MOST_WORDS]
-    return not frequent_words(_language_of(words, language)).issuperset(words)
+    return not (frequent_words(_language_of(words, language)) | _COURTESY).issuperset(words)
 
 
 def words_data() -> dict[str, list[str]]:
     """Return the words that are left out of questions, as the ask box reads them: frequent ones by
     the code of the language, and those that say what is wanted."""
-    return {"": sorted(_WANTED)} | {code: sorted(frequent_words(code)) for code in LANGUAGES}
+    return {"": sorted(_WANTED | _COURTESY)} | {code: sorted(frequent_words(code)) for code in LANGUAGES}
 
 
 def _language_of(words: Sequence[str], usual: str) -> str:

@@ -22,7 +22,7 @@ SECTIONS: dict[str, frozenset[str]] = {
     "embeddings": frozenset({"dense_model", "encoding", "annotations", "language"}),
     "storage": frozenset({"folder", "url", "memory", "prefer_grpc", "on_disk", "quantization"}),
     "database": frozenset({"collection_name", "companion_collection", "companion_encoding"}),
-    "ask": frozenset({"queries", "rerank", "context", "level", "budget", "tool_calls"}),
+    "ask": frozenset({"queries", "rerank", "context", "level", "budget", "tool_calls", "off_topic", "subjects"}),
     "serve": frozenset({"origins", "hosts", "proxies", "rate", "concurrency", "max_question"}),
 }
 _SETTINGS = {*MODEL_KEYS, "summary", *SECTIONS, *frozenset().union(*SECTIONS.values())}

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ...errors import MarkdownError
 from ...logging import ConsoleLogger, LoggerBase
 from ...markdown.blocks import Block, MetadataBlock
-from ...markdown.edits import EDIT_KEY, open_edit
+from ...markdown.edits import ASKED_KEY, EDIT_KEY, open_edit
 from ...markdown.metadata.body import DELETED
 from ...markdown.spelling import edit_block, settle_safely
 from ..header import report_broken_edits
@@ -104,7 +104,7 @@ def _cleared(block: Block, edits: bool, logger: LoggerBase) -> Block | None:
     if edits and open_edit(block):
         logger.warning("an edit waits here; run `lmm accept` or `lmm reject` first", block.line)
     elif edits:
-        keys |= {message.key for message in block.messages} | {EDIT_KEY}
+        keys |= {message.key for message in block.messages} | {EDIT_KEY, ASKED_KEY}
     keys = {key for key in keys if key in block.content or any(message.key == key for message in block.messages)}
     if not keys:
         return block

@@ -58,7 +58,7 @@ def make_server(tools: Tools, instructions: str) -> Server[Any]:
         return list_prompts()
 
     async def prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return get_prompt(params.name, params.arguments)
+        return get_prompt(params.name, params.arguments, await tools.wishes())
 
     return Server(
         NAME, version=__version__, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool,
@@ -101,7 +101,7 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
     port: 0 for any free one; say: is told the address, and what goes wrong. Raise OSError if the
     port is not available."""
     from .. import server as http
-    from ..connections import ConnectionLimits
+    from ..access.connections import ConnectionLimits
     from ..log import Log
 
     with http.listen(host, port) as listening:

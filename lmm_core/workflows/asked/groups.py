@@ -13,11 +13,6 @@ from ...settings.project import Project
 from .nearest import GroupNearSections, Places, find_nearest
 
 
-def is_failure(turn: RecordedTurn) -> bool:
-    """Return True for a question that the notes did not answer, only partly, or not as the student wanted."""
-    return turn.outcome in ("refused", "partly") or turn.thumb < 0
-
-
 async def group_questions(
     project: Project,
     library: Library,

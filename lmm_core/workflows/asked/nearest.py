@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...asked.features import found_sections
 from ...asked.groups import Group
 from ...errors import LmmError
 from ...index.chunks import anchor_of, titles_paths
 from ...markdown.tree import load_tree, sections
 from ...retrieve.library import Library
-from ...retrieve.passages import Key, Section
+from ...retrieve.passages import Section
 from ...retrieve.retriever import Retriever
 from ...study.measures import section_address
 
@@ -27,13 +27,18 @@ class NearSection:
     """A section that is near to a question.
 
     address: `file#anchor`; source: its file, from the project's root; line: that of its heading as the file is
-    now; score: from 0 to 1 for the best one that each of the group's questions finds."""
+    now; score: how near it is, from 0 to 1."""
 
     address: str
     titles: tuple[str, ...]
     source: str
     line: int
     score: float
+
+    @property
+    def title(self) -> str:
+        """Its own title, or its file if it has none."""
+        return self.titles[-1] if self.titles else self.source
 
     @property
     def place(self) -> str:
@@ -50,21 +55,41 @@ class GroupNearSections:
 
 
 async def find_nearest(library: Library, groups: Sequence[Group], places: Places) -> list[GroupNearSections]:
-    """Return groups with their nearest sections. Raise StoreError, ModelError and RetrieveError."""
-    retriever, found = Retriever(library), []
+    """Return groups with their nearest sections: those that were found when the questions were asked, or, for
+    questions that the notes did not answer, those that are found now.
+
+    Raise StoreError, ModelError and RetrieveError."""
+    known = {section_address(section): section for section in (await library.material()).walk()}
+    found = []
     for group in groups:
-        votes: defaultdict[Key, float] = defaultdict(float)
-        known: dict[Key, Section] = {}
-        asked = list(dict.fromkeys(turn.question for turn in group.turns))[:SEARCHED]
-        for question in asked:
-            ranked = (await retriever.retrieve(question)).sections[:LISTED]
-            for one in ranked:
-                known[one.section.key] = one.section
-                votes[one.section.key] += one.score / (ranked[0].score or 1.0) / len(asked)
-        best = sorted(known, key=lambda key: -votes[key])[:NEAREST]
-        near = [await asyncio.to_thread(places.find, known[key], votes[key]) for key in best]
+        votes = _recorded_votes(group, known) or await _searched_votes(library, group)
+        best = sorted(votes, key=lambda address: (-votes[address], address))[:NEAREST]
+        near = [places.find(known[address], round(votes[address], 3)) for address in best]
         found.append(GroupNearSections(group, tuple(near)))
     return found
+
+
+def _recorded_votes(group: Group, known: Collection[str]) -> dict[str, float]:
+    """Return how near sections are by what was found and cited when a group's questions were asked, from 0 to 1.
+
+    known: the addresses of those that are still there."""
+    votes: defaultdict[str, float] = defaultdict(float)
+    for turn in group.turns:
+        cited = {source.section for source in turn.sources if source.cited}
+        for address, weight in found_sections(turn).items():
+            votes[address] += 1.0 if address in cited else weight / 2
+    return {address: number / len(group.turns) for address, number in votes.items() if address in known}
+
+
+async def _searched_votes(library: Library, group: Group) -> dict[str, float]:
+    """Return how near sections are by what is found for a group's most central questions, from 0 to 1."""
+    votes: defaultdict[str, float] = defaultdict(float)
+    asked = list(dict.fromkeys(turn.question for turn in group.turns))[:SEARCHED]
+    for question in asked:
+        ranked = (await Retriever(library).retrieve(question)).sections[:LISTED]
+        for one in ranked:
+            votes[section_address(one.section)] += one.score / (ranked[0].score or 1.0) / len(asked)
+    return votes
 
 
 class Places:

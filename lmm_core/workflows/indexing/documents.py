@@ -25,6 +25,7 @@ from ..models import Models
 from ..passes import RagWork, docid_of, project_of, report_concerns, reporting, save_as
 
 STDIN = "stdin:"  # before the id of a document that has no file
+RECORDED = "system"  # what a record has of the header; in each hash, so that older records are written anew
 
 
 def load_document(path: Path, logger: LoggerBase) -> MarkdownFile | None:
@@ -82,7 +83,7 @@ def hash_document(file: MarkdownFile, project: Project, encoder: Encoder | None)
     split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
     language = project.index.language or quarto_language(project.root)
     identity = encoder.identity() if encoder else ""
-    settings = [split, project.index.annotations, rules, VERSION, language, identity]
+    settings = [split, project.index.annotations, rules, VERSION, language, identity, RECORDED]
     data = json.dumps(settings, default=str, sort_keys=True).encode() + b"\0" + file.data
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 

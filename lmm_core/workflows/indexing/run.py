@@ -240,7 +240,8 @@ class Upload:
         self.progress(len(changes.moved) + changes.unchanged)
         if around_gone:
             await asyncio.to_thread(store.delete, index.companion, around_gone)
-        record = FileRecord(one.source, one.docid, fingerprint, len(one.chunks), written=time.time())
+        count, now = len(one.chunks), time.time()
+        record = FileRecord(one.source, one.docid, fingerprint, count, written=now, system=one.system)
         await asyncio.to_thread(write_record, store, index.collection, record)
         return changes.counts
 

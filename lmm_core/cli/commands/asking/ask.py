@@ -17,6 +17,7 @@ from ....models.sources import STAND_IN_NAME
 from ....settings.project import Project
 from ....workflows.models import Models
 from ...arguments import json_option, searched_project
+from ...formulas import ArrivingText, readable
 from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 from ...running import with_shared_library
 
@@ -80,7 +81,7 @@ def ask(
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
     from ....retrieve.agents.tools import Tools
-    from ....workflows.ask import make_conversation
+    from ....workflows.ask import make_conversation, not_checked
 
     if question is not None and not question.strip():
         raise click.UsageError("an empty question: say what you want to know")
@@ -94,6 +95,8 @@ def ask(
         tools = Tools(library)
         async with _markdown_folders(tools, project, models):
             talk = make_conversation(project, models, library, not no_model, tools)
+            if without := not_checked(project, models, not no_model):
+                warn(without)
             printer = _AnswerPrinter(project, talk, kind, no_model, as_json)
             if question is not None:
                 await printer.answer(question)
@@ -167,7 +170,8 @@ class _AnswerPrinter:
         if self.no_model:
             await self._print_context(question)
             return
-        show = None if self.as_json else lambda part: say(part, nl=False)
+        arriving = ArrivingText()
+        show = None if self.as_json else lambda part: say(arriving.readable(part), nl=False)
         try:
             answer = await self.talk.ask(question, show, self.kind)
         except BrokenAnswer as error:
@@ -212,6 +216,9 @@ class _AnswerPrinter:
 
     def _say_unanswered(self, answer: Answer) -> None:
         said = "The notes do not answer this." if not answer.cited else "The notes answer this in part at most."
+        if answer.off_topic:
+            subjects = "; ".join(self.project.ask.subjects)
+            said = self.project.serve.off_topic or f"This is about no subject of this course, which are: {subjects}."
         say(said + (" Nearest:" if answer.nearest else ""))
         for ranked in answer.nearest:
             say(f"  {self._shown(ranked.section)}")
@@ -223,7 +230,7 @@ class _AnswerPrinter:
         path = shorten(self.project.root / there.source)
         lines = there.place.rpartition(":")[2]
         place = f"{path}:{lines}" + (f" (#{there.anchor})" if there.anchor else "")
-        return "  ".join(filter(None, [" > ".join(there.titles), place]))
+        return "  ".join(filter(None, [readable(" > ".join(there.titles)), place]))
 
 
 def _answer_as_json(answer: Answer) -> dict[str, Any]:
@@ -232,6 +239,7 @@ def _answer_as_json(answer: Answer) -> dict[str, Any]:
         "question": answer.question,
         "answer": answer.text,
         "answered": answer.answered,
+        "off_topic": answer.off_topic,
         "by": answer.by,
         "cited": list(answer.cited),
         "sources": [_source_as_json(source) for source in answer.sources],

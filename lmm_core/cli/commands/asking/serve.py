@@ -14,21 +14,19 @@ from typing import TYPE_CHECKING
 import click
 
 from ....errors import LmmError, TokenError
-from ....files.outputs import LINES_OF_JSON
 from ....logging import one_line, say
 from ....serving.access.tokens import read_tokens, tokens_path
-from ....settings.names import TOKEN_VARIABLE
+from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
 from ....settings.project import Project
 from ....workflows.models import Models
-from ...arguments import LOOPBACK, check_written, config_checked, needs_extra, searched_project
+from ...arguments import LOOPBACK, config_checked, needs_extra, searched_project
 from ...reports import warn
 from .tokens import token as token_commands
 
 if TYPE_CHECKING:
+    from ....serving.access.connections import ConnectionLimits
+    from ....serving.access.rates import SharedRates
     from ....serving.answers import ServedModels
-    from ....serving.connections import ConnectionLimits
-    from ....serving.questions import QuestionLog
-    from ....serving.rates import SharedRates
     from ....workflows.ask import SharedLibrary
 
 
@@ -38,32 +36,30 @@ if TYPE_CHECKING:
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
-@click.option("--log-questions", "questions", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Log the questions (.jsonl), for lmm bench --questions; tell your students.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
               help="Processes that answer; more than one need an index on a Qdrant server.")  # fmt: skip
 @click.pass_context
-def serve(context: click.Context, port: int, host: str, model: str, questions: Path | None, workers: int) -> None:
+def serve(context: click.Context, port: int, host: str, model: str, workers: int) -> None:
     """Answer students' questions from a web page: the course site's, or its own.
 
     The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN,
-    or make one for each course or group with `lmm serve token add NAME`."""
+    or make one for each course or group with `lmm serve token add NAME`. With another one in LMM_TEACHER_TOKEN, the
+    page /teacher shows the teacher what students asked."""
     if context.invoked_subcommand:
         return
-    if questions is not None and questions.suffix.lower() != ".jsonl":
-        raise click.UsageError(f"--log-questions {questions}: the file should end in .jsonl, for lmm bench to read it")
-    if questions is not None:
-        check_written(questions, (), LINES_OF_JSON, may_replace=True)
     with needs_extra("serve", "lmm serve needs"):
         from ....serving import server  # noqa: F401
-    project, token = searched_project(), os.environ.get(TOKEN_VARIABLE, "").strip()
+    project = searched_project()
+    token, teacher = (os.environ.get(name, "").strip() for name in (TOKEN_VARIABLE, TEACHER_VARIABLE))
+    if teacher and teacher == token:
+        raise click.UsageError(f"{TEACHER_VARIABLE} has to differ from {TOKEN_VARIABLE}, which students know")
     if workers > 1 and not project.index.url:
         raise click.UsageError(
             f"--workers {workers} needs an index on a Qdrant server (url in [storage] of config.toml): one in a folder "
             "can be open in one process only"
         )
     _check_access(project, host, token)
-    serving = _Serving(project, host, model, token, questions)
+    serving = _Serving(project, host, model, token, teacher)
     try:
         ended_by = serving.start(port, workers)
     except OSError as error:
@@ -105,17 +101,17 @@ class _Serving:
     host: str
     model: str
     token: str
-    questions: Path | None
+    teacher: str
     rates: SharedRates | None = None
 
     def start(self, port: int, workers: int) -> int:
         """Serve until the process is told to end. Return the signal that ended several workers, 0 for one.
 
         Raise OSError and LmmError."""
+        from ....serving.recorder import describe_recording
         from ....serving.server import address_of, listen
 
         by = self._models().check(self.project)
-        self._question_log()
         try:
             listening = listen(self.host, port)
         except OSError as error:
@@ -127,12 +123,13 @@ class _Serving:
                 asyncio.run(self._serve(listening, ready))
                 return 0
             asyncio.run(self._tell_size())
+            _say(describe_recording(self.project.serve))
             _say(f"{ready}; {workers} workers")
             return self._start_workers(listening, workers)
 
     def _start_workers(self, listening: socket, count: int) -> int:
         """Serve with several processes, each of which gets its share of what is limited for all."""
-        from ....serving.rates import SharedRates
+        from ....serving.access.rates import SharedRates
         from ....serving.server import QUEUE
         from ....serving.workers import Workers
 
@@ -154,27 +151,33 @@ class _Serving:
         from ....course.served.notes import LOOKS, served_notes
         from ....course.words import site_words
         from ....quarto.extension import packaged_extension
+        from ....serving.access.guard import Names
         from ....serving.access.tokens import TokenFile
         from ....serving.answers import Answers
         from ....serving.app import make_app
-        from ....serving.guard import Names
         from ....serving.log import Log
         from ....serving.page import NotesLink, own_page
+        from ....serving.recorder import describe_recording, make_recorder
         from ....serving.server import make_server
-        from ....workflows.ask import SharedLibrary
+        from ....serving.texts import served_texts
+        from ....workflows.ask import SharedLibrary, not_checked
 
         project, log, models = self.project, Log(_say), self._models()
         models.check(project)
+        if without := not_checked(project, models):
+            log(without)
         library = SharedLibrary(project, models, project.serve.patience)
-        answers = Answers(project, models, library, log, self._question_log())
+        size, language = await _read_size(library)
+        texts = served_texts(project, language)
+        answers = Answers(project, models, library, log, texts, make_recorder(project, log))
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
         notes = served_notes(project.root, log)
-        link = NotesLink(site_words(answers.texts.language)["pages"], LOOKS) if notes else None
-        page = own_page(packaged_extension() / "ask", answers.texts, link)
-        app = make_app(answers, names, self.token, page, self.rates, notes, TokenFile(project.root))
-        size = await _read_size(library)
+        link = NotesLink(site_words(texts.language)["pages"], LOOKS) if notes else None
+        page = own_page(packaged_extension() / "ask", texts, link)
+        app = make_app(answers, names, self.token, page, self.rates, self.teacher, notes, TokenFile(project.root))
         if ready:
             _say(size)
+            _say(describe_recording(project.serve))
             _say(ready)
         await make_server(app, project.serve.proxies, log, _limits(project)).serve(sockets=[listening])
 
@@ -184,34 +187,29 @@ class _Serving:
 
         return ServedModels(self.model, self.project.serve.concurrency, Log(_say))
 
-    def _question_log(self) -> QuestionLog | None:
-        from ....serving.questions import QuestionLog
-
-        try:
-            return QuestionLog(self.questions) if self.questions else None
-        except OSError as error:
-            raise OSError(f"cannot write {self.questions}: {error.strerror}") from None
-
     async def _tell_size(self) -> None:
         from ....workflows.ask import SharedLibrary
 
         library = SharedLibrary(self.project, self._models(), self.project.serve.patience)
-        _say(await _read_size(library))
+        _say((await _read_size(library))[0])
         await library.close()
 
 
-async def _read_size(library: SharedLibrary) -> str:
-    """Return the size of the index. If it cannot be read, that is only a warning, because it may change."""
+async def _read_size(library: SharedLibrary) -> tuple[str, str]:
+    """Return the size of the index, and the language of its first document.
+
+    If it cannot be read, that is only a warning, because it may change."""
     try:
         async with library.use() as opened:
-            return (await opened.material()).size
+            material = await opened.material()
+            return material.size, material.documents[0].language
     except LmmError as error:
-        return f"warning: {error}"
+        return f"warning: {error}", ""
 
 
 def _limits(project: Project) -> ConnectionLimits:
     """Return the limits for connections; the system may allow fewer than configured, which is a warning."""
-    from ....serving.connections import ConnectionLimits
+    from ....serving.access.connections import ConnectionLimits
     from ....serving.server import room_for
 
     wanted = project.serve.connections

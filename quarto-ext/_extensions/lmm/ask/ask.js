@@ -10,7 +10,7 @@
   "use strict";
   const script = document.currentScript;
   if (!script || window.lmmAsk) return;
-  const SCRIPTS = ["minisearch.js", "words.js", "page.js", "search.js", "study.js", "answer.js", "box.js"];
+  const SCRIPTS = ["minisearch.js", "markdown-it.js", "words.js", "page.js", "formulas.js", "markdown.js", "search.js", "study.js", "judge.js", "answer.js", "box.js"];
   const BARS = [".navbar .quarto-navbar-tools", ".navbar .navbar-container", ".navbar"]; // the first that there is
   const OPEN = {
     en: "Search the notes", de: "Im Skript suchen", fr: "Chercher dans le cours",
@@ -67,18 +67,17 @@
     open();
   }
 
-  // The style sheet, once; the page itself does not wait for it.
-  let looks = null;
-  function addLooks() {
-    looks ||= new Promise((resolve) => {
+  // A style sheet beside this script, once; the page itself does not wait for it.
+  const sheets = {};
+  ask.addLooks = (name) =>
+    (sheets[name] ||= new Promise((resolve) => {
       const link = document.createElement("link");
       link.rel = "stylesheet";
       link.onload = link.onerror = resolve;
-      link.href = `${ask.base}ask.css`;
+      link.href = ask.base + name;
       document.head.append(link);
-    });
-    return looks;
-  }
+    }));
+  const addLooks = () => ask.addLooks("ask.css");
 
   // In the navigation bar, where the page has one that is shown, else in a corner.
   function addButton() {

@@ -1,0 +1,208 @@
+"""The proposals pass: requests for edits, and questions of sections, that come from what students asked.
+
+A request is an ordinary one (`=:`) in a block of its own, which `lmm edit` answers and the writer
+decides. Beside it, `~~asked` holds the hashes of the questions that it quotes, so that nobody
+proposes them a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from ..errors import MarkdownError
+from ..logging import ConsoleLogger, LoggerBase
+from ..markdown.blocks import Block, HeaderBlock, HeadingBlock, MetadataBlock, Spelling
+from ..markdown.edits import ASKED_KEY
+from ..markdown.metadata.body import dump_entry
+from ..markdown.metadata.ownership import digest, find_key
+from ..markdown.spelling import edit_block, make_block, settle_safely
+from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
+from .header import report_broken_edits
+from .system_keys import first_newline, nearest_spellings
+
+QUESTIONS = "questions"
+
+
+@dataclass(frozen=True)
+class ProposedEdit:
+    """A request for an edit: before the heading at `line`, or at the end of the document if that is None.
+
+    asked: the questions that it quotes."""
+
+    line: int | None
+    request: str
+    asked: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProposedQuestions:
+    """Questions for the section whose heading is at `line`."""
+
+    line: int
+    questions: tuple[str, ...]
+
+
+def propose(
+    blocks: Sequence[Block],
+    edits: Sequence[ProposedEdit] = (),
+    questions: Sequence[ProposedQuestions] = (),
+    spelling: Spelling = "div",
+    logger: LoggerBase | None = None,
+) -> list[Block]:
+    """Return the document with requests for edits, and with questions of its sections.
+
+    What it holds already is not written again; requests for the same place come into one block.
+    Questions are added to those of the writer or, where there are none, to `~questions`; a part
+    for which the writer wants none, or that is frozen, gets none, which is reported. spelling:
+    of new blocks in a document that has none. Raise MarkdownError if a block does not fit in."""
+    logger = logger or ConsoleLogger()
+    if report_broken_edits(blocks, logger):
+        return list(blocks)
+    made = _with_questions(blocks, questions, spelling, logger)
+    known = asked_in(blocks)
+    new = [one for one in edits if known.isdisjoint(map(question_mark, one.asked))]
+    for line, group in groupby(sorted(new, key=_place), key=lambda one: one.line):
+        _put(made, line, list(group), spelling, logger)
+    return settle_safely(blocks, made)
+
+
+def asked_in(blocks: Sequence[Block]) -> set[str]:
+    """Return the marks of the questions that the requests in a document quote."""
+    found = (block.content.get(ASKED_KEY) for block in blocks if isinstance(block, MetadataBlock))
+    return {str(mark) for marks in found if isinstance(marks, list) for mark in marks}
+
+
+def question_mark(question: str) -> str:
+    """Return the mark of a question, the same however it is spaced and written."""
+    return digest(" ".join(question.casefold().split()))
+
+
+def headings_at(blocks: Sequence[Block]) -> dict[int, HeadingBlock]:
+    """Return the headings before which something can be proposed, by their lines."""
+    return {block.line: block for block in blocks if isinstance(block, HeadingBlock)}
+
+
+# Requests for edits
+
+
+def _place(one: ProposedEdit) -> tuple[bool, int]:
+    return one.line is None, one.line or 0
+
+
+def _put(
+    made: list[Block], line: int | None, edits: Sequence[ProposedEdit], spelling: Spelling, logger: LoggerBase
+) -> None:
+    """Put a block with requests into a document."""
+    at = len(made) if line is None else _index_of(made, line)
+    if at is None:
+        logger.warning(
+            "nothing proposed here, since the section stands in an edit that is to be decided first", line or 0
+        )
+        return
+    while at > 0 and _annotates(made[at - 1]) and line is not None:
+        at -= 1
+    # A native block at the very start would be the header
+    wanted = "div" if at == 0 else _spelling_at(made, line, spelling)
+    made.insert(at, _request_block(edits, wanted, first_newline(made)))
+
+
+def _index_of(blocks: Sequence[Block], line: int) -> int | None:
+    places = (at for at, block in enumerate(blocks) if isinstance(block, HeadingBlock) and block.line == line)
+    return next(places, None)
+
+
+def _annotates(block: Block) -> bool:
+    return isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock)
+
+
+def _spelling_at(blocks: Sequence[Block], line: int | None, spelling: Spelling) -> Spelling:
+    """Return the spelling of the block nearest to a heading, or to the end of the document."""
+    nodes = list(traverse(blocks_to_tree(list(blocks))))
+    nearest = nearest_spellings(nodes, spelling)
+    if line is None:
+        return nearest[-1]
+    there = (one for node, one in zip(nodes, nearest, strict=True) if _is_heading(node, line))
+    return next(there, spelling)
+
+
+def _is_heading(node: Node, line: int) -> bool:
+    block = node_block(node)
+    return isinstance(block, HeadingBlock) and block.line == line
+
+
+def _request_block(edits: Sequence[ProposedEdit], spelling: Spelling, newline: str) -> MetadataBlock:
+    """Return a new block with requests. Raise MarkdownError if they cannot be read back out of it."""
+    marks = list(dict.fromkeys(question_mark(question) for one in edits for question in one.asked))
+    body = "".join(_entry(one.request, newline) for one in edits) + dump_entry(ASKED_KEY, marks, True, newline)
+    block = make_block(body, spelling, newline)
+    read = [message.text.replace("\r\n", "\n") for message in block.messages]
+    if read != [one.request for one in edits] or block.content != {ASKED_KEY: marks}:
+        raise MarkdownError("what students asked cannot be written into a block")
+    return block
+
+
+def _entry(request: str, newline: str) -> str:
+    return "=" + dump_entry("edit", request, newline=newline).removeprefix("edit")
+
+
+# Questions
+
+
+def _with_questions(
+    blocks: Sequence[Block], proposed: Sequence[ProposedQuestions], spelling: Spelling, logger: LoggerBase
+) -> list[Block]:
+    made = list(blocks)
+    for one in proposed:
+        nodes = traverse(blocks_to_tree(made))
+        node = next((node for node in nodes if _is_heading(node, one.line)), None)
+        if node is None:
+            logger.warning(
+                "no questions proposed here: the section stands in an edit that is to be decided first", one.line
+            )
+        else:
+            _add_questions(made, node, one, spelling, logger)
+    return made
+
+
+def _add_questions(
+    made: list[Block], node: Node, proposed: ProposedQuestions, spelling: Spelling, logger: LoggerBase
+) -> None:
+    """Add questions to a section, as the value that counts is written."""
+    key = find_key(node.properties, QUESTIONS) or f"~{QUESTIONS}"
+    value = node.properties.get(key)
+    if key == f"{QUESTIONS}=" and not value:
+        logger.info("no questions proposed here, since you want none (`questions=:`)", proposed.line)
+        return
+    if node.fetch("frozen"):
+        logger.info("no questions proposed here, since this part is frozen", proposed.line)
+        return
+    more = _extended(value, proposed.questions)
+    if more is None:
+        return
+    holder = next((block for block in reversed(node.metadata) if key in block.content), None)
+    holder = holder or (node.metadata[-1] if node.metadata else None)
+    if holder is None:
+        at = _index_of(made, proposed.line)
+        assert at is not None
+        wanted = "div" if at == 0 else _spelling_at(made, proposed.line, spelling)
+        newline = first_newline(made)
+        made.insert(at, make_block(dump_entry(key, more, False, newline), wanted, newline))
+        return
+    at = next(at for at, block in enumerate(made) if block is holder)
+    made[at] = edit_block(holder, {key: more}, stays=True) or holder
+
+
+def _extended(value: Any, questions: Sequence[str]) -> Any:
+    """Return the value of a key with further questions, or None if it holds them all."""
+    there = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+    known = " ".join(there.split()).casefold()
+    new = [one for one in questions if " ".join(one.split()).casefold() not in known]
+    if not new:
+        return None
+    if isinstance(value, str) and value.strip():
+        kept = value.rstrip("\n")
+        return "\n".join([kept, *new]) + value[len(kept) :]
+    return [*(value if isinstance(value, list) else []), *new]

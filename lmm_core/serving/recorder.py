@@ -1,0 +1,202 @@
+"""Records questions and answers beside the work of the server, which never waits for the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..asked.recordings import PLACE, Recordings, recordings_path, this_hour
+from ..asked.turns import Outcome, RecordedSource, RecordedTurn
+from ..errors import RecordingError
+from ..logging import counted
+from ..retrieve.answer import Answer
+from ..retrieve.retriever import Retrieval
+from ..settings.project import Project, ServeOptions
+from ..study.measures import section_address
+from .log import Say
+
+if TYPE_CHECKING:
+    from .questions import Question
+
+MOST_WAITING = 1_000  # turns and judgements that wait for the disk; further ones are not recorded
+DAY = 86_400.0  # seconds between looks at what has expired
+LAST = 10.0  # seconds to write what waits when the server ends
+SECTIONS = 10  # found sections that are recorded, beside those that are cited
+Job = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a student thinks of an answer: its id, 1 for a thumb up, -1 for down, 0 for none, and a comment."""
+
+    id: str
+    thumb: int
+    comment: str
+
+
+class Recorder:
+    """Writes turns and judgements one after the other, in a thread of its own.
+
+    What cannot be recorded is told to the log, without what was said. conversations: record
+    conversations and answers too, not questions alone; keep_days: what is older is deleted."""
+
+    def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Say) -> None:
+        self.recordings, self.conversations, self.keep_days, self.log = recordings, conversations, keep_days, log
+        self._jobs: queue.Queue[Job | None] = queue.Queue(MOST_WAITING)
+        self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
+        self._thread.start()
+
+    def add(self, turn: RecordedTurn) -> None:
+        """Record a turn, soon."""
+        kept = turn if self.conversations else replace(turn, conversation="", answer="")
+        self._begin(lambda: self._try(lambda: self.recordings.add(kept)))
+
+    async def judge(self, judgement: Judgement) -> bool:
+        """Record a judgement, and return False if there is no such answer. Raise RecordingError.
+
+        Of questions alone, no comment is recorded: it would say more than the question."""
+        done: Future[bool] = Future()
+        comment = judgement.comment if self.conversations else ""
+
+        def work() -> None:
+            try:
+                done.set_result(self.recordings.judge(judgement.id, judgement.thumb, comment))
+            except RecordingError as error:
+                self._tell(error)
+                done.set_exception(error)
+
+        if not self._begin(work):
+            raise RecordingError("too much waits for the disk")
+        return await asyncio.wrap_future(done)
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        try:
+            self._jobs.put(None, timeout=LAST)
+        except queue.Full:
+            return
+        self._thread.join(LAST)
+
+    def _begin(self, job: Job) -> bool:
+        try:
+            self._jobs.put_nowait(job)
+        except queue.Full:
+            self._tell("too much waits for the disk")
+            return False
+        return True
+
+    def _work(self) -> None:
+        expires = time.monotonic()
+        while True:
+            if (left := expires - time.monotonic()) <= 0:
+                self._try(self._expire)
+                expires += DAY
+                continue
+            try:
+                job = self._jobs.get(timeout=left)
+            except queue.Empty:
+                continue
+            if job is None:
+                break
+            job()
+        self.recordings.close()
+
+    def _expire(self) -> None:
+        if count := self.recordings.expire(self.keep_days):
+            self.log(f"recordings: {counted(count, 'question')} deleted, older than {self.keep_days} days")
+
+    def _try(self, job: Job) -> None:
+        try:
+            job()
+        except RecordingError as error:
+            self._tell(error)
+
+    def _tell(self, why: object) -> None:
+        self.log(f"not recorded: {why}")
+
+
+def make_recorder(project: Project, log: Say) -> Recorder | None:
+    """Return the recorder of a project's server, or None if nothing is to be recorded."""
+    options = project.serve
+    if options.record == "off":
+        return None
+    recordings = Recordings(recordings_path(project.root))
+    return Recorder(recordings, options.record == "conversations", options.keep_days, log)
+
+
+def describe_recording(options: ServeOptions) -> str:
+    """Return in words what a server records."""
+    if options.record == "off":
+        return "recording: off (record in the section [serve])"
+    where = "/".join(PLACE)
+    kept = f"for {counted(options.keep_days, 'day')}, in {where}; the pages say so"
+    return f"recording: {options.record}, without who asked, {kept}"
+
+
+# What is recorded of an answer
+
+
+class RecordedAnswer:
+    """An answer that is being given, and recorded when it has ended; without a recorder, it is not.
+
+    id: that of the turn, for the page that judges it, "" if it is not recorded."""
+
+    def __init__(self, recorder: Recorder | None, question: Question, found: Retrieval, by: str) -> None:
+        self.recorder, self.question, self.found, self.by = recorder, question, found, by
+        self.id = secrets.token_hex(16) if recorder else ""
+        self.said: list[str] = []
+        self._first: float | None = None
+
+    def hear(self, part: str) -> None:
+        """Take a part of the answer, which comes in this moment."""
+        if self._first is None:
+            self._first = self._seconds()
+        self.said.append(part)
+
+    def end(self, outcome: Outcome, answer: Answer | None = None) -> None:
+        """Record how the answer has ended; answer: as a whole, if it came to its end."""
+        if self.recorder is None:
+            return
+        asked, cost = self.question, self.question.cost
+        self.recorder.add(
+            RecordedTurn(
+                self.id, asked.conversation or secrets.token_hex(16), this_hour(), asked.text, self.found.kind,
+                answer.text if answer else "".join(self.said), outcome, found_sources(self.found, answer), self.by,
+                self._first, self._seconds(), cost.tokens_in, cost.tokens_out,
+            )
+        )  # fmt: skip
+
+    def _seconds(self) -> float:
+        """Return the seconds since the question came."""
+        return round(time.perf_counter() - self.question.asked, 3)
+
+
+def outcome_of(answer: Answer) -> Outcome:
+    """Return how an answer that came to its end has ended."""
+    if answer.answered:
+        return "answered"
+    if answer.off_topic:
+        return "off_topic"
+    return "partly" if answer.cited else "refused"
+
+
+def found_sources(found: Retrieval, answer: Answer | None = None) -> tuple[RecordedSource, ...]:
+    """Return the best sections that were found, and those that an answer cites."""
+    used = [one for one in answer.sources if one.number in answer.cited] if answer else []
+    cited = {section_address(one): one.titles for one in used}
+    sources = []
+    for rank, one in enumerate(found.sections, 1):
+        address = section_address(one.section)
+        if rank <= SECTIONS or address in cited:
+            is_cited = cited.pop(address, None) is not None
+            sources.append(RecordedSource(address, tuple(one.section.titles), rank, round(one.score, 4), is_cited))
+    after = len(found.sections) + 1  # a tool of the model found them
+    more = [RecordedSource(address, tuple(titles), after, 0.0, True) for address, titles in cited.items()]
+    return (*sources, *more)

@@ -1,0 +1,258 @@
+"""Formulas in the ask box, in a real browser: by the page's own MathJax or KaTeX, and by Temml where it has none."""
+
+import re
+import shutil
+from functools import partial
+
+import pytest
+
+from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, make_site, npm_package, opened, served
+from tests.commands import text, write
+
+pytestmark = IN_A_BROWSER
+NOTES = "# Means\n\nThe mean is drawn.\n"
+REPLY = r"""The difference $\bar{x}_{1} - \bar{x}_{2}$ and $A[1]$ [1], `$x$` and `a[1]` cost $5 and $6.
+
+$$
+\hat\sigma^2 = \frac{1}{n-1} \sum_i (x_i - \bar x)^2 \label{eq:here}
+$$
+
+| $P(A|B)$ | $\begin{pmatrix} 1 & 2 \end{pmatrix}$ |
+|---|---|
+| \(f'(x)\) | $\E[X]$ |
+"""
+MACRO = "<script>window.MathJax = {tex: {macros: {E: '\\\\mathbb{E}'}}}</script>"
+TAGS = {  # what a site has in its head
+    "MathJax": MACRO + '<script src="mathjax/es5/tex-mml-chtml.js"></script>',
+    "MathJax as SVG": MACRO + '<script src="mathjax/es5/tex-svg.js"></script>',
+    "KaTeX": '<link rel="stylesheet" href="katex/dist/katex.min.css"><script src="katex/dist/katex.min.js"></script>',
+    "nothing": "",
+}
+SHOW = """reply => {
+    const cite = (number) => (number === 1 ? lmmAsk.el("a", { href: "#", class: "lmm-ask-cite" }, `[${number}]`) : null);
+    const made = lmmAsk.el("div", { class: "lmm-ask-answer" }, lmmAsk.markdown(reply, cite));
+    document.querySelector(".lmm-ask-log").replaceChildren(made);
+}"""
+
+
+def typesetting_site(has, cache):
+    """A site whose pages typeset formulas in some way."""
+    site = make_site(NOTES)
+    for name, version in (("mathjax", "3"), ("katex", "0.16")):
+        if f"{name}/" in TAGS[has]:
+            shutil.copytree(npm_package(cache, name, version), site / name)
+    write(site / "notes.html", text(site / "notes.html").replace("</head>", f"{TAGS[has]}</head>"))
+    return site
+
+
+def shown(page, reply, typeset=1):
+    """The answer that is shown for a reply, when so many of its formulas are typeset."""
+    page.evaluate(SHOW, reply)
+    page.locator(".lmm-ask-formula > *").nth(typeset - 1).wait_for(state="attached")
+    return page.locator(".lmm-ask-answer")
+
+
+def waits_for(page, has):
+    if has != "nothing":
+        page.wait_for_function("() => window.katex || window.MathJax?.tex2chtml || window.MathJax?.tex2svg")
+
+
+# Typeset
+
+
+@pytest.mark.parametrize(("has", "element"), [("nothing", "math"), ("MathJax", "mjx-math"), ("MathJax as SVG", "svg"), ("KaTeX", "span.katex")])  # fmt: skip
+def test_formulas_are_typeset(tab, request, has, element):
+    site = typesetting_site(has, request.config.cache)
+    page = tab()
+    loaded = []
+    page.on("request", lambda one: loaded.append(one.url))
+    opened(page, (site / "notes.html").as_uri())
+    waits_for(page, has)
+    answer = shown(page, REPLY, 6)
+    formulas = answer.locator(".lmm-ask-formula")
+    knows_macro = has.startswith("MathJax")
+    typeset = [one.locator(element).count() > 0 for one in formulas.all()]
+    assert typeset == [True] * 6 + [knows_macro]
+    assert answer.locator(".lmm-ask-cite").count() == 1
+    assert answer.locator("code").all_inner_texts() == ["$x$", "a[1]"]
+    assert "cost $5 and $6." in answer.inner_text()
+    assert knows_macro or r"$\E[X]$" in answer.inner_text()
+    assert any("temml" in url for url in loaded) == (has == "nothing")
+
+
+def test_mathml_of_the_two_formulas(tab):
+    page = opened(tab(), (make_site(NOTES) / "notes.html").as_uri())
+    answer = shown(page, r"$\bar{x}_{1} - \bar{x}_{2}$ and $A[1]$ [1]", 2)
+    first, second = answer.locator("math").all()
+    assert re.sub(r"\s", "", first.text_content()) == "x‾1−x‾2"
+    assert first.locator("msub > mover").count() == 2
+    assert re.sub(r"\s", "", second.text_content()) == "A[1]"
+    assert answer.inner_text().endswith("[1]")
+    assert (
+        first.locator("mn").first.bounding_box()["y"] > first.locator("mi").first.bounding_box()["y"]
+    )  # below the line
+
+
+def test_under_a_strict_policy_and_where_a_page_has_a_module_loader(tab):
+    """As pages with widgets have RequireJS."""
+    site = make_site(NOTES)
+    write(site / "amd.js", "window.define = () => { document.title = 'defined'; }; window.define.amd = {};")
+    write(site / "notes.html", text(site / "notes.html").replace("<head>", '<head><script src="amd.js"></script>', 1))
+    with served(partial(Static, directory=str(site))) as address:
+        page = tab()
+        refused = []
+        page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
+        opened(page, f"{address}/notes.html")
+        answer = shown(page, REPLY, 6)
+        assert answer.locator("math").count() == 6
+        again = shown(page, REPLY)  # those that were made before
+        assert again.locator("mpadded, mtable, mfrac").count() > 0 and again.locator("math").count() == 6
+        assert page.title() != "defined"
+        assert not [one for one in refused if "lmm-ask" in one]
+
+
+def test_without_temml_formulas_are_readable(tab):
+    site = make_site(NOTES)
+    (site / "lmm-ask" / "temml.js").unlink()
+    page = opened(tab(), (site / "notes.html").as_uri())
+    page.evaluate(SHOW, r"So $x_1$ [1] is")
+    page.wait_for_timeout(200)
+    assert page.locator(".lmm-ask-answer").inner_text() == "So $x_1$ [1] is"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility(tab, request, scheme):
+    page = opened(tab(color_scheme=scheme, reduced_motion="reduce"), (make_site(NOTES) / "notes.html").as_uri())
+    shown(
+        page, REPLY.replace("| $P(A|B)$", "| words $P(A|B)$").replace("$\\begin{p", "and $\\begin{p"), 6
+    )  # it reads no MathML
+    page.evaluate(axe(request.config.cache))
+    assert page.evaluate(VIOLATIONS) == []
+
+
+def test_a_wide_formula_is_scrolled_on_a_phone(tab):
+    page = tab()
+    page.set_viewport_size({"width": 320, "height": 600})
+    opened(page, (make_site(NOTES) / "notes.html").as_uri())
+    shown(page, "$$" + " + ".join(f"x_{{{number}}}" for number in range(60)) + "$$")
+    assert page.evaluate("document.querySelector('.lmm-ask-body').scrollWidth") <= 320
+    assert page.evaluate("(one => one.scrollWidth > one.clientWidth)(document.querySelector('.lmm-ask-display'))")
+
+
+# In what the data hold
+
+MATERIAL = r"""# The mean $\bar{x}$
+
+::: {.lmm .content-hidden}
+``` yaml
+questions: 'What does $\mu_0$ stand for among samples?'
+summary: 'In short, $\bar{x}$ estimates $\mu$.'
+```
+:::
+
+The mean $\bar{x}_1$ of `df$x$` costs $5 and $6. Its error is
+
+$$
+\frac{\sigma}{\sqrt{n}}
+$$
+
+for drawn samples.
+"""
+
+
+def formulas_of(place):
+    return [one.text_content() for one in place.locator("math").all()]
+
+
+def test_formulas_of_snippets_contents_and_cards(tab, request):
+    page = opened(tab(), (make_site(MATERIAL) / "notes.html").as_uri())
+    page.get_by_role("searchbox").fill("error of the mean")
+    hit = page.locator(".lmm-ask-hits li").first
+    hit.locator(".lmm-ask-snippet math").nth(1).wait_for()
+    assert formulas_of(hit.locator("strong")) == ["x‾"]
+    assert formulas_of(hit.locator(".lmm-ask-snippet")) == ["x‾1", "σn"]
+    snippet = hit.locator(".lmm-ask-snippet").text_content()
+    assert "of df$x$ costs $5 and $6." in snippet and "\ue000" not in snippet
+    page.get_by_role("searchbox").fill("stand for samples")
+    assert formulas_of(page.locator(".lmm-ask-question")) == ["μ0"]
+    page.get_by_role("tab", name="Contents").click()
+    assert formulas_of(page.locator("#lmm-ask-contents li a")) == ["x‾"]
+    assert formulas_of(page.locator("#lmm-ask-contents li p")) == ["x‾", "μ"]
+    page.get_by_role("tab", name="Cards").click()
+    assert formulas_of(page.locator(".lmm-ask-front")) == ["μ0"]
+    page.get_by_role("button", name="Show the answer").click()
+    assert formulas_of(page.locator(".lmm-ask-back .lmm-ask-text")) == ["x‾", "μ", "x‾1", "σn"]
+    assert page.locator(".lmm-ask-back .lmm-ask-display math").count() == 1
+    page.evaluate(axe(request.config.cache))
+    assert page.evaluate(VIOLATIONS) == []
+
+
+def test_a_formula_is_marked_and_never_cut(tab):
+    notes = (
+        "# Spread\n\n"
+        + "words and " * 19
+        + "then $\\sigma + \\sigma + \\sigma + \\sigma + \\sigma + \\sigma$ "
+        + "more words " * 30
+    )
+    page = opened(tab(), (make_site(notes) / "notes.html").as_uri())
+    page.get_by_role("searchbox").fill("spread words")
+    snippet = page.locator(".lmm-ask-snippet").first
+    snippet.locator("math").wait_for()
+    assert snippet.locator("math mi").count() == 6
+    page.get_by_role("searchbox").fill("σ")
+    assert page.locator(".lmm-ask-snippet mark math").count() == 1
+
+
+# Hostile formulas
+
+HOSTILE = [
+    r"\href{javascript:document.title='run'}{x}",
+    r"\url{javascript:document.title='run'}",
+    r"\htmlData{onclick=document.title='run'}{x}",
+    r"\htmlStyle{position:fixed;inset:0}{x}",
+    r"\style{position:fixed;inset:0}{x}",
+    r"\class{lmm-ask}{x}\cssId{lmm-ask-field}{y}",
+    r"\includegraphics[width=1em]{http://127.0.0.1:9/x.png}",
+    r"\require{html}x",
+    r"\unicode[x;background:url(//127.0.0.1:9/x)]{x41}",
+    r"\def\a{\a\a}\a",
+    r"\gdef\alpha{run}\alpha",
+    r"\newcommand{\b}[1]{#1#1#1}\b{\b{\b{\b{\b{\b{\b{x}}}}}}}",
+    r"\let\bar\hat x",
+    r"\text{<img src=x onerror=document.title='run'>}",
+    r"\color{red;background:url(//127.0.0.1:9/x)}x",
+    r"\rule{99999em}{99999em}",
+    r"\mmlToken{mi}[href=javascript:alert(1)]{x}",
+    "{" * 5000 + "}" * 5000,
+    r"\sqrt{" * 500 + "x" + "}" * 500,
+    "^{a_{b" * 400,
+    r"\left(" * 1000,
+    "x" * 20_000,
+]
+
+
+@pytest.mark.parametrize("has", ["nothing", "MathJax", "KaTeX"])
+def test_hostile_formulas_do_nothing(tab, request, has):
+    site = typesetting_site(has, request.config.cache)
+    page = tab()
+    loaded = []
+    page.on("request", lambda one: loaded.append(one.url))
+    opened(page, (site / "notes.html").as_uri())
+    waits_for(page, has)
+    before = page.evaluate("performance.now()")
+    answer = shown(page, "\n\n".join(f"${tex}$ and $$ {tex} $$" for tex in HOSTILE) + "\n\n$x$")
+    assert page.evaluate("performance.now()") - before < 8000
+    for link in answer.locator("a").all():
+        assert link.get_attribute("href") == "#"
+    assert answer.locator("img, script, iframe, style, foreignObject, [onclick], [onerror]").count() == 0
+    assert page.evaluate("document.querySelectorAll('#lmm-ask-field').length") == 1
+    assert page.evaluate(
+        "[...document.querySelectorAll('.lmm-ask-answer *')].every(one => getComputedStyle(one).position !== 'fixed')"
+    )
+    assert page.title() != "run"
+    assert not [url for url in loaded if "127.0.0.1:9" in url]
+    box = answer.bounding_box()
+    assert box["width"] < 1000
+    good = shown(page, r"$\alpha$ and $\bar{x}$", 2)  # nothing has been defined anew
+    assert good.locator(".lmm-ask-formula > *").count() == 2
+    assert "run" not in good.inner_text()

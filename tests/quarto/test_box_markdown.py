@@ -1,0 +1,196 @@
+"""What the ask box makes of the markdown of answers, in node: formulas, code and citations are told apart."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from tests.box_pages import ROOT
+
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
+SCRIPTS = ROOT / "quarto-ext/_extensions/lmm/ask"
+
+
+def run_parser(texts, is_open, *options):
+    given = json.dumps([[text, is_open] for text in texts])
+    command = ["node", ROOT / "tests/box_markdown.js", SCRIPTS, *options]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def shown(*texts, is_open=False):
+    """What is shown of each text."""
+    return run_parser(texts, is_open)
+
+
+def paragraph(text, is_open=False):
+    """What is in the only paragraph that is shown of a text."""
+    ((name, *inside),) = shown(text, is_open=is_open)[0]
+    assert name == "p"
+    return inside
+
+
+# Formulas
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        (r"The difference $\bar{x}_{1} - \bar{x}_{2}$ is", ["The difference ", ["$", r"\bar{x}_{1} - \bar{x}_{2}"], " is"]),
+        ("Take $A[1]$ [1].", ["Take ", ["$", "A[1]"], " ", ["cite", "1"], "."]),
+        ("$a_1$[2], *$b_2$* and $c*d*e$", [["$", "a_1"], ["cite", "2"], ", ", ["em", ["$", "b_2"]], " and ", ["$", "c*d*e"]]),
+        (r"\(A[1]\) and \[ A[2] \] here", [["$", "A[1]"], " and ", ["$$", " A[2] "], " here"]),
+        (r"So $$\sum_i x_i$$ is", ["So ", ["$$", r"\sum_i x_i"], " is"]),
+        (r"$\text{a \$ sign}$", [["$", r"\text{a \$ sign}"]]),
+        (r"So \[ a \\[2pt] b \]", ["So ", ["$$", r" a \\[2pt] b "]]),
+        ("$5 and $6, [1]", ["$5 and $6, ", ["cite", "1"]]),
+        ("from $5 to $10 and $x$", ["from $5 to $10 and ", ["$", "x"]]),
+        (r"\$x\$ and $ x $ and $x$5", ["$x$ and $ x $ and $x$5"]),
+        ("`$x$ and [1]` [1]", [["code", "$x$ and [1]"], " ", ["cite", "1"]]),
+        ("`df$a[1]` or `df$b` costs", [["code", "df$a[1]"], " or ", ["code", "df$b"], " costs"]),
+        (r"\[1\] and \[2, 3\]", ["[1] and [2, 3]"]),
+        ("$a < b$ <b>bold</b>", [["$", "a < b"], " <b>bold</b>"]),
+    ],
+)  # fmt: skip
+def test_formulas_code_and_citations(text, inside):
+    assert paragraph(text) == inside
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Before\n$$\n- a\n+ b > 0\n= c\n$$\nafter",
+        "Before\n\n\\[\n- a\n+ b > 0\n= c\n\\]\n\nafter",
+    ],
+)
+def test_signs_in_a_formula_on_lines_of_its_own(text):
+    assert shown(text)[0] == [["p", "Before"], ["$$", "\n- a\n+ b > 0\n= c\n"], ["p", "after"]]
+
+
+def test_an_environment_is_a_formula():
+    tex = "\\begin{align*}\na &= b \\\\\nc &= d\n\\end{align*}"
+    assert shown(f"So\n{tex}\nit is.")[0] == [["p", "So"], ["$$", tex], ["p", "it is."]]
+
+
+def test_formulas_in_lists_quotations_and_tables():
+    found = shown("- $x_1$ [1]\n    $$\n    x\n    $$\n\n> $y$\n\n| $P(A|B)$ | b |\n|---|---|\n| `ab` | $\\|x\\|$ |")[0]
+    assert found[0] == ["ul", ["li", ["$", "x_1"], " ", ["cite", "1"], ["$$", "\nx\n"]]]
+    assert found[1] == ["blockquote", ["p", ["$", "y"]]]
+    head, body = found[2][1][1:]
+    assert head == ["thead", ["tr", ["th", ["$", "P(A|B)"]], ["th", "b"]]]
+    assert body == ["tbody", ["tr", ["td", ["code", "ab"]], ["td", ["$", "\\|x\\|"]]]]
+
+
+def test_bars_in_code_stay():
+    assert shown("```\n| $a|b$ |\n```")[0] == [["pre", ["code", "| $a|b$ |"]]]
+
+
+# Citations
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("So it is [1, 3].", ["So it is ", ["cite", "1"], ", ", ["cite", "3"], "."]),
+        ("So [^2], not [7] nor [1, 7].", ["So ", ["cite", "2"], ", not [7] nor [1, 7]."]),
+        ("[1]: a [2](https://a.b) ![3](c)", [["cite", "1"], ": a ", ["cite", "2"], "(https://a.b) !", ["cite", "3"], "(c)"]),
+    ],
+)  # fmt: skip
+def test_citations(text, inside):
+    assert paragraph(text) == inside
+
+
+# The rest of markdown
+
+
+def test_what_models_write():
+    text = (
+        "# A *title*\n\nText **bold** and ~~gone~~\nnext.\n\n3. three\n4. four\n   - inner\n\n```r\nx$y[1]\n```\n\n---"
+    )
+    assert shown(text)[0] == [
+        ["p", ["strong", "A ", ["em", "title"]]],
+        ["p", "Text ", ["strong", "bold"], " and ", ["s", "gone"], "\nnext."],
+        ["ol", ["li", "three"], ["li", "four", ["ul", ["li", "inner"]]]],
+        ["pre", ["code", "x$y[1]"]],
+        ["hr"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[a](javascript:alert(1))", "<script>alert(1)</script>", "![a](http://b.c/d.png)", "<http://b.c>", "&lt;b&gt;"],
+)
+def test_html_links_and_images_are_text(text):
+    assert paragraph(text) == [text.replace("&lt;b&gt;", "<b>")]
+
+
+# Answers that are still arriving
+
+
+ARRIVING = (
+    r"The mean $\bar{x}_1$ [1] of \(A[1]\) is"
+    + "\n\n$$\n- \\frac{a}{b}\n+ c\n$$\n\nand `x$y` costs $5. So \\[ z_1 \\] ends."
+)
+
+
+def test_half_a_formula_is_not_shown():
+    """At each moment all formulas are whole, and no part of one is shown as text."""
+    for moment in shown(*(ARRIVING[:end] for end in range(len(ARRIVING))), is_open=True):
+        for text in texts_of(moment):
+            assert not any(part in text for part in ("bar", "frac", "_1", "A[", "\\", "$$")), text
+    assert shown(ARRIVING, is_open=True) == shown(ARRIVING)
+
+
+def texts_of(nodes):
+    """The texts outside formulas and code."""
+    for node in nodes:
+        if isinstance(node, str):
+            yield node
+        elif node[0] not in ("$", "$$", "code"):
+            yield from texts_of(node[1:])
+
+
+def test_what_is_no_formula_is_shown_at_once():
+    assert paragraph("It costs $ 5 and", is_open=True) == ["It costs $ 5 and"]
+    assert paragraph("It costs $5 or $6 and", is_open=True) == ["It costs $5 or $6 and"]
+    assert paragraph("It costs $5.\nAnd then", is_open=True) == ["It costs $5.\nAnd then"]
+    long = "It costs $5 " + "and more " * 100
+    assert paragraph(long, is_open=True) == [long.strip()]
+    assert shown("A $half\n\nThe next", is_open=True)[0] == [["p", "A $half"], ["p", "The next"]]
+
+
+def test_half_a_formula_is_shown_at_the_end():
+    assert paragraph(r"An answer broke off in $\frac{a") == [r"An answer broke off in $\frac{a"]
+
+
+# Hostile answers
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "$",
+        "$$",
+        "$a ",
+        "$$\n",
+        "\\(",
+        "\\[",
+        "\\[\n",
+        "\\(a\\) ",
+        "`",
+        "| `$",
+        "*_",
+        "[1",
+        "[1, ",
+        "> ",
+        "- ",
+        "\\begin{align}\n",
+        "$$ a\n",
+        "|$a",
+    ],
+)
+@pytest.mark.parametrize("is_open", [False, True])
+def test_hostile_answers_take_no_time(part, is_open):
+    (seconds,) = run_parser([part * (60_000 // len(part))], is_open, "seconds")
+    assert seconds < 2

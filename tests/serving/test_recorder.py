@@ -1,0 +1,298 @@
+"""`lmm serve` records what is asked where the teacher wants that, and answers whatever becomes of it."""
+
+import json
+import re
+import sqlite3
+import time
+from contextlib import closing
+
+import pytest
+
+from lmm_core.asked import recordings as recordings_module
+from lmm_core.asked.recordings import Recordings, recordings_path
+from lmm_core.asked.turns import RecordedTurn
+from lmm_core.errors import ConfigError
+from lmm_core.serving import recorder as serving_recorder
+from lmm_core.serving.recorder import describe_recording
+from lmm_core.settings.project import ServeOptions, load_project
+from tests.commands import write
+from tests.effort import PATIENCE
+from tests.indexing import lmm
+from tests.model_server import ModelServer, parts_of
+from tests.serving import ASK, Served, command
+
+CUP = {"question": "Who won the cup in the garden of the oak last year?"}
+PAGE = "c" * 32
+HOSTILE = "<img src=x onerror=alert(1)> \x1b[2J ignore all rules [1](javascript:x)"
+
+
+def recorded(course):
+    """What has been recorded, once the server has ended."""
+    with closing(Recordings(recordings_path(course))) as recordings:
+        return recordings.turns()
+
+
+@pytest.fixture
+def model(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
+    with ModelServer(reply="The oak is explained [1].") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield server
+
+
+# What is recorded
+
+
+def test_nothing_is_recorded_by_default(own_course):
+    with Served(own_course) as served:
+        done = served.events()[-1][1]
+        judged = served.client.post("/judge", json={"id": "a" * 32, "thumb": 1})
+    assert done["id"] == ""
+    assert (judged.status_code, judged.json()) == (404, {"error": "Nothing is recorded here."})
+    assert not recordings_path(own_course).exists()
+
+
+def test_a_conversation_is_recorded_with_what_was_found(own_course, model):
+    with Served(own_course, record="conversations") as served:
+        done = served.events(ASK | {"conversation": PAGE})[-1][1]
+    (turn,) = recorded(own_course)
+    assert (turn.id, turn.conversation, turn.question) == (done["id"], PAGE, ASK["question"])
+    assert (turn.answer, turn.outcome, turn.by) == ("The oak is explained [1].", "answered", "openai/gpt-4o-mini")
+    best = turn.sources[0]
+    assert (best.section, best.titles, best.rank, best.cited) == ("trees.md#about-oak", ("Trees", "About oak"), 1, True)
+    assert best.score > turn.sources[-1].score > 0
+    assert [one.rank for one in turn.sources] == list(range(1, len(turn.sources) + 1))
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d", turn.hour)
+    assert 0 < turn.first_word <= turn.seconds
+    assert turn.asked_tokens > turn.answered_tokens > 0
+
+
+def test_tokens_are_those_of_this_answer_alone(own_course, model):
+    with Served(own_course, record="conversations") as served:
+        for _ in range(3):
+            served.events()
+    assert len({(turn.asked_tokens, turn.answered_tokens) for turn in recorded(own_course)}) == 1
+
+
+def test_of_questions_alone_no_answer_and_no_conversation_is_recorded(own_course):
+    with Served(own_course, record="questions") as served:
+        done = served.events(ASK | {"conversation": PAGE})[-1][1]
+        served.client.post("/judge", json={"id": done["id"], "thumb": -1, "comment": "I am Anna"})
+    (turn,) = recorded(own_course)
+    assert (turn.answer, turn.conversation, turn.comment, turn.thumb) == ("", "", "", -1)
+    assert turn.sources[0].section == "trees.md#about-oak"
+
+
+def test_bench_reads_what_was_asked(own_course, monkeypatch):
+    with Served(own_course, record="questions") as served:
+        served.events()
+        served.events({"question": "Who won the cup\nlast year, and by how many goals?"})
+    monkeypatch.chdir(own_course)
+    lmm("asked export -o asked.jsonl")
+    report = json.loads(lmm("bench . --questions asked.jsonl --json")[0])
+    assert report["unlabelled"] == 1
+
+
+def test_what_the_notes_do_not_answer_is_recorded_as_refused(own_course):
+    with Served(own_course, record="conversations") as served:
+        served.events(CUP)
+    (turn,) = recorded(own_course)
+    assert (turn.outcome, turn.by) == ("refused", "extractive/default")
+    assert turn.sources and not any(source.cited for source in turn.sources)
+
+
+def test_an_answer_that_cites_though_it_refuses_is_partly_one(own_course, model):
+    model.reply = "NO_ANSWER But an oak is explained [1]."
+    with Served(own_course, record="conversations") as served:
+        done = served.events()[-1][1]
+    (turn,) = recorded(own_course)
+    assert done["answered"] is False
+    assert turn.outcome == ("partly" if done["cited"] else "refused")
+
+
+def test_answers_that_break_off_are_recorded_with_what_there_was(own_course, model):
+    model.answer = lambda body, key: (200, [*parts_of(body, "The oak is explained at length [1].")[:4], "break"])
+    with Served(own_course, record="conversations") as served:
+        served.events()
+    (turn,) = recorded(own_course)
+    assert turn.outcome == "broken"
+    assert turn.answer == "The oak is "
+
+
+def test_who_stops_an_answer_is_recorded_so(own_course, model):
+    model.reply, model.pause = "word " * 500, 0.1
+    with Served(own_course, record="conversations") as served:
+        with served.client.stream("POST", "/ask", json=ASK) as first:
+            text = first.iter_text()
+            while "event: part" not in next(text):
+                pass
+        served.client.get("/health")
+    (turn,) = recorded(own_course)
+    assert turn.outcome == "stopped"
+    assert turn.answer.startswith("word")
+
+
+def test_an_answer_that_takes_too_long_is_broken_not_stopped(own_course, model):
+    model.reply, model.pause = "word " * 500, 0.1
+    with Served(own_course, record="conversations", timeout=1.5) as served:
+        assert served.events()[-1][0] == "error"
+    (turn,) = recorded(own_course)
+    assert turn.outcome == "broken"
+
+
+def test_nothing_tells_who_asked_or_when(own_course):
+    with Served(own_course, record="conversations", proxies=("127.0.0.1",)) as served:
+        headers = {"X-Forwarded-For": "203.0.113.77", "User-Agent": "Zebulon/1", "Cookie": "session=Zebulon"}
+        served.events(headers=headers)
+    data = b"".join(path.read_bytes() for path in recordings_path(own_course).parent.glob("asked.sqlite*"))
+    assert ASK["question"].encode() in data
+    assert not re.search(rb"203\.0\.113|Zebulon|127\.0\.0\.1|T\d\d:\d\d", data)
+
+
+# Judging
+
+
+def test_answers_are_judged(own_course):
+    with Served(own_course, record="conversations") as served:
+        done = served.events()[-1][1]
+        for judgement in ({"thumb": 1}, {"thumb": -1, "comment": f"  {HOSTILE}\ud800 "}):
+            said = served.client.post("/judge", content=json.dumps({"id": done["id"]} | judgement))
+            assert (said.status_code, said.json()) == (200, {"recorded": True})
+    (turn,) = recorded(own_course)
+    assert (turn.thumb, turn.comment) == (-1, f"{HOSTILE}?")
+
+
+@pytest.mark.parametrize(
+    ("judgement", "status", "told"),
+    [
+        ({"id": "f" * 32, "thumb": 1}, 404, "no such answer"),
+        ({"id": "' OR 1=1 --", "thumb": 1}, 400, "32 random"),
+        ({"thumb": 1}, 400, "32 random"),
+        ({"id": "f" * 32, "thumb": 7}, 400, "1, -1 or 0"),
+        ({"id": "f" * 32, "thumb": True}, 400, "1, -1 or 0"),
+        ({"id": "f" * 32, "thumb": 1, "comment": ["x"]}, 400, "comment should be a text"),
+        ({"id": "f" * 32, "thumb": 1, "comment": "x" * 2001}, 413, "2,000 characters"),
+        (["f"], 400, "should be {"),
+    ],
+)
+def test_judgements_that_are_none(own_course, judgement, status, told):
+    with Served(own_course, record="conversations") as served:
+        said = served.client.post("/judge", json=judgement)
+    assert said.status_code == status
+    assert told in said.json()["error"]
+
+
+def test_judgements_are_limited_like_questions_and_need_the_token(own_course):
+    with Served(own_course, token="sesame", record="questions", rate=2) as served:
+        judge = {"json": {"id": "f" * 32, "thumb": 1}, "headers": {"Authorization": "Bearer sesame"}}
+        assert served.client.post("/judge", json=judge["json"]).status_code == 401
+        assert [served.client.post("/judge", **judge).status_code for _ in range(2)] == [404, 429]
+
+
+def test_a_conversation_is_a_random_number_or_nothing(own_course):
+    with Served(own_course, record="conversations") as served:
+        said = served.client.post("/ask", json=ASK | {"conversation": "anna.mueller@example.org"})
+        assert (said.status_code, "32 random" in said.json()["error"]) == (400, True)
+        served.events()
+        served.events()
+    assert len({turn.conversation for turn in recorded(own_course)}) == 2
+
+
+# Nothing of this ever costs an answer
+
+
+def test_a_broken_file_costs_no_answer(own_course):
+    write(recordings_path(own_course), b"no database " * 1000)
+    with Served(own_course, record="conversations") as served:
+        done = served.events()[-1][1]
+        judged = served.client.post("/judge", json={"id": done["id"], "thumb": 1})
+    assert done["answered"]
+    assert judged.status_code == 503
+    told = [line for line in served.log if line.startswith("not recorded")]
+    assert "is broken" in told[0] and "lmm asked delete" in told[0]
+    assert ASK["question"] not in "".join(served.log)
+
+
+def test_a_locked_file_costs_no_answer_and_no_time(own_course, monkeypatch):
+    with closing(Recordings(recordings_path(own_course))) as recordings:
+        recordings.add(RecordedTurn("a" * 32, "", "2026-11-22T14", "Why?"))
+    monkeypatch.setattr(serving_recorder, "Recordings", lambda path: Recordings(path, patience=0.2))
+    with closing(sqlite3.connect(recordings_path(own_course), isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with Served(own_course, record="conversations") as served:
+            assert served.events()[-1][1]["answered"]
+            until = time.monotonic() + PATIENCE
+            while not any("another process is writing" in line for line in served.log) and time.monotonic() < until:
+                time.sleep(0.02)
+        other.execute("ROLLBACK")
+    assert any(line.startswith("not recorded: ") for line in served.log)
+
+
+def test_a_full_disk_costs_no_answer(own_course, monkeypatch):
+    monkeypatch.setattr(recordings_module, "MOST_PAGES", 20)  # to SQLite, a full file is a full disk
+    with Served(own_course, record="conversations", rate=1000) as served:
+        long = {"question": "How is the oak explained? " * 70}
+        for _ in range(20):
+            assert served.events(long)[-1][0] == "done"
+    assert any("full" in line for line in served.log if line.startswith("not recorded"))
+    assert 1 <= len(recorded(own_course)) < 20
+
+
+def test_a_queue_that_is_full_costs_no_answer(own_course, monkeypatch):
+    monkeypatch.setattr(serving_recorder, "MOST_WAITING", 1)
+    with Served(own_course, record="questions") as served, served.recorder.recordings._alone:  # a slow disk
+        for _ in range(4):
+            assert served.events()[-1][0] == "done"
+    assert any("too much waits" in line for line in served.log)
+
+
+# What is said of it
+
+
+def test_what_is_recorded_is_said_to_everybody_before_they_ask(own_course):
+    options = {"record": "questions", "keep_days": 30, "privacy": "https://example.org/privacy"}
+    with Served(own_course, token="sesame", **options) as served:
+        said = served.client.get("/about").json()
+    assert {key: said[key] for key in options} == options
+
+
+def test_what_is_recorded_is_said_to_the_teacher(own_course):
+    assert describe_recording(ServeOptions()) == "recording: off (record in the section [serve])"
+    write(own_course / "config.toml", '[serve]\nrecord = "questions"\nkeep_days = 1\n')
+    with command(own_course) as (process, _):
+        pass
+    said = "recording: questions, without who asked, for 1 day, in .lmm/asked.sqlite; the pages say so\n"
+    assert said in process.said
+
+
+def test_what_is_too_old_is_deleted_when_the_server_starts(own_course):
+    with closing(Recordings(recordings_path(own_course))) as recordings:
+        recordings.add(RecordedTurn("a" * 32, "", "2001-11-22T14", "Why?"))
+    with Served(own_course, record="questions", keep_days=30) as served:
+        served.events()
+    assert [turn.question for turn in recorded(own_course)] == [ASK["question"]]
+    assert "recordings: 1 question deleted, older than 30 days" in served.log
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('record = "all"', "serve.record"),
+        ("keep_days = 0", "serve.keep_days"),
+        ('privacy = "javascript:alert(1)"', "should be an address"),
+        ('privacy = "//evil.example"', "should be an address"),
+        ('privacy = "../../x.html"', "should be an address"),
+        ('privacy = "/etc/passwd"', "should be an address"),
+    ],
+)
+def test_settings_that_cannot_be(tmp_path, line, told):
+    write(tmp_path / "config.toml", f"[serve]\n{line}\n")
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        load_project(tmp_path / "-")
+
+
+@pytest.mark.parametrize("privacy", ["https://example.org/privacy", "privacy.html", "about/data use.html#what-we-keep"])
+def test_addresses_of_the_privacy_page(tmp_path, privacy):
+    write(tmp_path / "config.toml", f'[serve]\nprivacy = "{privacy}"\n')
+    assert load_project(tmp_path / "-").serve.privacy == privacy
