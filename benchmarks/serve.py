@@ -204,9 +204,12 @@ def processes(folder: Path, askers: int) -> None:
 
 
 @contextmanager
-def serving(folder: Path, delay: float, queries: str, workers: int = 1, index: str = "") -> Iterator[tuple[int, int]]:
+def serving(
+    folder: Path, delay: float, queries: str, workers: int = 1, index: str = "", record: str = "off"
+) -> Iterator[tuple[int, int]]:
     """A server with a model that takes so many seconds; its port and its process. index: of the index's server."""
-    (folder / "config.toml").write_text(f'[ask]\nqueries = "{queries}"\n[serve]\nrate = 1000000\n', encoding="utf-8")
+    served = f'rate = 1000000\nrecord = "{record}"\n'
+    (folder / "config.toml").write_text(f'[ask]\nqueries = "{queries}"\n[serve]\n{served}', encoding="utf-8")
     python, source = sys.executable, {"PYTHONPATH": str(ROOT)}
     with ExitStack() as stack:
         model = [python, __file__, "--model", "--delay", str(delay)]

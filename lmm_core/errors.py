@@ -100,6 +100,10 @@ class ConfigError(LmmError):
 # Index and retrieval
 
 
+class PromptError(LmmError):
+    """A prompt in a person's own words cannot be used; a line for each problem."""
+
+
 class StoreError(LmmError):
     """A vector store cannot do what was asked."""
 

@@ -15,10 +15,10 @@ from functools import partial
 import httpx
 
 from lmm_core.course.served.notes import served_notes
+from lmm_core.serving.access.guard import Names
 from lmm_core.serving.access.tokens import TokenFile
 from lmm_core.serving.answers import Answers, ServedModels
 from lmm_core.serving.app import make_app
-from lmm_core.serving.guard import Names
 from lmm_core.serving.log import Log
 from lmm_core.serving.recorder import make_recorder
 from lmm_core.serving.server import make_server

@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Publish": dict.fromkeys(("knit", "convert"), "publish")
     | dict.fromkeys(("course", "leak-check", "quarto"), "course"),
     "Set up": dict.fromkeys(("init", "demo"), "course")
-    | dict.fromkeys(("doctor", "models", "config", "trust", "cache", "completion"), "machine"),
+    | dict.fromkeys(("doctor", "models", "config", "prompts", "trust", "cache", "completion"), "machine"),
 }
 MODULES = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 

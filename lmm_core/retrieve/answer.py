@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
 from ..models.gate.answers import AnswerWatch
-from ..models.prompts import ANSWER, OF_KIND, USE_TOOLS, teacher_text
+from ..models.prompts import ANSWER, OF_KIND, RULES, USE_TOOLS, Prompt, teacher_text
 from ..models.sources import STAND_IN_NAME
 from ..models.tokens import count_tokens
 from .agents.library_tools import Result
@@ -72,7 +72,8 @@ class Conversation:
     most `tool_calls` calls for an answer; context: what the model is shown, in at most
     `budget` tokens: "passages", or headings down to `level`, with ("text") or without
     ("outline") the text under them; tokens: the largest size of a request; system: how the
-    teacher wants answers to sound, beside what the library says of it."""
+    teacher wants answers to sound, beside what the library says of it;
+    prompt: what the model is told, in place of ours."""
 
     retriever: Retriever
     asker: Asker | None = None
@@ -83,6 +84,7 @@ class Conversation:
     tool_calls: int = 4
     tokens: int = 100_000
     system: str = ""
+    prompt: Prompt = ANSWER
     history: list[tuple[str, str]] = field(default_factory=list)
 
     async def look(self, question: str, kind: str = "", as_for_model: bool = False) -> tuple[Retrieval, Context]:
@@ -135,13 +137,14 @@ class Conversation:
     def request(self, question: str, found: Retrieval, context: Context) -> Request:
         """Return the first request to the model for a question."""
         values = {
+            "rules": RULES,
             "teacher": teacher_text(self.system, found.material.system),
             "kind": OF_KIND.format(kind=found.kind) if found.kind else "",
             "tools": USE_TOOLS if self.tools and self.tool_calls else "",
             "context": context_text(found, context),
             "question": question[:MOST_CHARACTERS],
         }
-        asked = ANSWER.request(values)
+        asked = self.prompt.request(values)
         said = self._remembered(count_tokens(asked.text))
         return replace(asked, messages=(asked.messages[0], *said, *asked.messages[1:]))
 

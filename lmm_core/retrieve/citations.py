@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 NO_ANSWER = "NO_ANSWER"  # how a model begins if the sources do not answer
 _HELD = 600  # characters held back at most until a bracket, code span or formula is closed
 _AT_ONCE = 4_000  # characters taken from a part at a time
-_SPECIAL = re.compile(r"!?\[|<|`+|\\\$|\${1,2}|https?:|www\.", re.I)
+_SPECIAL = re.compile(r"!?\[|<|`+|\\[$(\[]|\${1,2}|https?:|www\.", re.I)
 _BEGIN = r"!|\\|https?|htt?|h|www?|w"
 _BEGUN = re.compile(rf"(?: (?:{_BEGIN})?|{_BEGIN})\Z", re.I)  # may become special, or be dropped with it
 _LINK = re.compile(
@@ -24,6 +24,8 @@ _AUTOLINK = re.compile(r"<((?:https?|mailto|file|data|javascript):[^<>\s]*)>", r
 _ADDRESS = re.compile(r"(?:https?:|www\.)[^\s<>\"'`\])}]+", re.I)
 # As in Pandoc: no blank just inside the dollars, no digit after a single one.
 _FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$|\$(?![\s$])(?:[^$\n\\]|\\.)*?(?<!\s)\$(?![\d$])")
+_BRACKETED = re.compile(r"\\\((?:[^\\]|\\[^()])+\\\)|\\\[(?:[^\\]|\\[^\[\]])+\\\]")  # as models write them, too
+_NUMBERS = re.compile(r"\\\[[\d\s,;–-]+\\\]")  # escaped brackets around a citation
 _INTERVAL = re.compile(r"0\s*[,;–-]")  # no source has the number 0
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 
@@ -130,8 +132,8 @@ class CitedText:
     def _special(self, sign: str, final: bool) -> str | None:
         """Return what begins with a bracket, `<`, backtick, dollar or address; None if incomplete."""
         buffer = self._buffer
-        if sign[0] == "\\":  # an escaped dollar
-            return self._literally(len(sign))
+        if sign[0] == "\\":
+            return self._literally(len(sign)) if sign[1] == "$" else self._bracketed(final)
         if sign[0] == "`":
             return self._code(sign, final)
         if sign[0] == "$":
@@ -185,6 +187,15 @@ class CitedText:
         if not final and len(self._buffer) < _HELD and goes_on not in self._buffer:
             return None
         return self._literally(len(dollars))
+
+    def _bracketed(self, final: bool) -> str | None:
+        """Return a whole formula in escaped brackets, or the opening backslash if it has no end."""
+        found = _BRACKETED.match(self._buffer)
+        if found and not _NUMBERS.fullmatch(found[0]):
+            return self._literally(found.end())
+        if found is None and not final and len(self._buffer) < _HELD and "\n\n" not in self._buffer:
+            return None
+        return self._literally(1)
 
     def _cite(self, found: re.Match[str]) -> str:
         if _INTERVAL.match(found[1]):

@@ -12,7 +12,7 @@ from typing import Protocol
 from ..errors import ModelError, RetrieveError
 from ..models.chat import Asker
 from ..models.languages.words import fold
-from ..models.prompts import QUERIES, as_data, with_topic_check
+from ..models.prompts import QUERIES, Prompt, as_data, with_topic_check
 from ..models.replies import find_value
 from .ranking.asking import without_asking
 from .ranking.words import frequent_words
@@ -65,13 +65,14 @@ class ModelQueries:
 
     asker: Asker
     subjects: Sequence[str] = ()
+    prompt: Prompt = QUERIES
 
     async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
         """See `Expander`."""
         most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # what is not seen is not checked
         before = "\n".join(one[:MOST_CHARACTERS] for one in earlier[-MOST_EARLIER:])
         values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}
-        request = QUERIES.request(values)
+        request = self.prompt.request(values)
         question = question[:MOST_CHARACTERS]
         if not self.subjects:
             made = await self.asker.ask(request, _read_queries)

@@ -14,7 +14,7 @@ from ..models.chat import Asker
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import ModelName
 from ..models.openai.client import require_key, without_key
-from ..models.prompts import RERANK, as_data, enclose
+from ..models.prompts import RERANK, Prompt, as_data, enclose
 from ..models.replies import find_value
 from ..models.sources import ModelSource
 from .passages import Passage
@@ -51,6 +51,7 @@ class ModelReranker:
     grade come last."""
 
     asker: Asker
+    prompt: Prompt = RERANK
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """See `Reranker`."""
@@ -58,7 +59,7 @@ class ModelReranker:
             return []
         shown = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
         values = {"question": as_data(question[:MOST_CHARACTERS]), "passages": "\n\n".join(shown)}
-        grades = await self.asker.ask(RERANK.request(values), lambda text: _read_grades(text, len(passages)))
+        grades = await self.asker.ask(self.prompt.request(values), lambda text: _read_grades(text, len(passages)))
         return in_order(passages, grades)
 
 

@@ -17,7 +17,6 @@ from ..markdown.originals import restore_originals
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
 from ..models.chat import Asker, ChatMessage, Request
-from ..models.prompts import CHAT
 from .exchange.context import PromptText
 from .exchange.matching import can_take, find_blocks
 from .exchange.record import CHAT_KEY, QUESTION, Entry, pending_messages
@@ -116,7 +115,7 @@ class ChatRun(ModelRun[Chat]):
         spoken: list[Entry] = [entry for entry in chat.recorded if entry[0] != "note"] + [("user", chat.pending[0])]
         messages = [ChatMessage("user" if speaker == "user" else "assistant", text) for speaker, text in spoken]
         first = messages.pop(0).content if messages[0].role == "user" else "(the chat goes on)"
-        return self.talk.request(CHAT, chat.node, excerpt, first, messages)
+        return self.talk.request(self.talk.chat, chat.node, excerpt, first, messages)
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
         """Return the document with the answers in its blocks. Raise MarkdownError if the new blocks

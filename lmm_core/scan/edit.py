@@ -26,7 +26,6 @@ from ..markdown.originals import restore_originals
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
 from ..models.chat import Asker, ChatMessage
-from ..models.prompts import EDIT
 from .exchange.context import PromptText
 from .exchange.decisions import EDIT_FLOW, trailing_space
 from .exchange.matching import can_take, find_blocks
@@ -127,7 +126,7 @@ class EditRun(ModelRun[EditRequest]):
             )
             return
         first, *rest = self._spoken(wanted)
-        asked = self.talk.request(EDIT, wanted.node, excerpt, first.content, rest)
+        asked = self.talk.request(self.talk.edit, wanted.node, excerpt, first.content, rest)
         request = replace(asked, max_tokens=asked.max_tokens + TIMES_LONGER * count_tokens(asked.text))
         try:
             reply = await ask_model(self.talk.asker, request, "\n".join(wanted.new), self.screen, tags=False)

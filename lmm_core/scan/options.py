@@ -16,9 +16,10 @@ class ScanOpts:
     """Options for the annotations that are made, and from how many words of text on.
 
     `titles` is the path of titles of each section; `questions` and `summaries` are made by the
-    annotator. `textid` and `headingid` number text blocks and headings (`docid.3`, `docid.h2`);
-    `textUUID` and `headingUUID` add UUIDs made from these numbers. `remove_messages` removes chat
-    and edit keys first. Raise ValueError for other values.
+    annotator, and with `follow_prompts` made again once its prompt is another one. `textid` and
+    `headingid` number text blocks and headings (`docid.3`, `docid.h2`); `textUUID` and `headingUUID`
+    add UUIDs made from these numbers. `remove_messages` removes chat and edit keys first. Raise
+    ValueError for other values.
     """
 
     titles: bool = False
@@ -26,6 +27,7 @@ class ScanOpts:
     summaries: bool = True
     questions_threshold: int = 15
     summary_threshold: int = 50
+    follow_prompts: bool = True
     textid: bool = False
     headingid: bool = False
     textUUID: bool = False

@@ -7,7 +7,7 @@ whose source has changed are made again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -107,7 +107,7 @@ class RagRun:
     """One run over a document, in three steps: `start`, `ask` and `finish`.
 
     The second step waits for the annotator, and is not needed if nothing is `open`. The fields up
-    to `logger` are the arguments of `scan_rag`.
+    to `logger` are the arguments of `scan_rag`; `marks` are those of own prompts, see `NeedsFinder`.
     """
 
     opts: ScanOpts
@@ -119,6 +119,7 @@ class RagRun:
     refresh: bool
     logger: LoggerBase
     progress: Progress | None = None
+    marks: Mapping[str, str] | None = None
     tally: Tally = field(default_factory=Tally, init=False)
     open: list[HeadingNode] = field(default_factory=list, init=False)
     _blocks: list[Block] = field(default_factory=list, init=False)
@@ -150,7 +151,7 @@ class RagRun:
         self._prepare(tree)
         self._closed = closed_parts(tree)
         texts = SectionTexts(tree, self.rules)
-        self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed)
+        self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed, self.marks)
         waiting: set[int] = set()  # sections that show a summary which is still to be made
         for node in sections(tree, post=True):
             wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
@@ -193,7 +194,7 @@ class RagRun:
         return headless or id(node) in self._closed or self._is_proposed(node)
 
     def _apply(self, node: HeadingNode, needs: SectionNeeds, values: dict[str, Any]) -> None:
-        self._write(node, set_values(node.properties, values, dict.fromkeys(values, needs.source)))
+        self._write(node, set_values(node.properties, values, dict.fromkeys(values, needs.source) | needs.inputs))
         self._stale += [(node.line, key) for key in needs.stale]
         self._kept += bool(needs.kept)
         report_stale_lm_markdown(node, self.logger)

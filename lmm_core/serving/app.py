@@ -18,13 +18,13 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ..models.chat import metered
+from .access.guard import TEXTS, Access, GuardMiddleware, Names, refusal
+from .access.rates import Rates, counted_as
 from .access.readers import WHO, Readers
 from .access.tokens import TokenFile
 from .answers import MOST_HITS, SLOW, Answers, event_bytes
-from .guard import TEXTS, Access, GuardMiddleware, Names, refusal
 from .notes import DATA, Notes, NotesRoutes
 from .questions import Question, checked_text, read_body, read_judgement, read_question
-from .rates import Rates, counted_as
 from .teacher import PATH as TEACHER
 from .teacher import TeacherPage
 from .texts import about_data

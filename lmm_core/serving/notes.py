@@ -16,8 +16,8 @@ from starlette.routing import Route
 
 from ..errors import LmmError
 from ..retrieve.library import Library
+from .access.guard import TEXTS
 from .answers import Answers
-from .guard import TEXTS
 
 DATA = "/contents"
 WAIT = 20.0  # seconds; what takes longer goes on, and is there for the next request

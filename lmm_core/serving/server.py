@@ -13,10 +13,10 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from .access.connections import Connection, ConnectionLimits, Connections
+from .access.rates import plain_address
 from .access.readers import PEER
-from .connections import Connection, ConnectionLimits, Connections
 from .log import Log
-from .rates import plain_address
 
 GRACE = 10  # seconds that running answers have when the server is to stop
 YOUNG = 10_000  # objects between garbage collections; 50 simultaneous answers make some thousands

@@ -19,8 +19,8 @@ from ..errors import LmmError
 from ..retrieve.passages import Material
 from ..workflows.asked.dashboard import FEWEST, make_dashboard
 from ..workflows.pages.asked_page import asked_page, asked_policy
+from .access.rates import Rates
 from .answers import Answers
-from .rates import Rates
 
 PATH = "/teacher"
 ASKING, WRONG = 0.1, 1.0  # what a request counts, and one with a wrong token, in questions

@@ -12,12 +12,14 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from ..errors import FolderError, ModelError, TrustError
+from ..errors import FolderError, ModelError, PromptError, TrustError
 from ..files.marked import check_inside
 from ..files.names import clash, name_problem
 from ..markdown.rag_only import DIV_TYPES, OUT, RAG_ONLY, named_types
 from ..models.names import ModelName, is_default, leads_outside, parse_name
 from ..models.openai.extra import FILE_PARAMETERS
+from ..models.own_prompts.known import KNOWN
+from ..models.own_prompts.reading import read_prompt
 from ..models.sources import FASTEMBED, NONE, STAND_IN, ModelSource, known_sources
 from ..models.trust import read_trust_variable
 from .environment import MODEL_KEYS
@@ -38,6 +40,7 @@ def check_settings(reading: Reading) -> None:
     _check_types(reading)
     _check_collections(reading)
     _check_trust(reading)
+    _check_prompts(reading)
 
 
 # Models and their sources
@@ -109,6 +112,24 @@ def _check_folder(reading: Reading) -> None:
         )
     elif one.layer == "file":
         _check_own_folder(reading, one, one.value)
+
+
+def _check_prompts(reading: Reading) -> None:
+    """Check the files of own prompts: that those which a file names lie in its project, and what they hold."""
+    root = reading.file.parent.resolve()
+    for name in KNOWN:
+        one = reading.origin(("prompts", name))
+        if one is None or not isinstance(one.value, str) or not one.value.strip():
+            continue
+        place = Path(os.path.normpath(root / one.value))
+        try:
+            if one.layer == "file":
+                check_inside(root, place)
+            read_prompt(name, place)
+        except FolderError as error:
+            reading.tell(one.keys, f"should be a file inside {root}, without links on the way: {error}")
+        except PromptError as error:
+            reading.problems += str(error).split("\n")
 
 
 def _check_own_folder(reading: Reading, one: Given, folder: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from ..errors import ConfigError, LmmError
+from ..errors import ConfigError, LmmError, PromptError
 from ..markdown.blocks import Spelling
 from ..markdown.files import project_root
 from ..markdown.metadata.lmm_options import options_in
@@ -134,7 +134,8 @@ class Project:
     name of the model for each role (`default`, `source` or `source/model`); requests: the limits
     of requests for each role; sources: only the configured ones; system: the system message for
     chats and edits, "" for ours; synonyms: the names that mean the same as a name, beside those that
-    the notes give; index, ask, serve, files: their sections of the configuration."""
+    the notes give; index, ask, serve, files: their sections of the configuration; prompts: the own
+    prompts as templates, by their names."""
 
     root: Path
     spelling: Spelling = "div"
@@ -149,6 +150,7 @@ class Project:
     ask: AskOptions = field(default_factory=AskOptions)
     serve: ServeOptions = field(default_factory=ServeOptions)
     files: FilePatterns = field(default_factory=FilePatterns)
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
 
 # Reading
@@ -182,7 +184,22 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         ask=AskOptions(**settings.ask.model_dump() | {"subjects": tuple(settings.ask.subjects)}),
         serve=_serve_options(settings),
         files=FilePatterns(tuple(settings.files.include), tuple(settings.files.exclude)),
+        prompts=_own_prompts(settings, root),
     )
+
+
+def _own_prompts(settings: ConfigSettings, root: Path) -> dict[str, str]:
+    """Return the own prompts. Raise ConfigError if one has changed for the worse since the settings were read."""
+    files = {name: file for name, file in settings.prompts.model_dump().items() if file.strip()}
+    if not files:
+        return {}
+    from ..models.own_prompts.reading import read_prompt
+
+    try:
+        found = {name: read_prompt(name, root / file) for name, file in files.items()}
+    except PromptError as error:
+        raise ConfigError(str(error)) from None
+    return {name: text for name, text in found.items() if text}
 
 
 def _knit_rules(knit: KnitSettings) -> KnitRules:

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from ..files.gitignore import pattern_problem
 from ..models.openai.extra import checked_extra
+from ..models.own_prompts.known import KNOWN
 from ..models.sources import ModelSource, RequestLimits, Sampling
 from ..models.trust import VARIABLE
 
@@ -57,6 +58,22 @@ class RagSettings(_Section):
     summaries: bool = Field(default=True, description="a summary of each section")
     questions_threshold: int = Field(default=15, ge=0, description="words from which on a section gets questions")
     summary_threshold: int = Field(default=50, ge=0, description="words from which on a section gets a summary")
+    follow_prompts: bool = Field(default=True, description="make again what another prompt of [prompts] made")
+
+
+class PromptSettings(_Section):
+    """Files with prompts in your own words, from the project's root: `[prompts]`."""
+
+    questions: str = Field(default="", description=KNOWN["questions"].purpose)
+    summary: str = Field(default="", description=KNOWN["summary"].purpose)
+    annotations: str = Field(default="", description=KNOWN["annotations"].purpose)
+    chat: str = Field(default="", description=KNOWN["chat"].purpose)
+    edit: str = Field(default="", description=KNOWN["edit"].purpose)
+    queries: str = Field(default="", description=KNOWN["queries"].purpose)
+    rerank: str = Field(default="", description=KNOWN["rerank"].purpose)
+    answer: str = Field(default="", description=KNOWN["answer"].purpose)
+    plan: str = Field(default="", description=KNOWN["plan"].purpose)
+    llmd: str = Field(default="", description=KNOWN["llmd"].purpose)
 
 
 class KnitSettings(_Section):
@@ -416,6 +433,9 @@ class MarkdownSections(BaseModel):
     minor: ModelSettings = Field(default=ModelSettings(), description="the model for annotations")
     aux: ModelSettings = Field(default=ModelSettings(), description="the model for small helps")
     RAG: RagSettings = Field(default=RagSettings(), description="which annotations are made")
+    prompts: PromptSettings = Field(
+        default=PromptSettings(), description="files with prompts in your own words: lmm prompts list"
+    )
     knit: KnitSettings = Field(default=KnitSettings(), description="what is left out of the lecture notes")
     files: FileSettings = Field(default=FileSettings(), description="which documents of a folder are taken")
     sources: dict[str, SourceSettings] = Field(default={}, description="servers of models, beside those that are known")

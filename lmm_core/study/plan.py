@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import ModelError
 from ..logging import counted, printable
 from ..models.chat import Asker
-from ..models.prompts import PLAN, as_data
+from ..models.prompts import PLAN, Prompt, as_data
 from ..models.replies import find_object
 from ..models.tokens import count_tokens
 from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, typed_parts_under
@@ -91,6 +91,7 @@ class Planner:
     library: Library
     asker: Asker | None = None
     warn: Callable[[str], None] = lambda message: None
+    prompt: Prompt = PLAN
 
     async def plan(self, wish: str) -> StudyPlan:
         """Return a plan for a wish such as `I have three evenings before the exam`.
@@ -125,7 +126,7 @@ class Planner:
             return plan
         values = {"outline": as_data(outline), "wish": as_data(wish[:2_000]), "time": _for_reader(plan)}
         try:
-            reply = await self.asker.ask(PLAN.request(values), lambda text: _read_reply(text, known))
+            reply = await self.asker.ask(self.prompt.request(values), lambda text: _read_reply(text, known))
         except ModelError as error:
             self.warn(f"planned without a model: {error}")
             return plan

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from ..errors import IndexChangedError, LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import parse_name
+from ..models.own_prompts.known import own_prompt
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
 from ..retrieve.agents.library_tools import Function, Result
 from ..retrieve.agents.results import STATUS
@@ -211,18 +212,19 @@ def make_conversation(
         ask.budget,
         ask.tool_calls,
         max(project.requests["major"].context_tokens - REPLY_TOKENS, 0),
+        prompt=own_prompt("answer", project.prompts),
     )
 
 
 def _expander(project: Project, models: Models, chats: bool) -> Expander:
     """Return what makes queries. If questions about other subjects are refused, that is a model, which tells them."""
     ask = project.ask
-    has_aux = models.name(project, "aux").source != STAND_IN
+    prompt, has_aux = own_prompt("queries", project.prompts), models.name(project, "aux").source != STAND_IN
     if chats and ask.refused_beside:
-        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside)
+        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside, prompt)
     if ask.queries == "keywords" or not (chats and has_aux):
         return PlainQueries()
-    return ModelQueries(models.asker(project, "aux"))
+    return ModelQueries(models.asker(project, "aux"), prompt=prompt)
 
 
 def not_checked(project: Project, models: Models, with_model: bool = True) -> str:
@@ -237,7 +239,8 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
     if wanted in ("", "none"):
         return NoReranker()
     if wanted == "model":
-        return ModelReranker(models.asker(project, "aux")) if chats else NoReranker()
+        prompt = own_prompt("rerank", project.prompts)
+        return ModelReranker(models.asker(project, "aux"), prompt) if chats else NoReranker()
     sources = known_sources(project.sources)
     name = parse_name(wanted, sources)
     if name.source == FASTEMBED:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..asked.turns import RecordedTurn
 from ..errors import MarkdownError, QuestionsError, RetrieveError
 from ..index.encoding import has_dense
 from ..logging import ListLogger, LoggerBase, printable
@@ -28,6 +29,7 @@ from ..store.vector_store import ScoredPoint
 from ..study.measures import (
     ANNOTATED,
     DEPTH,
+    STUDENTS,
     Labelled,
     LabelledQuestion,
     QuestionResult,
@@ -36,6 +38,7 @@ from ..study.measures import (
 )
 from ..study.missing_words import MissingWord, missing_words
 from ..study.strategies import Course, Strategy, strategies_for
+from .asked.bench import ThenAndNow, compare, label_turns, read_turns
 from .encode import encode_files
 from .indexing.run import Upload
 from .models import Models
@@ -87,13 +90,14 @@ class BenchReport:
 
     annotations: were embedded beside the text; budget: tokens of the context; results: one for each
     encoding, the configured or first named one first; missing: words of the questions that it missed;
-    unlabelled: how many questions name no section."""
+    unlabelled: how many questions name no section; recorded: those of recordings, then and now."""
 
     annotations: tuple[str, ...]
     budget: int
     results: tuple[EncodingResult, ...]
     missing: tuple[MissingWord, ...]
     unlabelled: int
+    recorded: ThenAndNow | None = None
 
 
 def describe_rank(rank: int | None) -> str:
@@ -118,28 +122,44 @@ class Bench:
     async def run(self, paths: Sequence[Path], questions: Path | None = None) -> BenchReport:
         """Return what was measured on some documents.
 
-        questions: a file of students' questions, see `read_questions`. Errors in a document are
-        reported, and the rest is measured. Raise QuestionsError, RetrieveError, StoreError,
-        ModelError and ConfigError."""
+        questions: a file of students' questions (see `read_questions`), or recordings (see
+        `read_turns`). Errors in a document are reported, and the rest is measured. Raise
+        QuestionsError, RecordingError, RetrieveError, StoreError, ModelError and ConfigError."""
         material = self._read(paths)
-        asked = read_questions(questions) if questions else []
-        labelled = [*annotated_questions(material), *label_questions(asked, material)]
+        turns = read_turns(questions) if questions else None
+        asked = read_questions(questions) if questions and turns is None else []
+        answered, refused = label_turns(turns, material) if turns and material.documents else ([], [])
+        labelled = [*annotated_questions(material), *label_questions(asked, material), *answered]
         if not labelled:
             raise RetrieveError(
                 "there are no questions to ask: `lmm rag FILES` makes some, --questions FILE adds those of students"
             )
         results: list[EncodingResult] = []
         missing: list[MissingWord] = []
+        recorded: ThenAndNow | None = None
         for encoding in self._named():
             if encoding in [result.encoding for result in results]:  # what is configured has got its name
                 continue
             async with self._index(paths, encoding) as course:
                 results.append(await self._measure(course, labelled))
+                if len(results) == 1 and turns:
+                    recorded = await self._compare(course, turns, results[0], refused)
                 if len(results) == 1:
                     missed = [one.labelled for one in results[0].outcomes if one.is_missed]
                     missing = missing_words(missed, await course.without_questions())
-        unlabelled = sum(not one.section for one in asked)
-        return BenchReport(self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled)
+        unlabelled = sum(not one.section for one in asked) + (len(turns) - len(answered) if turns else 0)
+        return BenchReport(
+            self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled, recorded
+        )
+
+    async def _compare(
+        self, course: Course, turns: Sequence[RecordedTurn], result: EncodingResult, refused: Sequence[Labelled]
+    ) -> ThenAndNow:
+        """Return what recorded questions found when they were asked, and what they find now."""
+        last = result.strategies[-1].strategy
+        self.expect(len(refused))
+        again = (await course.measure(refused, (last,)))[last.name]
+        return compare(turns, [one for one in result.outcomes if one.labelled.origin == STUDENTS], again)
 
     def _read(self, paths: Sequence[Path]) -> Material:
         """Return the sections with their questions; no model is asked."""
@@ -202,7 +222,7 @@ def read_questions(path: Path) -> list[LabelledQuestion]:
     these keys in each line. The section may be empty. Raise QuestionsError, with file and line."""
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
     if path.suffix.lower() not in readers:
-        raise QuestionsError(f"{path}: a file of questions ends in .csv or .jsonl")
+        raise QuestionsError(f"{path}: a file of questions ends in .csv, .jsonl or .sqlite")
     try:
         text = load_markdown(path).text.removeprefix("\ufeff")
     except OSError as error:

@@ -61,7 +61,7 @@ class Models:
         def open_annotator() -> Annotator:
             from ..models.annotators.model_annotator import ModelAnnotator
 
-            return ModelAnnotator(self.asker(project, "minor"))
+            return ModelAnnotator(self.asker(project, "minor"), project.prompts)
 
         return LazyAnnotator(str(name), open_annotator)
 

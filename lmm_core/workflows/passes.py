@@ -23,6 +23,7 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..markdown.spelling import convert
 from ..models.annotators.annotator import Annotator
+from ..models.own_prompts.known import prompt_marks
 from ..models.prompts import ANNOTATION_TOKENS
 from ..models.sources import ModelSource, known_sources
 from ..scan.annotations.removal import By, Removal
@@ -170,7 +171,8 @@ class RagWork:
 
 def new_rag_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
     """Return a run of the RAG pass with the options of a project; it has not started."""
-    return RagRun(project.opts, annotator, docid, project.spelling, project.rules, True, False, logger)
+    marks = prompt_marks(project.prompts)
+    return RagRun(project.opts, annotator, docid, project.spelling, project.rules, True, False, logger, marks=marks)
 
 
 def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:

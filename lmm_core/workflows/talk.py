@@ -13,6 +13,7 @@ from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
 from ..markdown.files import MarkdownFile, load_markdown, save_markdown
 from ..markdown.parse import parse_markdown_text
+from ..models.own_prompts.known import own_prompt
 from ..scan.chat import ChatRun
 from ..scan.check.finding import report_findings
 from ..scan.check.mistakes import find_unread_requests
@@ -55,6 +56,8 @@ class DocumentChat:
                 self.models.asker(self.project, "major"),
                 self.project.system,
                 self.project.requests["major"].context_tokens,
+                own_prompt("chat", self.project.prompts),
+                own_prompt("edit", self.project.prompts),
             )
         except ModelError as error:
             self.logger.error(f"not asked: {error}")

@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from lmm_core.retrieve import retriever
 from lmm_core.serving import answers as serving_answers
-from lmm_core.serving.connections import ConnectionLimits
+from lmm_core.serving.access.connections import ConnectionLimits
 from lmm_core.serving.log import EVERY, FULLEST, KINDS, LABEL, LONGEST, Log
 from lmm_core.serving.server import room_for
 from lmm_core.store.threads import THREADS, run_in_thread
@@ -577,7 +577,7 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     """`lmm mcp --http`: a connection that sends no request is ended there, too."""
     pytest.importorskip("mcp")
     from lmm_core.retrieve.agents.tools import Tools
-    from lmm_core.serving import connections
+    from lmm_core.serving.access import connections
     from lmm_core.serving.agents.mcp_server import serve_http
     from lmm_core.settings.project import load_project
     from lmm_core.workflows.ask import SharedLibrary

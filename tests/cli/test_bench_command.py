@@ -329,7 +329,7 @@ def test_students_questions_are_added(name, content, notes):
         ("s.jsonl", "[]", "s.jsonl:1: should be"),
         ("s.jsonl", '{"question": 3}', "s.jsonl:1: a question is missing"),
         ("s.jsonl", '{"question": "a", "section": 3}', "s.jsonl:1: the section should be a text"),
-        ("s.txt", "a", "s.txt: a file of questions ends in .csv or .jsonl"),
+        ("s.txt", "a", "s.txt: a file of questions ends in .csv, .jsonl or .sqlite"),
     ],
 )
 def test_a_wrong_file_of_questions_is_wrong_usage(name, content, says, notes):

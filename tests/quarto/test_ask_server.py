@@ -1,6 +1,5 @@
 """The ask box, in a real browser, and the real `lmm serve`: from another origin, as a file, and on the server's own page."""
 
-import json
 import os
 import re
 import shutil
@@ -8,13 +7,15 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.box_pages import IN_A_BROWSER, Static, opened, put, search, served
+from lmm_core.asked.recordings import Recordings, recordings_path
+from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, opened, put, search, served
 from tests.commands import copy_folder, held, text, write
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer
@@ -178,6 +179,35 @@ def test_a_hostile_model(course, tab, monkeypatch):
         assert KEY not in kept + page.content() + "".join(seen)
 
 
+@pytest.mark.parametrize("where", ["site", "own page"])
+def test_formulas_of_an_answer_that_streams(course, tab, monkeypatch, where):
+    reply = (
+        r"The difference $\bar{x}_{1} - \bar{x}_{2}$ and \(A[1]\) are $A[1]$ for $5 or $6 [1]." + " More words." * 10
+    )
+    with model(monkeypatch, reply=reply, pause=0.02):
+        course.start()
+        page = ready(tab(), f"{course.address}/index.html" if where == "site" else course.answers)
+        page.evaluate(HALVES)
+        put(page, QUESTION)
+        turn = answered(page)
+        turn.locator("math").nth(2).wait_for(state="attached")
+        assert [one.text_content() for one in turn.locator("math").all()] == ["x‾1−x‾2", "A[1]", "A[1]"]
+        assert "for $5 or $6 " in turn.inner_text()
+        assert page.evaluate("window.halves") == []
+        assert turn.locator(".lmm-ask-cite").count() == (where == "site")
+
+
+# Notes the answers that were shown with a part of a formula in them.
+HALVES = r"""window.halves = [];
+new MutationObserver(() => {
+  for (const one of document.querySelectorAll(".lmm-ask-answer p")) {
+    const bare = one.cloneNode(true);
+    bare.querySelectorAll(".lmm-ask-formula").forEach((formula) => formula.remove());
+    if (/\\|_\{|A\[/.test(bare.textContent)) window.halves.push(bare.textContent);
+  }
+}).observe(document.body, { childList: true, subtree: true });"""
+
+
 def test_a_long_question_is_refused_with_the_reason(course, tab):
     course.start()
     page = ready(tab(), f"{course.address}/index.html")
@@ -305,9 +335,9 @@ def test_the_page_of_the_server(course, tab):
     page.locator("dialog[open]").wait_for()
 
 
-@pytest.mark.parametrize("logged", [False, True])
-def test_what_is_asked_is_kept_only_where_that_is_wanted(course, tab, logged):
-    course.start(*(["--log-questions", "asked.jsonl"] if logged else []))
+@pytest.mark.parametrize("record", ["off", "questions", "conversations"])
+def test_what_is_asked_is_kept_only_where_that_is_wanted(course, tab, record):
+    course.start(settings=f'record = "{record}"')
     page = ready(tab(), f"{course.address}/index.html")
     put(page, QUESTION)
     answered(page)
@@ -316,8 +346,113 @@ def test_what_is_asked_is_kept_only_where_that_is_wanted(course, tab, logged):
     assert any("POST /ask 200" in line for line in course.log)
     assert not any("standard" in line for line in course.log)
     holding = [path for path in course.folder.rglob("*") if path.is_file() and QUESTION.encode() in held(path)]
-    assert [path.name for path in holding if ".lmm" in path.parts or path.suffix == ".jsonl"] == (
-        ["asked.jsonl"] if logged else []
-    )
-    if logged:
-        assert json.loads(text(course.folder / "asked.jsonl"))["question"] == QUESTION
+    assert [path.name for path in holding if ".lmm" in path.parts] == ([] if record == "off" else ["asked.sqlite"])
+
+
+# What is recorded
+
+
+def recorded(course):
+    with closing(Recordings(recordings_path(course.folder))) as recordings:
+        return recordings.turns()
+
+
+RECORDED = 'record = "conversations"\nkeep_days = 30\nprivacy = "privacy.html#data"'
+
+
+def test_what_is_recorded_is_said_before_anything_is_asked(course, tab):
+    course.start(settings=RECORDED)
+    page = ready(tab(), f"{course.address}/02-describing.html")
+    said = page.locator(".lmm-ask-recording")
+    assert said.inner_text().startswith("Questions, answers and comments are recorded")
+    assert "without who asks, for 30 days" in said.inner_text()
+    assert said.locator("a").get_attribute("href") == f"{course.address}/privacy.html#data"
+    assert page.get_by_role("searchbox").get_attribute("aria-describedby") == said.get_attribute("id")
+    page.goto(course.answers)
+    page.get_by_role("button", name="Ask", exact=True).wait_for()
+    assert "for 30 days" in page.locator(".lmm-ask-recording").inner_text()
+
+
+def test_where_nothing_is_recorded_nothing_is_said_and_nothing_judged(course, tab):
+    course.start()
+    page = ready(tab(), f"{course.address}/index.html")
+    assert page.locator(".lmm-ask-recording").is_hidden()
+    put(page, QUESTION)
+    assert answered(page).locator(".lmm-ask-judging").count() == 0
+
+
+def test_an_answer_is_judged_by_the_keyboard_alone(course, tab):
+    course.start(settings=RECORDED)
+    page = ready(tab(), f"{course.address}/index.html")
+    put(page, QUESTION)
+    turn = answered(page)
+    down, comment = turn.get_by_role("button", name="Not helpful"), turn.get_by_role("textbox")
+    assert comment.is_hidden()
+    down.focus()
+    page.keyboard.press("Enter")
+    turn.get_by_role("status").get_by_text("Recorded. Thank you.").wait_for()
+    assert down.get_attribute("aria-pressed") == "true"
+    assert turn.get_by_role("button", name="Helpful", exact=True).get_attribute("aria-pressed") == "false"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("<b>Too</b> short")
+    page.keyboard.press("Control+Enter")
+    until(lambda: [(one.thumb, one.comment) for one in recorded(course)] == [(-1, "<b>Too</b> short")])
+    down.press("Space")  # taken back
+    until(lambda: [one.thumb for one in recorded(course)] == [0])
+    put(page, "And for a mean?")
+    answered(page)
+    assert len({one.conversation for one in recorded(course)}) == 1
+    page.reload()  # the conversation is shown again, but the id was forgotten
+    page = ready(page, page.url)
+    page.locator(".lmm-ask-turn").first.get_by_role("textbox").wait_for()
+    assert page.locator(".lmm-ask-turn").first.get_by_role("textbox").input_value() == "<b>Too</b> short"
+    put(page, "And for a share?")
+    answered(page)
+    until(lambda: len({one.conversation for one in recorded(course)}) == 2)
+
+
+def until(is_so):
+    """Wait for what the server is about to write."""
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_of_questions_alone_there_are_thumbs_and_no_comment(course, tab):
+    course.start(settings='record = "questions"')
+    page = ready(tab(), f"{course.address}/index.html")
+    put(page, QUESTION)
+    turn = answered(page)
+    turn.get_by_role("button", name="Helpful", exact=True).click()
+    turn.get_by_role("status").get_by_text("Recorded. Thank you.").wait_for()
+    assert turn.get_by_role("textbox").count() == turn.get_by_role("button", name="Comment").count() == 0
+    assert [(one.thumb, one.answer, one.conversation) for one in recorded(course)] == [(1, "", "")]
+
+
+def test_what_cannot_be_recorded_is_said_and_the_answer_stays(course, tab):
+    write(recordings_path(course.folder), b"no database " * 1000)
+    course.start(settings=RECORDED)
+    page = ready(tab(), f"{course.address}/index.html")
+    put(page, QUESTION)
+    turn = answered(page)
+    assert "has a name of its own, the standard error" in turn.inner_text()
+    turn.get_by_role("button", name="Helpful", exact=True).click()
+    turn.get_by_role("status").get_by_text("This was not recorded.").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1000, 380])
+def test_judging_is_accessible(course, tab, scheme, width, request):
+    course.start(settings=RECORDED)
+    page = tab(color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(course.answers)
+    page.get_by_role("button", name="Ask", exact=True).wait_for()
+    put(page, QUESTION)
+    answered(page).get_by_role("button", name="Helpful", exact=True).click()
+    page.locator(".lmm-ask-comment textarea").wait_for()
+    page.get_by_role("status").get_by_text("Recorded. Thank you.").wait_for()
+    page.evaluate(axe(request.config.cache))
+    assert page.evaluate(VIOLATIONS) == []

@@ -139,6 +139,69 @@ def test_a_wide_formula_is_scrolled_on_a_phone(tab):
     assert page.evaluate("(one => one.scrollWidth > one.clientWidth)(document.querySelector('.lmm-ask-display'))")
 
 
+# In what the data hold
+
+MATERIAL = r"""# The mean $\bar{x}$
+
+::: {.lmm .content-hidden}
+``` yaml
+questions: 'What does $\mu_0$ stand for among samples?'
+```
+:::
+
+The mean $\bar{x}_1$ of `df$x$` costs $5 and $6. Its error is
+
+$$
+\frac{\sigma}{\sqrt{n}}
+$$
+
+for drawn samples.
+"""
+
+
+def formulas_of(place):
+    return [one.text_content() for one in place.locator("math").all()]
+
+
+def test_formulas_of_snippets_contents_and_cards(tab, request):
+    page = opened(tab(), (make_site(MATERIAL) / "notes.html").as_uri())
+    page.get_by_role("searchbox").fill("error of the mean")
+    hit = page.locator(".lmm-ask-hits li").first
+    hit.locator(".lmm-ask-snippet math").wait_for()
+    assert formulas_of(hit.locator("strong")) == ["x‾"]
+    assert formulas_of(hit.locator(".lmm-ask-snippet")) == ["x‾1"]
+    snippet = hit.locator(".lmm-ask-snippet").text_content()
+    assert "of df$x$ costs $5 and $6." in snippet and "\ue000" not in snippet
+    page.get_by_role("searchbox").fill("stand for samples")
+    assert formulas_of(page.locator(".lmm-ask-question")) == ["μ0"]
+    assert formulas_of(page.locator(".lmm-ask-snippet")) == ["σn"]
+    page.get_by_role("tab", name="Contents").click()
+    assert formulas_of(page.locator("#lmm-ask-contents li a")) == ["x‾"]
+    page.get_by_role("tab", name="Cards").click()
+    assert formulas_of(page.locator(".lmm-ask-front")) == ["μ0"]
+    page.get_by_role("button", name="Show the answer").click()
+    assert formulas_of(page.locator(".lmm-ask-back .lmm-ask-text")) == ["x‾1", "σn"]
+    assert page.locator(".lmm-ask-back .lmm-ask-display math").count() == 1
+    page.evaluate(axe(request.config.cache))
+    assert page.evaluate(VIOLATIONS) == []
+
+
+def test_a_formula_is_marked_and_never_cut(tab):
+    notes = (
+        "# Spread\n\n"
+        + "words and " * 19
+        + "then $\\sigma + \\sigma + \\sigma + \\sigma + \\sigma + \\sigma$ "
+        + "more words " * 30
+    )
+    page = opened(tab(), (make_site(notes) / "notes.html").as_uri())
+    page.get_by_role("searchbox").fill("spread words")
+    snippet = page.locator(".lmm-ask-snippet").first
+    snippet.locator("math").wait_for()
+    assert snippet.locator("math mi").count() == 6
+    page.get_by_role("searchbox").fill("σ")
+    assert page.locator(".lmm-ask-snippet mark math").count() == 1
+
+
 # Hostile formulas
 
 HOSTILE = [

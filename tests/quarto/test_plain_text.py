@@ -4,7 +4,7 @@ import pytest
 
 from lmm_core.markdown.formulas import readable_math
 from lmm_core.quarto.ask_box.page_html import page_words
-from lmm_core.quarto.ask_box.plain_text import plain_text
+from lmm_core.quarto.ask_box.plain_text import in_unicode, plain_line, plain_text, with_formulas
 from tests.effort import at_most
 
 PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"
@@ -29,7 +29,19 @@ def test_the_words_of_a_page():
     ],
 )
 def test_a_text_with_the_words_of_its_page(source, read):
-    assert plain_text(source, page_words(PAGE)) == read
+    assert in_unicode(plain_text(source, page_words(PAGE))) == read
+
+
+def test_formulas_are_in_the_data_in_unicode_and_in_tex():
+    assert plain_text(r"The mean $\mu$ of `$x$`.") == "The mean \ue000μ\ue001\\mu\ue003 of $x$."
+    assert (
+        plain_text("So\n\n$$\n\\bar{x}\n$$ {#eq-mean}\n\nis.")
+        .split("\n\n")[1]
+        .startswith("\ue000x̄\ue002\\bar{x}\ue003")
+    )
+    assert plain_line(r"The *mean* $\mu$ {#sec-mean}") == "The mean \ue000μ\ue001\\mu\ue003"
+    assert with_formulas(r"Is `a$b$` *what* $\mu$ is?") == "Is `a$b$` *what* \ue000μ\ue001\\mu\ue003 is?"
+    assert in_unicode(with_formulas("\ue000a\ue001b\ue003 $x_1$")) == "ab x₁"  # signs in the notes are none of ours
 
 
 @pytest.mark.parametrize(

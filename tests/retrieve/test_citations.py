@@ -22,6 +22,8 @@ def let_through(text, size=10_000):
     ("said", "shown"),
     [
         ("So it is [1].", "So it is [1]."),
+        (r"So \(A[99]\) and \[ B[99] \] are [99].", r"So \(A[99]\) and \[ B[99] \] are."),
+        (r"So \(A is [99].", r"So \(A is."),
         ("So it is [1, 2] and [1;2].", "So it is [1, 2] and [1, 2]."),
         ("So it is [^1].", "So it is [1]."),
         ("A range [1-2].", "A range [1, 2]."),

@@ -7,9 +7,9 @@ import stat
 import pytest
 
 from lmm_core.errors import TokenError
+from lmm_core.serving.access.rates import counted_as, network_of
 from lmm_core.serving.access.readers import PEER, Readers
 from lmm_core.serving.access.tokens import TokenFile, add_token, read_tokens, revoke_token, tokens_path
-from lmm_core.serving.rates import counted_as, network_of
 from lmm_core.settings.project import load_project
 from tests.commands import write
 from tests.indexing import lmm

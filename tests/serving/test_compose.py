@@ -61,7 +61,7 @@ def test_the_servers_find_the_index_and_are_given_the_key(compose):
         assert set(server["depends_on"]) == set(NODES)
         words = server["command"]
         assert words[0] == "lmm" and cli.get_command(None, words[1]).make_context("serve", words[2:]).params == {
-            "port": 8766, "host": "0.0.0.0", "model": "", "questions": None, "workers": 2
+            "port": 8766, "host": "0.0.0.0", "model": "", "workers": 2
         }  # fmt: skip
         assert "lmm-markdown[serve]" in server["build"]["dockerfile_inline"]
 

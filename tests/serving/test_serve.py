@@ -19,8 +19,8 @@ from lmm_core.installation import install_command
 from lmm_core.quarto.extension import packaged_extension
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
+from lmm_core.serving.access.rates import MOST, Rates
 from lmm_core.serving.page import own_page
-from lmm_core.serving.rates import MOST, Rates
 from lmm_core.serving.texts import served_texts
 from lmm_core.settings.project import Project, ServeOptions, load_project
 from lmm_core.workflows.indexing.stores import client_from_config

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import psutil
 import pytest
 
-from lmm_core.serving.rates import SharedRates
+from lmm_core.serving.access.rates import SharedRates
 from tests.effort import PATIENCE
 from tests.indexing import lmm
 from tests.qdrant_server import QdrantServer

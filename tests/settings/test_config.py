@@ -189,7 +189,7 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
     file = config("[RAG]\nquestion = true\n")
     assert problem() == (
         f"{file}: unknown key `RAG.question` (known: titles, questions, summaries, questions_threshold, "
-        "summary_threshold; did you mean `questions`?)"
+        "summary_threshold, follow_prompts; did you mean `questions`?)"
     )
 
 

@@ -36,6 +36,7 @@ from ..arguments import (
     searched_project,
 )
 from ..files import at_every_save, is_done, say_at
+from ..formulas import readable
 from ..reports import ProgressBar, ReportPrinter, at_most, exit_with_status, print_json, report_failure, shorten, warn
 from ..running import run, run_or_report
 
@@ -254,11 +255,11 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     from ...retrieve.search import PASSAGE
 
     payload = point.payload
-    titles = " > ".join(payload.get("titles") or [])
+    titles = readable(" > ".join(payload.get("titles") or []))
     kind = payload.get("type")
     badge = f" [{kind if isinstance(kind, str) else ', '.join(kind)}]" if kind else ""
     path = shorten(project.root / str(payload.get("source", "")))
-    text = " ".join(str(payload.get(PASSAGE) or payload.get("page_content", "")).split())
+    text = readable(" ".join(str(payload.get(PASSAGE) or payload.get("page_content", "")).split()))
     say(f"{point.score:.3f}  ", nl=False)
     say(one_line(titles), nl=False, style="bold")
     say(one_line(badge))

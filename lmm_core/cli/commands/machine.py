@@ -1,5 +1,5 @@
-"""The commands that set up this machine: what is installed, configuration, models, trusted hosts, caches,
-completion."""
+"""The commands that set up this machine and a project: what is installed, configuration, prompts, models, trusted
+hosts, caches, completion."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ...errors import ConfigError, LmmError, ModelError, TrustError
+from ...files.marked import check_inside
 from ...logging import counted, put, say
 from ...markdown.files import project_root
 from ...models.trust import TRUST_VARIABLE, Pair, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
 from ...settings.names import CONFIG_NAME
-from ..arguments import config_checked, json_option
+from ..arguments import config_checked, json_option, project_at
 from ..completion import SHELLS
 from ..reports import print_json
 
 if TYPE_CHECKING:
+    from ...models.own_prompts.known import KnownPrompt
     from ...workflows.doctor import MachineFinding
 
 Result = TypeVar("Result")
@@ -117,6 +119,81 @@ def _as_toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+# Prompts
+
+
+@click.group()
+def prompts() -> None:
+    """List what models are told, show it, or begin a file to say it in your own words.
+
+    config.toml names such files: in the section [prompts], questions = "prompts/questions.md"."""
+
+
+@prompts.command("list")
+@json_option
+def list_prompts(as_json: bool) -> None:
+    """List the prompts that there are, and which of them this project says in its own words."""
+    from ...models.own_prompts.known import KNOWN
+
+    own = project_at(None).prompts
+    rows = [
+        {"name": known.name, "purpose": known.purpose, "fields": dict(known.fields), "needed": known.needed,
+         "own": known.name in own}
+        for known in KNOWN.values()
+    ]  # fmt: skip
+    if as_json:
+        print_json(rows)
+        return
+    width = max(map(len, KNOWN))
+    for known in KNOWN.values():
+        say(f"{known.name:<{width}}  {'own ' if known.name in own else 'ours'}  {known.purpose}")
+
+
+@prompts.command("show")
+@click.argument("name")
+def show_prompt(name: str) -> None:
+    """Print the prompt NAME as it is in force here, with its fields in braces."""
+    from ...models.own_prompts.reading import as_written
+
+    known = _known_prompt(name)
+    own = project_at(None).prompts.get(name)
+    say(f"{as_written(own) if own else known.text}")
+
+
+@prompts.command("init")
+@click.argument("name")
+def begin_prompt(name: str) -> None:
+    """Write prompts/NAME.md with our words, to be changed.
+
+    It lies in the project's root, and is used once config.toml names it."""
+    from ...files.create import create_file
+    from ...models.own_prompts.reading import beginning_of
+
+    known, root = _known_prompt(name), project_root(Path.cwd() / "-")
+    file = root / "prompts" / f"{name}.md"
+    try:
+        check_inside(root, file)
+        file.parent.mkdir(exist_ok=True)
+        create_file(file, beginning_of(known).encode("utf-8"))
+    except FileExistsError:
+        raise click.ClickException(f"{file}: exists already, and is not overwritten") from None
+    except LmmError as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"{error.filename or file}: {error.strerror}") from None
+    say(f"written: {file}", err=True)
+    say(f'to use it, write into {CONFIG_NAME}:  [prompts]  {name} = "prompts/{name}.md"', err=True)
+
+
+def _known_prompt(name: str) -> KnownPrompt:
+    """Return the prompt of a name. Raise UsageError if there is none."""
+    from ...models.own_prompts.known import KNOWN
+
+    if name not in KNOWN:
+        raise click.UsageError(f"there is no prompt {name!r}; there are {', '.join(KNOWN)}")
+    return KNOWN[name]
 
 
 # Embedding models

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...errors import CutOffError, GateError, ModelError
 from ..chat import Asker, ChatMessage, Request
 from ..gate.annotations import CheckedReply, check_reply, described
 from ..gate.repeats import repeated_in, told_repetition
-from ..prompts import ANNOTATE_AGAIN, annotate_prompt, language_of
+from ..prompts import ANNOTATE_AGAIN, NOTHING_OWN, annotate_prompt, language_of
 from ..tokens import count_tokens
 from .annotator import Annotation, AnnotatorSection
 
@@ -17,10 +17,12 @@ MOST_SAID = 1_000  # characters of a reply that the model is shown again
 
 
 class ModelAnnotator:
-    """The annotator that asks a chat model."""
+    """The annotator that asks a chat model.
 
-    def __init__(self, asker: Asker) -> None:
-        self.asker = asker
+    own: templates in place of our prompts, by their names."""
+
+    def __init__(self, asker: Asker, own: Mapping[str, str] = NOTHING_OWN) -> None:
+        self.asker, self.own = asker, own
         self.name = asker.model.name
 
     @property
@@ -33,12 +35,12 @@ class ModelAnnotator:
 
         What is no good in the reply is asked for once more, with the reason. Raise ModelError if
         nothing is good in the second reply either."""
-        request = make_request(section, wanted, instead)
+        request = make_request(section, wanted, instead, self.own)
         first = await self._ask(request, section, wanted)
         if not first.refused:
             return Annotation(first.questions, first.summary, remarks=first.remarks)
         left = [key for key in wanted if key in first.refused]
-        again = request_again(request, make_request(section, left, instead), first)
+        again = request_again(request, make_request(section, left, instead, self.own), first)
         second = await self._ask(again, section, left)
         if len(second.refused) == len(wanted):
             raise GateError(f"{self.name}: {reasons(second)}")
@@ -67,7 +69,7 @@ class ModelAnnotator:
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
         """See `Annotator`."""
-        return count_tokens(make_request(section, wanted).text)
+        return count_tokens(make_request(section, wanted, own=self.own).text)
 
     async def close(self) -> None:
         """See `Annotator`."""
@@ -97,8 +99,10 @@ def reasons(checked: CheckedReply, only: str = "") -> str:
     return "; ".join(dict.fromkeys(said))
 
 
-def make_request(section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Request:
-    """Return the request for the annotations of a section."""
+def make_request(
+    section: AnnotatorSection, wanted: Sequence[str], instead: str = "", own: Mapping[str, str] = NOTHING_OWN
+) -> Request:
+    """Return the request for the annotations of a section. own: see `ModelAnnotator`."""
     items = "\n".join(f"- {summary}" for summary in section.summaries)
     values = {
         "language": language_of(section.language),
@@ -106,7 +110,7 @@ def make_request(section: AnnotatorSection, wanted: Sequence[str], instead: str 
         "text": section.text,
         "summaries": f"\n\n<subsections>\n{items}\n</subsections>" if items else "",
     }
-    return annotate_prompt(tuple(wanted)).request(values, instead)
+    return annotate_prompt(tuple(wanted), own).request(values, instead)
 
 
 def request_again(before: Request, request: Request, reply: CheckedReply) -> Request:

@@ -21,12 +21,12 @@ from ...retrieve.ranking.lexical import emphasised, weights_data
 from ...retrieve.ranking.surroundings import spans_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
-from ...study.outline import plain_title, reading_minutes
-from .plain_text import plain_text
+from ...study.outline import reading_minutes
+from .plain_text import in_unicode, plain_line, plain_text, with_formulas
 
 PART = 300_000  # bytes of a part at most; a longer section has a part of its own
 _CODE = re.compile(r"^ {4}.*$", re.M)  # in a row
-FORMAT = 3  # of the data; ask.js reads no other
+FORMAT = 4  # of the data; ask.js reads no other
 
 
 def section_rows(
@@ -44,11 +44,12 @@ def section_rows(
     for number, document in enumerate(material.documents):
         known, own = ids[sources[document.source]], words[sources[document.source]]
         for section in document.walk():
-            title = plain_title(section.titles[-1]) if section.titles else ""
+            title = plain_line(section.titles[-1]) if section.titles else ""
             minutes = round(reading_minutes(section.passages), 1)
             passages = [row for passage in section.passages if (row := _passage(passage, own))]
+            questions = list(map(with_formulas, section.questions))
             rows.append([number, section.depth, title, _existing(section, known), minutes,
-                         plain_text(section.summary, own), section.questions, passages])  # fmt: skip
+                         plain_text(section.summary, own), questions, passages])  # fmt: skip
     return documents, rows
 
 
@@ -67,8 +68,8 @@ def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
     """Return a passage as its text, or, if it has more, as a list of its text, its type, the term of a
     definition, and the words that it emphasises; what is empty at the end is left out."""
     text, kind = plain_text(passage.text, words), kind_of(passage)
-    term = plain_title(lead_of(without_fences(passage.text))) if kind == DEFINITION else ""
-    row = [text, kind, term, plain_text(" ".join(emphasised(passage.text)), words) if text else ""]
+    term = plain_line(lead_of(without_fences(passage.text))) if kind == DEFINITION else ""
+    row = [text, kind, term, in_unicode(plain_text(" ".join(emphasised(passage.text)), words)) if text else ""]
     while len(row) > 1 and not row[-1]:
         row.pop()
     return row if len(row) > 1 else text
@@ -121,9 +122,9 @@ def _synonyms(rows: Sequence[list[Any]], language: str, configured: Synonymous) 
     one: whether it is known by its capitals alone, the name, the other names.
 
     Nothing but the rows is read, since they are what is published."""
-    passages = [one if isinstance(one, str) else one[0] for row in rows for one in row[7]]
+    passages = [in_unicode(one if isinstance(one, str) else one[0]) for row in rows for one in row[7]]
     texts = [_CODE.sub("", text) for text in passages]
-    said = fold(" ".join([*passages, *(row[2] for row in rows)]))
+    said = fold(" ".join([*passages, *(in_unicode(row[2]) for row in rows)]))
     there = {one: names for one, names in configured.items() if any(fold(name) in said for name in (one, *names))}
     found = Synonyms(texts, Stemmer(language), language, there)
     return [[int(found.needs_capitals(name)), name, *others] for name, others in found.pairs()]

@@ -37,11 +37,19 @@ _REFERENCE = re.compile(r"(`[^`\n]+`)|(?<![\w@\\])(-?)@(?:\{([^{}\n]+)\}|([A-Za-
 _MATH = re.compile(r"(`[^`\n]+`)|\$\$([^$]+)\$\$|(?<![\\$])\$(?=[^\s$])([^$\n]+)(?<=\S)\$(?!\d)")
 
 
+# Around a formula: where it begins in Unicode, where it begins in TeX (on a line of its own: the third), where it ends.
+_BEGIN, _INLINE, _DISPLAYED, _END = "\ue000\ue001\ue002\ue003"
+_SIGNS = f"{_BEGIN}{_INLINE}{_DISPLAYED}{_END}"
+_MARKED = re.compile(f"{_BEGIN}([^{_SIGNS}]*)[{_INLINE}{_DISPLAYED}][^{_SIGNS}]*{_END}")
+_NO_SIGNS = str.maketrans(dict.fromkeys(_SIGNS, ""))
+
+
 def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
     """Return a markdown text as plain text, without fences, attributes, citations, link targets and
-    marks, and with formulas in Unicode. Code stays, indented by four spaces, by which the box knows
-    it. words: what the page shows for the labels that the text refers to."""
-    pieces = split_fences(without_fences(markdown))
+    marks. Formulas are in Unicode and in TeX, as the box reads them; `in_unicode` takes the TeX out.
+    Code stays, indented by four spaces, by which the box knows it. words: what the page shows for the
+    labels that the text refers to."""
+    pieces = split_fences(without_fences(markdown.translate(_NO_SIGNS)))
     unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
     parts = []
     for is_code, piece in split_fences(unquoted):
@@ -50,6 +58,21 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
         else:
             parts.append("\n".join(map(plain_title, _plain_lines(piece, words or {}))) + "\n")
     return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip("\n").rstrip()
+
+
+def plain_line(markdown: str) -> str:
+    """Return a title as plain text, with its formulas as in `plain_text`."""
+    return plain_title(_MATH.sub(_formula_span, markdown.translate(_NO_SIGNS)))
+
+
+def with_formulas(text: str) -> str:
+    """Return a text as it is, but with its formulas as in `plain_text`."""
+    return _MATH.sub(lambda found: found[1] or _formula(found), text.translate(_NO_SIGNS))
+
+
+def in_unicode(text: str) -> str:
+    """Return what `plain_text` has made without the TeX of its formulas."""
+    return _MARKED.sub(r"\1", text)
 
 
 def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
@@ -88,8 +111,19 @@ def _with_words(text: str, words: Mapping[str, str]) -> str:
         known = words.get(label, LEFT_OUT if is_cross_reference(label) else "")
         return _span(known) if known else found[0]
 
-    text = _MATH.sub(lambda found: found[1] or _span(readable_math(found[2] or found[3])), text)
+    text = _MATH.sub(_formula_span, text)
     return _REFERENCE.sub(reference, text)
+
+
+def _formula_span(found: re.Match[str]) -> str:
+    return found[1] or _span(_formula(found))
+
+
+def _formula(found: re.Match[str]) -> str:
+    """Return a formula in Unicode and in TeX, or nothing if it is empty in Unicode."""
+    tex = found[2] or found[3]
+    shown = readable_math(tex)
+    return f"{_BEGIN}{shown}{_DISPLAYED if found[2] else _INLINE}{' '.join(tex.split())}{_END}" if shown else ""
 
 
 def _span(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from ...markdown.tree import HeaderNode, HeadingNode, Node
 from ...models.annotators.annotator import Annotator, AnnotatorSection
 from ...models.sources import STAND_IN_NAME
 from ..options import ScanOpts
-from ..system_keys import State, key_state
+from ..system_keys import State, key_state, marked
 from .sections import SectionTexts, source_hash
 
 MAKER = "~~annotator"
@@ -28,6 +29,7 @@ def maker_of(node: Node, tree: HeadingNode) -> str:
 class SectionNeeds:
     """The annotations that a section needs.
 
+    `source` is the hash of its text, `inputs` that hash by key, with the mark of the own prompt.
     `values` are keys to be written as they are (or, for `DELETED`, removed). `wanted` are keys to
     ask the annotator for; `instead` names the values that they replace although the text is the
     same. `stale` are corrected keys whose text has changed. `kept` are keys written by a model,
@@ -36,6 +38,7 @@ class SectionNeeds:
 
     section: AnnotatorSection
     source: str
+    inputs: dict[str, str] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     wanted: list[str] = field(default_factory=list)
     instead: str = ""
@@ -47,7 +50,8 @@ class SectionNeeds:
 class NeedsFinder:
     """Finds the needs of a document's sections, for one run.
 
-    closed: the `id`s of the sections that get no annotations."""
+    closed: the `id`s of the sections that get no annotations; marks: those of own prompts by
+    annotation, None if it is not known which prompts are used."""
 
     tree: HeadingNode
     texts: SectionTexts
@@ -55,11 +59,13 @@ class NeedsFinder:
     annotator: Annotator
     refresh: bool
     closed: AbstractSet[int]
+    marks: Mapping[str, str] | None = None
 
     def needs_of(self, node: HeadingNode) -> SectionNeeds:
         """Return the present needs of a section."""
         section = self.texts.section(node)
         needs = SectionNeeds(section, source_hash(section))
+        needs.inputs = {key: marked(needs.source, self._mark(key) or "") for key, _ in self.keys(node)}
         for key, threshold in self.keys(node):
             self._sort_key(node, key, threshold, needs)
         if self.opts.titles and not isinstance(node, HeaderNode):
@@ -68,7 +74,7 @@ class NeedsFinder:
 
     def _sort_key(self, node: HeadingNode, key: str, threshold: int, needs: SectionNeeds) -> None:
         """Put a key where it belongs among the needs."""
-        state = key_state(node.properties, key, needs.source)
+        state = key_state(node.properties, key, needs.source, self._followed(key))
         by_stand_in = self.maker(node) == STAND_IN_NAME
         if state is State.CURRENT and (self.refresh or by_stand_in):
             state = State.OUTDATED  # the stand-in is asked anew each time: it costs nothing, and may have learned
@@ -85,7 +91,17 @@ class NeedsFinder:
         elif state in (State.MISSING, State.OUTDATED):
             needs.wanted.append(key)
             pair = hash_pair(node.properties, key)
-            needs.instead += pair[1] if pair and pair[0] == needs.source and not by_stand_in else ""
+            needs.instead += pair[1] if pair and pair[0] == needs.inputs[key] and not by_stand_in else ""
+
+    def _mark(self, key: str) -> str | None:
+        """Return the mark of the prompt for an annotation; None if no prompt is used that is known."""
+        if self.marks is None or self.annotator.name == STAND_IN_NAME:
+            return None
+        return self.marks.get(key, "")
+
+    def _followed(self, key: str) -> str | None:
+        """Return the mark that a current annotation has; None if any will do."""
+        return self._mark(key) if self.opts.follow_prompts else None
 
     def keys(self, node: HeadingNode) -> list[tuple[str, int]]:
         """Return the annotations that a section may get, each with the least number of words for it."""
@@ -123,5 +139,5 @@ class NeedsFinder:
         return [
             key
             for key, threshold in self.keys(node)
-            if words >= threshold and key_state(node.properties, key, source) is State.CURRENT
+            if words >= threshold and key_state(node.properties, key, source, self._followed(key)) is State.CURRENT
         ]

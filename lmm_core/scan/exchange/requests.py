@@ -13,7 +13,7 @@ from ...markdown.blocks import Block
 from ...markdown.tree import Node, titles_path
 from ...models.chat import Asker, ChatMessage, Request, Show, run
 from ...models.gate.answers import AnswerWatch
-from ...models.prompts import CHAT, SYSTEM, Prompt, language_of
+from ...models.prompts import CHAT, EDIT, SYSTEM, Prompt, language_of
 from .context import PromptText, fit_text
 
 Asked = TypeVar("Asked")  # what a run asks about: a chat, or a request for an edit
@@ -37,12 +37,14 @@ class Talk:
     """The way in which the model is asked.
 
     `system` is the writer's system message, "" for the default one. `tokens` is the most that a
-    request may have.
+    request may have. `chat` and `edit` are the prompts for questions and for new versions.
     """
 
     asker: Asker
     system: str = ""
     tokens: int = 100_000
+    chat: Prompt = CHAT
+    edit: Prompt = EDIT
 
     def request(
         self, prompt: Prompt, node: Node, excerpt: PromptText, question: str, chat: Sequence[ChatMessage] = ()
@@ -61,7 +63,7 @@ class Talk:
         """Return as much of a part's text as fits beside the spoken texts."""
         from ...models.tokens import count_tokens
 
-        spent = REPLY_TOKENS + count_tokens(CHAT.system + self.system + "\n".join([*titles_path(node), *spoken]))
+        spent = REPLY_TOKENS + count_tokens(self.chat.system + self.system + "\n".join([*titles_path(node), *spoken]))
         return fit_text(node, max(self.tokens - spent, self.tokens // 4), count_tokens)
 
 

@@ -1,1 +1,4 @@
-"""Who may ask: tokens in a file, and users whom a proxy names. Imports neither `starlette` nor `uvicorn`."""
+"""Who may ask, how much, and from where: names and sites, tokens, users whom a proxy names, rates, connections.
+
+`readers` and `tokens` import neither `starlette` nor `uvicorn`.
+"""

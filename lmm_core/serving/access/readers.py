@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import TokenError
 from ..log import Say
-from ..rates import network_of, plain_address
+from .rates import network_of, plain_address
 from .tokens import TokenFile
 
 PEER = "lmm.peer"  # in a scope: the address that the connection comes from, whoever it says it is for

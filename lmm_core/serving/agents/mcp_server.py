@@ -101,7 +101,7 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
     port: 0 for any free one; say: is told the address, and what goes wrong. Raise OSError if the
     port is not available."""
     from .. import server as http
-    from ..connections import ConnectionLimits
+    from ..access.connections import ConnectionLimits
     from ..log import Log
 
     with http.listen(host, port) as listening:

@@ -123,7 +123,8 @@ class Decider:
     ) -> Decision | Undecided:
         near = await self._nearest([turn.question for turn in missed])
         best, share = await self._best(subject)
-        if best is not None and not subject.unknown and share >= NEAR and not _is_disliked(missed):
+        agreed = best is not None and bool(near) and near[0].key == best.key
+        if agreed and best is not None and not subject.unknown and share >= NEAR and not _is_disliked(missed):
             return self._questions(number, best, missed, asked, subject)
         if not near:
             return Undecided(number, asked[0], "no section has anything of it: write where it belongs")

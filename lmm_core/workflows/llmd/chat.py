@@ -13,7 +13,8 @@ from ...logging import LoggerBase
 from ...markdown.blocks import BOM
 from ...markdown.files import MarkdownFile, load_markdown, save_markdown
 from ...models.chat import ChatMessage, Request
-from ...models.prompts import LLMD, LLMD_TOOLS
+from ...models.own_prompts.known import own_prompt
+from ...models.prompts import LLMD, LLMD_TOOLS, Prompt
 from ...scan.exchange.requests import REPLY_TOKENS, Screen, ask_model
 from ...settings.project import load_project
 from ..models import Models
@@ -36,7 +37,9 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
         return False
     try:
         asker = models.asker(project := load_project(opened.path), "major")
-        request, left_out = make_request(opened.llmd, entry, project.requests["major"].context_tokens)
+        request, left_out = make_request(
+            opened.llmd, entry, project.requests["major"].context_tokens, own_prompt("llmd", project.prompts)
+        )
         if left_out:
             logger.warning(
                 f"too long for the model, which has not seen {_name_entries(left_out)} (context_tokens)", entry.line
@@ -50,7 +53,9 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
     return written
 
 
-def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
+def make_request(
+    llmd: Llmd, entry: ThreadEntry, tokens: int, prompt: Prompt = LLMD
+) -> tuple[Request, list[ThreadEntry]]:
     """Return the request for the reply to an entry, and the entries that were left out of it.
 
     The request holds the document and the conversation up to the entry, in at most `tokens`
@@ -61,17 +66,17 @@ def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, 
     earlier = [one for one in llmd.entries[: llmd.entries.index(entry)] if one.human or one.assistant]
     sizes = [count_tokens(one.human + (one.assistant or "")) for one in earlier]
     room = max(tokens - REPLY_TOKENS, tokens // 2)
-    room -= count_tokens(_request(llmd, [entry], []).text)
+    room -= count_tokens(_request(llmd, [entry], [], prompt).text)
     if room < 0:
         raise ModelError(
             f"even without the conversation, the document is {-room} tokens too long for the model (context_tokens: "
             f"{tokens}); take files out of its code context"
         )
     first = next(at for at in range(len(sizes) + 1) if sum(sizes[at:]) <= room)
-    return _request(llmd, [*earlier[first:], entry], earlier[:first]), earlier[:first]
+    return _request(llmd, [*earlier[first:], entry], earlier[:first], prompt), earlier[:first]
 
 
-def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[ThreadEntry]) -> Request:
+def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[ThreadEntry], prompt: Prompt) -> Request:
     spoken = [ChatMessage("user", entries[0].human)]
     for before, one in pairwise(entries):
         spoken += [ChatMessage("assistant", before.assistant)] if before.assistant else []
@@ -82,7 +87,7 @@ def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[Thre
         "left_out": f"(Left out: {_name_entries(left_out)}.)\n\n" if left_out else "",
         "question": spoken[0].content,
     }
-    return LLMD.request(values, chat=spoken[1:])
+    return prompt.request(values, chat=spoken[1:])
 
 
 def _name_entries(entries: Sequence[ThreadEntry]) -> str:

@@ -17,6 +17,7 @@ from ....models.sources import STAND_IN_NAME
 from ....settings.project import Project
 from ....workflows.models import Models
 from ...arguments import json_option, searched_project
+from ...formulas import ArrivingText, readable
 from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 from ...running import with_shared_library
 
@@ -169,7 +170,8 @@ class _AnswerPrinter:
         if self.no_model:
             await self._print_context(question)
             return
-        show = None if self.as_json else lambda part: say(part, nl=False)
+        arriving = ArrivingText()
+        show = None if self.as_json else lambda part: say(arriving.readable(part), nl=False)
         try:
             answer = await self.talk.ask(question, show, self.kind)
         except BrokenAnswer as error:
@@ -228,7 +230,7 @@ class _AnswerPrinter:
         path = shorten(self.project.root / there.source)
         lines = there.place.rpartition(":")[2]
         place = f"{path}:{lines}" + (f" (#{there.anchor})" if there.anchor else "")
-        return "  ".join(filter(None, [" > ".join(there.titles), place]))
+        return "  ".join(filter(None, [readable(" > ".join(there.titles)), place]))
 
 
 def _answer_as_json(answer: Answer) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ....retrieve.passages import Section
     from ....study.measures import QuestionResult
     from ....study.missing_words import MissingWord
+    from ....workflows.asked.bench import ThenAndNow
     from ....workflows.bench import BenchReport, EncodingResult
 
 SECTIONS_SHOWN = 10
@@ -35,7 +37,7 @@ ENCODINGS = ("all", *(str(kind) for kind in EncodingModel if kind is not Encodin
 @click.option("--encoding", "encodings", multiple=True, type=click.Choice(ENCODINGS), metavar="NAME",
               help="An encoding to measure, or all; may be repeated (default: the configured one).")  # fmt: skip
 @click.option("--questions", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-              help="Students' questions with their sections (.csv, .jsonl).")  # fmt: skip
+              help="Students' questions (.csv, .jsonl), or recordings (.sqlite).")  # fmt: skip
 @click.option("--min-hit5", type=click.FloatRange(0, 1), metavar="X", help="Exit with 1 if hit@5 is below X (0 to 1).")
 @output_option("--html", "html", help="Write a page to look at.")
 @json_option
@@ -75,7 +77,7 @@ def _measure(
     """Return what was measured, or None if nothing could be, which is reported.
 
     Raise UsageError for a file of questions that cannot be used."""
-    from ....errors import QuestionsError, RetrieveError
+    from ....errors import QuestionsError, RecordingError, RetrieveError
     from ....workflows.bench import Bench
 
     models = Models(warn=warn)
@@ -90,7 +92,7 @@ def _measure(
         finally:
             await models.close()
 
-    return run_or_report(work(), logger, RetrieveError)
+    return run_or_report(work(), logger, RetrieveError, RecordingError)
 
 
 def _write_page(path: Path, report: BenchReport, logger: ReportPrinter) -> None:
@@ -124,6 +126,8 @@ def _print_report(report: BenchReport, project: Project) -> None:
     say(f"{'':<{width}}  hit@1  hit@5  {shown}  refused")
     for name, outcomes in rows:
         say(f"{name:<{width}}  {_figures(outcomes, len(shown))}".rstrip())
+    if report.recorded:
+        _print_recorded(report.recorded)
     _print_sections(first, project)
     if any(one.is_missed for one in first.outcomes):
         _print_words(report.missing, project)
@@ -145,6 +149,20 @@ def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
         return ""
     one, five = (f"{hit_at(outcomes, k):.3f}" for k in (1, 5))
     return f"{one}  {five}  {share_shown(outcomes):>{width}.3f}  {share_refused(outcomes):>7.3f}"
+
+
+def _print_recorded(recorded: ThenAndNow) -> None:
+    """Print what recorded questions found when they were asked, and what they find now."""
+    answered, asked = counted(recorded.answered, "answered question"), counted(recorded.questions, "question")
+    rows = [
+        ("hit@1", answered, recorded.hit1),
+        ("hit@5", answered, recorded.hit5),
+        ("refused", asked, recorded.refused),
+    ]
+    width = max(len(name) + len(whose) for name, whose, _ in rows) + 2
+    say(f"\n{'as recorded, and now':<{width}}   then    now")
+    for name, whose, (then, now) in rows:
+        say(f"{f'{name}, {whose}':<{width}}  {then:.3f}  {now:.3f}")
 
 
 def _print_sections(result: EncodingResult, project: Project) -> None:
@@ -205,6 +223,7 @@ def _report_as_json(report: BenchReport) -> dict[str, Any]:
         "embedded": list(report.annotations),
         "budget": report.budget,
         "unlabelled": report.unlabelled,
+        "recorded": report.recorded and asdict(report.recorded),
         "encodings": [_result_as_json(result) for result in report.results],
         "missing_words": [_word_as_json(word) for word in report.missing],
     }

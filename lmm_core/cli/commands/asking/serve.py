@@ -24,9 +24,9 @@ from ...reports import warn
 from .tokens import token as token_commands
 
 if TYPE_CHECKING:
+    from ....serving.access.connections import ConnectionLimits
+    from ....serving.access.rates import SharedRates
     from ....serving.answers import ServedModels
-    from ....serving.connections import ConnectionLimits
-    from ....serving.rates import SharedRates
     from ....workflows.ask import SharedLibrary
 
 
@@ -129,7 +129,7 @@ class _Serving:
 
     def _start_workers(self, listening: socket, count: int) -> int:
         """Serve with several processes, each of which gets its share of what is limited for all."""
-        from ....serving.rates import SharedRates
+        from ....serving.access.rates import SharedRates
         from ....serving.server import QUEUE
         from ....serving.workers import Workers
 
@@ -151,10 +151,10 @@ class _Serving:
         from ....course.served.notes import LOOKS, served_notes
         from ....course.words import site_words
         from ....quarto.extension import packaged_extension
+        from ....serving.access.guard import Names
         from ....serving.access.tokens import TokenFile
         from ....serving.answers import Answers
         from ....serving.app import make_app
-        from ....serving.guard import Names
         from ....serving.log import Log
         from ....serving.page import NotesLink, own_page
         from ....serving.recorder import describe_recording, make_recorder
@@ -209,7 +209,7 @@ async def _read_size(library: SharedLibrary) -> tuple[str, str]:
 
 def _limits(project: Project) -> ConnectionLimits:
     """Return the limits for connections; the system may allow fewer than configured, which is a warning."""
-    from ....serving.connections import ConnectionLimits
+    from ....serving.access.connections import ConnectionLimits
     from ....serving.server import room_for
 
     wanted = project.serve.connections

@@ -13,6 +13,7 @@ import click
 from ....files.outputs import MARKDOWN, PACKAGE, TABLE, is_made_again, write_output
 from ....files.writing import is_stream
 from ....logging import counted, put, say
+from ....models.own_prompts.known import own_prompt
 from ....models.sources import STAND_IN
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
@@ -80,7 +81,8 @@ async def _print_plan(library: Library, project: Project, models: Models, wish: 
     if not wish.strip():
         raise click.UsageError("an empty wish: say how much time you have")
     chats = models.name(project, "major").source != STAND_IN
-    plan = await Planner(library, models.asker(project, "major") if chats else None, warn).plan(wish)
+    prompt = own_prompt("plan", project.prompts)
+    plan = await Planner(library, models.asker(project, "major") if chats else None, warn, prompt).plan(wish)
     if as_json:
         print_json(_plan_as_json(plan))
     else:

@@ -11,6 +11,9 @@
 
   const turns = (server && ask.keep("sessionStorage", "turns")) || []; // {question, answer, sources, …, state}
   let running = null;
+  let own = {}; // what the server says of itself
+  // Random, and forgotten with the page: which questions belong together is all that it says.
+  const conversation = [...crypto.getRandomValues(new Uint8Array(16))].map((one) => one.toString(16).padStart(2, "0")).join("");
   const log = el("div", { class: "lmm-ask-log" });
 
   const address = (name) => new URL(name, server);
@@ -32,6 +35,16 @@
     } catch {
       return null;
     }
+  }
+
+  // Its texts, and what it records; nothing where it cannot be reached, and so cannot be asked either.
+  async function about() {
+    try {
+      const response = await fetch(address("about"), { signal: AbortSignal.timeout(HELLO) });
+      if (response.ok) own = await response.json();
+    } catch {}
+    for (const turn of turns) if (turn.state === "done" && shownAs.has(turn)) drawNow(turn); // those of the page before
+    return own;
   }
 
   // What the server finds, and its contents: for pages that have no data of their own.
@@ -62,13 +75,14 @@
     const shown = show(turn);
     log.append(shown);
     shown.scrollIntoView({ block: "start" }); // its answer comes below it
-    const own = (running = new AbortController());
+    const control = (running = new AbortController());
     try {
-      await stream({ question, history, ...(kind ? { type: kind } : {}) }, turn, own);
+      const together = own.record === "conversations" ? { conversation } : {};
+      await stream({ question, history, ...together, ...(kind ? { type: kind } : {}) }, turn, control);
     } catch (error) {
-      fail(turn, error, own.signal);
+      fail(turn, error, control.signal);
     }
-    if (running === own) running = null;
+    if (running === control) running = null;
     finish(turn);
   }
 
@@ -116,7 +130,7 @@
     draw(turn);
   }
 
-  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [], by = "", off_topic = "" }) => ({ answered, cited, notes, nearest, kinds, by, off_topic });
+  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [], by = "", off_topic = "", id = "" }) => ({ answered, cited, notes, nearest, kinds, by, off_topic, id });
 
   function fail(turn, error, signal) {
     turn.state = signal.aborted && !(signal.reason instanceof Refused) ? "stopped" : "broken";
@@ -129,10 +143,12 @@
 
   function finish(turn) {
     draw(turn);
-    ask.keep("sessionStorage", "turns", turns.slice(-20));
+    keep();
     ask.box.say(turn.state === "done" ? `${t("answered")} ${turn.answer.slice(0, 600)}` : turn.problem || t("brokeOff"));
     ask.box.asking(running !== null); // another question may have ended this one
   }
+
+  const keep = () => ask.keep("sessionStorage", "turns", turns.slice(-20));
 
   const stop = () => running?.abort();
 
@@ -152,7 +168,7 @@
     const body = el("div", { class: "lmm-ask-answer" });
     shownAs.set(turn, body);
     drawNow(turn);
-    return el("section", { class: "lmm-ask-turn" }, el("h3", {}, turn.question.length > 400 ? `${turn.question.slice(0, 400)}…` : turn.question), body);
+    return el("section", { class: "lmm-ask-turn" }, el("h3", {}, ask.written(turn.question, 400)), body);
   }
 
   // Once a frame, however fast the words come.
@@ -167,7 +183,17 @@
     drawing.delete(turn);
     const body = shownAs.get(turn);
     body.setAttribute("aria-busy", turn.state === "open");
-    body.replaceChildren(...ask.markdown(turn.answer, (number) => citation(turn, number), turn.state === "open"), ...state(turn), ...sources(turn));
+    body.replaceChildren(...ask.markdown(turn.answer, (number) => citation(turn, number), turn.state === "open"), ...state(turn), ...sources(turn), ...judging(turn));
+  }
+
+  const isRecorded = () => ["questions", "conversations"].includes(own.record);
+  const judging = (turn) => (turn.state === "done" && turn.id && isRecorded() ? [ask.judging(turn, own.record === "conversations", judge, keep)] : []);
+
+  // Rejects with what the server has told, where it is not recorded.
+  async function judge(judgement) {
+    const options = { method: "POST", body: JSON.stringify(judgement), headers: headers({ "Content-Type": "application/json" }) };
+    const response = await fetch(address("judge"), options);
+    if (!response.ok) throw Object.assign(new Error("refused"), { told: (await refusal(response)).message });
   }
 
   function state(turn) {
@@ -220,7 +246,7 @@
   function source(one) {
     const name = (one.titles || []).join(" › ") || one.place;
     const href = addressOf(one);
-    return href ? el("a", { href }, name) : el("span", {}, `${name} (${one.place})`);
+    return href ? el("a", { href }, ask.written(name)) : el("span", {}, ask.written(name), ` (${one.place})`);
   }
 
   // Where a source is in this site: its file's page, with the identifier if the page has it.
@@ -244,5 +270,5 @@
   }
   const restore = () => log.replaceChildren(...turns.map(show));
 
-  ask.answer = { server, headers, addressOf, health, get, send, stop, forget, log, restore, turns };
+  ask.answer = { server, headers, addressOf, health, about, get, send, stop, forget, log, restore, turns };
 })();

@@ -10,7 +10,7 @@
   "use strict";
   const script = document.currentScript;
   if (!script || window.lmmAsk) return;
-  const SCRIPTS = ["minisearch.js", "markdown-it.js", "words.js", "page.js", "formulas.js", "markdown.js", "search.js", "study.js", "answer.js", "box.js"];
+  const SCRIPTS = ["minisearch.js", "markdown-it.js", "words.js", "page.js", "formulas.js", "markdown.js", "search.js", "study.js", "judge.js", "answer.js", "box.js"];
   const BARS = [".navbar .quarto-navbar-tools", ".navbar .navbar-container", ".navbar"]; // the first that there is
   const OPEN = {
     en: "Search the notes", de: "Im Skript suchen", fr: "Chercher dans le cours",

@@ -7,10 +7,11 @@
   const hasData = "page" in ask.options;
   const notes = ask.options.notes; // data of the server, which shows the notes
   const NAMES = hasData || notes ? ["find", "contents", "cards"] : ["find", "contents"];
-  const FORMAT = 3; // of the data
+  const FORMAT = 4; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
+  let told = {}; // the teacher's texts, which the server has
 
   // Parts
 
@@ -21,10 +22,12 @@
   const submit = el("button", { hidden: true }, t("ask"));
   const stop = el("button", { type: "button", hidden: true, onclick: answer.stop }, t("stop"));
   const forget = el("button", { type: "button", class: "lmm-ask-link", hidden: true, onclick: clear }, t("forget"));
+  const recording = el("p", { class: "lmm-ask-quiet lmm-ask-recording", id: "lmm-ask-recording", hidden: true });
   const form = el("form", { role: "search", class: "lmm-ask-row", onsubmit: onSubmit }, field, submit, stop);
   const chips = el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("kinds") });
   const notices = el("div", { class: "lmm-ask-notices" });
   const hits = el("ol", { class: "lmm-ask-hits" });
+  const greeting = el("p", { class: "lmm-ask-greeting", hidden: true });
   const live = el("p", { class: "lmm-ask-hidden", role: "status" });
   const panels = NAMES.map((name) => el("div", { role: "tabpanel", id: `lmm-ask-${name}`, "aria-labelledby": `lmm-ask-tab-${name}` }));
   const tabs = NAMES.map((name, at) => el("button", {
@@ -35,7 +38,7 @@
       el("div", { role: "tablist", "aria-label": t("title"), class: "lmm-ask-tabs" }, tabs),
       el("button", { type: "button", class: "lmm-ask-close", "aria-label": t("close"), onclick: () => close() }, "×")),
     notices, el("div", { class: "lmm-ask-body" }, panels), live);
-  panels[0].append(form, chips, hits, answer.log, forget);
+  panels[0].append(form, recording, chips, hits, greeting, answer.log, forget);
   document.body.append(dialog);
 
   // Opening and closing
@@ -115,7 +118,9 @@
   // The server
 
   async function greet() {
-    const said = await answer.health();
+    const [said, own] = await Promise.all([answer.health(), answer.about()]);
+    tellRecording(own); // before anything can be asked
+    introduce(own);
     isUp = said !== null;
     submit.hidden = !isUp;
     notice("server", isUp ? said.error || "" : t("down"));
@@ -124,6 +129,34 @@
     const isOlder = Date.parse(ask.about?.made) - Date.parse(indexed) > RENDER;
     notice("indexed", isOlder ? t("indexOlder", date(indexed)) : "");
     if (!hasData && said?.kinds) showChips(Array.isArray(said.kinds) ? said.kinds : Object.keys(said.kinds));
+  }
+
+  function tellRecording({ record = "off", keep_days = 0, privacy = "" }) {
+    const said = { questions: "recordQuestions", conversations: "recordConversations" }[record];
+    const days = new Intl.NumberFormat(ask.wordsLanguage, { style: "unit", unit: "day", unitDisplay: "long" }).format(keep_days);
+    recording.hidden = !said;
+    recording.replaceChildren(...(said ? [t(said, days), " ", ...privacyLink(privacy)] : []));
+    if (said) field.setAttribute("aria-describedby", recording.id);
+    else field.removeAttribute("aria-describedby");
+  }
+
+  // To an address, or to a page of the site.
+  function privacyLink(privacy) {
+    const url = privacy && URL.canParse(privacy, new URL("..", ask.base)) ? new URL(privacy, new URL("..", ask.base)) : null;
+    if (!url || !/^(https?|file):$/.test(url.protocol)) return [];
+    return [el("a", { href: url.href, target: "_blank", rel: "noopener" }, t("privacy"))];
+  }
+
+  // What the teacher says before the first question, and how the box is called.
+  function introduce(own) {
+    told = own;
+    if (told.title) dialog.setAttribute("aria-label", told.title);
+    showGreeting();
+  }
+
+  function showGreeting() {
+    greeting.textContent = told.greeting || "";
+    greeting.hidden = !told.greeting || answer.turns.length > 0;
   }
 
   // With the token that has just been given.
@@ -155,6 +188,7 @@
   function onSubmit(event) {
     event.preventDefault();
     const question = field.value.trim();
+    notice("question", question || !isUp ? "" : told.empty || "");
     if (!question) return;
     if (isUp) askServer(question, kind);
     else hits.querySelector("a")?.click();
@@ -172,11 +206,13 @@
   function asking(is) {
     stop.hidden = !is;
     forget.hidden = !answer.turns.length;
+    showGreeting();
   }
 
   function clear() {
     answer.forget();
     forget.hidden = true;
+    showGreeting();
     field.placeholder = t("field");
     field.focus();
   }
@@ -202,14 +238,19 @@
   }
 
   function hit({ section, passage, start, terms, question }) {
-    const above = section.titles.slice(0, -1).join(" › ");
+    const above = section.titles.slice(0, -1);
     const text = passage ? passage.text : section.summary;
     return el("li", {}, el("a", { href: ask.address(section.page, section.anchor) },
-      above ? el("span", { class: "lmm-ask-quiet" }, `${above} › `) : null,
-      el("strong", {}, section.title || section.titles.at(-1) || section.page),
+      above.length ? el("span", { class: "lmm-ask-quiet" }, ask.between(above, " › "), " › ") : null,
+      el("strong", {}, ask.shown(section.title || section.titles.at(-1) || section.page)),
       passage?.kind ? el("span", { class: "lmm-ask-kind" }, passage.kind) : null,
-      question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} ${question}`) : null,
-      el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(([piece, is]) => (is ? el("mark", {}, piece) : piece)))));
+      question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} `, ask.shown(question)) : null,
+      el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(piece))));
+  }
+
+  function piece([text, is, formula]) {
+    const shown = formula ? ask.formula(formula.tex, false, text) : text;
+    return is ? el("mark", {}, shown) : shown;
   }
 
   function showChips(kinds) {
@@ -254,9 +295,9 @@
   function foundThere({ titles = [], place = "", anchor = "", text = "", kinds = [], type = [] }) {
     const marks = [].concat(kinds.length ? kinds : type);
     const href = answer.addressOf({ place, anchor });
-    return el("li", {}, el(href ? "a" : "div", { href }, el("strong", {}, titles.join(" › ") || place), " ", href ? null : el("small", {}, place),
+    return el("li", {}, el(href ? "a" : "div", { href }, el("strong", {}, ask.written(titles.join(" › ") || place)), " ", href ? null : el("small", {}, place),
       marks.map((name) => el("span", { class: "lmm-ask-kind" }, String(name))),
-      el("span", { class: "lmm-ask-snippet" }, text.slice(0, 400))));
+      el("span", { class: "lmm-ask-snippet" }, ask.written(text, 400))));
   }
 
   async function readFromServer() {
@@ -276,7 +317,7 @@
       const { sections = [] } = await answer.get("outline");
       ask.about = null;
       panels[1].replaceChildren(el("ul", { class: "lmm-ask-contents" }, sections.map(({ title, level = 0, summary }) =>
-        el("li", { class: `lmm-ask-depth-${Math.min(level, 4)}` }, el("span", {}, title), summary ? el("p", {}, summary) : null))));
+        el("li", { class: `lmm-ask-depth-${Math.min(level, 4)}` }, el("span", {}, ask.written(title)), summary ? el("p", {}, ask.written(summary)) : null))));
     } catch {} // said by greet()
   }
 

@@ -44,7 +44,7 @@
       if (!NAMES[one.namespaceURI]?.has(one.localName)) return null;
       for (const { name, value } of [...one.attributes]) {
         const leads = /^(?:href|xlink:href|src|action|data)$/i.test(name) && !value.startsWith("#");
-        if (leads || /^on/i.test(name) || (name === "id" && one.namespaceURI !== "http://www.w3.org/2000/svg")) one.removeAttribute(name);
+        if (leads || /^on|^(?:tabindex|ctxtmenu_counter)$/i.test(name) || (name === "id" && one.namespaceURI !== "http://www.w3.org/2000/svg")) one.removeAttribute(name);
       }
     }
     return made;
@@ -121,4 +121,18 @@
     if (own && isSafe(own)) put(place, own, isDisplay);
     return place;
   };
+
+  // The nodes of a text of the data, with its formulas. isApart: those that stand on lines of their own stand so here.
+  ask.shown = (text, isApart = false) => {
+    const nodes = [];
+    let at = 0;
+    for (const { start, end, tex, isDisplay } of ask.search.formulasIn(text)) {
+      nodes.push(text.slice(at, start), ask.formula(tex, isDisplay && isApart, text.slice(start, end)));
+      at = end;
+    }
+    return [...nodes, text.slice(at)];
+  };
+
+  // The nodes of texts with something between them.
+  ask.between = (texts, sign, isApart) => texts.flatMap((text, at) => [at ? sign : "", ...ask.shown(text, isApart)]);
 })();

@@ -144,4 +144,21 @@
   // The nodes of a text. cite(number) makes the element of a citation, null for a number that is
   // none. isOpen: the text is still arriving; a formula without its end is not shown.
   ask.markdown = (text, cite, isOpen = false) => elements(parser.parse(hideBars(text), { isOpen }), cite);
+
+  // The nodes of a text that is shown as it is written, but for its formulas; at most so many characters of it.
+  const WRITTEN = /(?<!`)(`+)(?!`)[^`\n]+\1(?!`)|\$\$((?:[^$\\]|\\[^])+)\$\$|\$(?![\s$])((?:[^$\n\\]|\\[^\n])*?)(?<!\s)\$(?![\d$])/g;
+  ask.written = (text, most = Infinity) => {
+    const nodes = [];
+    let at = 0;
+    let end = Math.min(text.length, most);
+    for (const { 0: whole, 2: displayed, 3: inline, index } of text.matchAll(WRITTEN)) {
+      if (index >= end) break;
+      if (index + whole.length > end) end = index; // nothing of it
+      else if (displayed || inline) {
+        nodes.push(text.slice(at, index), ask.formula(displayed || inline, false, whole));
+        at = index + whole.length;
+      }
+    }
+    return [...nodes, text.slice(at, end) + (end < text.length ? "…" : "")];
+  };
 })();

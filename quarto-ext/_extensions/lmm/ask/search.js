@@ -58,6 +58,27 @@
       parts(word).map(([part, from]) => ({ index: at + from, 0: part, form: fold(part.normalize("NFKC")) })),
     );
 
+  // Formulas stand in the data in Unicode and in TeX (plain_text.py): what is searched is Unicode alone.
+  const FORMULA = /\ue000([^\ue000-\ue003]*)([\ue001\ue002])([^\ue000-\ue003]*)\ue003/g;
+  const withTex = new Map(); // texts as they stand in the data, by their Unicode
+
+  function bare(text) {
+    if (!text.includes("\ue000")) return text;
+    const made = text.replace(FORMULA, "$1");
+    withTex.set(made, text);
+    return made;
+  }
+
+  // The formulas of a text: {start, end, tex, isDisplay}.
+  function formulasIn(text) {
+    let before = 0; // characters that the text has not
+    return [...(withTex.get(text) || "").matchAll(FORMULA)].map(({ 0: whole, 1: plain, 2: kind, 3: tex, index }) => {
+      const start = index - before;
+      before += whole.length - plain.length;
+      return { start, end: start + plain.length, tex, isDisplay: kind === "\ue002" };
+    });
+  }
+
   const sections = []; // {page, depth, title, titles, anchor, minutes, summary, questions, passages}
   const texts = []; // what is indexed: {section, passage}; no passage: about the section
   const path = []; // titles on the way to the section that is read
@@ -77,12 +98,13 @@
     });
   }
 
-  function addRow([number, depth, title, anchor, minutes, summary, questions, rows]) {
+  function addRow([number, depth, titled, anchor, minutes, summed, asked, rows]) {
     const [page, source] = ask.about.documents[number];
+    const [title, summary, questions] = [bare(titled), bare(summed), asked.map(bare)];
     path.length = depth;
     path[depth] = title;
     const titles = path.filter(Boolean).filter((one, at, all) => one !== all[at - 1]);
-    const passages = rows.map((row) => (typeof row === "string" ? { text: row, kind: "" } : { text: row[0], kind: row[1], term: row[2], terms: row[3] || "" }));
+    const passages = rows.map((row) => (typeof row === "string" ? { text: bare(row), kind: "" } : { text: bare(row[0]), kind: row[1], term: bare(row[2] || ""), terms: row[3] || "" }));
     const section = { number, page, source, depth, title, titles, anchor, minutes, summary, questions, passages };
     sections.push(section);
     const about = { title: titles.join(" "), questions: questions.join(" "), summary };
@@ -308,8 +330,8 @@
   // Where prose begins in a text; -1: it has none.
   const firstProse = (text) => text.search(/^(?! {4}|\|)(?=.*\S)/m);
 
-  // The part of a text that has most of the words, as pieces: [text, whether it is marked]. It
-  // begins with the best span if words stand at its beginning, else in prose where the words are in
+  // The part of a text that has most of the words, as pieces: [text, whether it is marked, the formula
+  // that it is]. It begins with the best span if words stand at its beginning, else in prose where the words are in
   // prose, or in nothing.
   function snippet(text, terms, start = 0) {
     const marks = placed(text).filter(({ form }) => terms.has(form));
@@ -332,20 +354,33 @@
   }
 
   function pieces(text, from, end, marks) {
+    const formulas = formulasIn(text);
+    for (const one of formulas) { // none is cut
+      if (one.start < from && one.end > from) from = one.start;
+      if (one.start < end && one.end > end) end = one.end;
+    }
     const found = [];
     let at = from;
-    for (const mark of marks) {
-      const ends = mark.index + mark[0].length;
-      if (mark.index < from || ends > end) continue;
+    for (const mark of withFormulas(marks, formulas)) {
+      if (mark.start < from || mark.end > end) continue;
       const last = found.at(-1);
-      if (mark.index <= at && last && PAIR.test(mark[0])) last[0] += text.slice(at, ends); // pairs overlap
-      else found.push([text.slice(at, mark.index), false], [mark[0], true]);
-      at = ends;
+      if (mark.start <= at && last && PAIR.test(mark.word)) last[0] += text.slice(at, mark.end); // pairs overlap
+      else found.push([text.slice(at, mark.start), false], [text.slice(mark.start, mark.end), mark.is, mark.formula]);
+      at = mark.end;
     }
     found.push([text.slice(at, end) + (end < text.length ? "…" : ""), false]);
     if (from) found.unshift(["…", false]);
     return found;
   }
 
-  ask.search = { start, addRows, sections, search, snippet, keyword, fold, words };
+  // The words that are marked and the formulas, in their order; a formula with such words is marked as a whole.
+  function withFormulas(marks, formulas) {
+    const all = marks.map(({ index: at, 0: word }) => ({ start: at, end: at + word.length, word, is: true }));
+    if (!formulas.length) return all;
+    const isIn = (one, formula) => one.start < formula.end && one.end > formula.start;
+    const whole = formulas.map((formula) => ({ ...formula, word: "", is: all.some((one) => isIn(one, formula)), formula }));
+    return [...all.filter((one) => !formulas.some((formula) => isIn(one, formula))), ...whole].sort((one, other) => one.start - other.start);
+  }
+
+  ask.search = { start, addRows, sections, search, snippet, formulasIn, keyword, fold, words };
 })();

@@ -7,7 +7,7 @@
 
   // Contents
 
-  const link = (section) => el("a", { href: ask.address(section.page, section.anchor) }, section.title || section.page);
+  const link = (section) => el("a", { href: ask.address(section.page, section.anchor) }, ask.shown(section.title || section.page));
 
   const named = () => ask.search.sections.filter((section) => section.title);
 
@@ -57,18 +57,18 @@
       return el("li", { class: `lmm-ask-depth-${Math.min(section.depth, 4)}` },
         link(section), " ", length(section) ? el("small", {}, time(length(section))) : null,
         [...kinds].map(([kind, count]) => el("span", { class: "lmm-ask-kind" }, count > 1 ? `${count} × ${kind}` : kind)),
-        section.summary ? el("p", {}, section.summary) : null);
+        section.summary ? el("p", {}, ask.shown(section.summary)) : null);
     }));
   }
 
   // Cards
 
-  // A card for each annotated question, with the passages that it is annotated for, and for
+  // {section, front, back: texts}: a card for each annotated question, with the passages that it is annotated for, and for
   // each definition and exercise that the data have.
   function makeCards() {
     return ask.search.sections.flatMap((section, at) => {
-      const answer = [section.summary, ...answers(at)].filter(Boolean).join("\n\n");
-      const asked = answer ? section.questions.map((front) => ({ section, front, back: answer })) : [];
+      const back = [section.summary, ...answers(at)].filter(Boolean);
+      const asked = back.length ? section.questions.map((front) => ({ section, front, back })) : [];
       const typed = section.passages.filter(({ kind }) => kind === "definition" || kind === "exercise");
       return [...asked, ...typed.map((passage) => typedCard(section, passage))];
     });
@@ -86,8 +86,8 @@
   }
 
   function typedCard(section, { kind, text, term }) {
-    if (kind === "exercise") return { section, front: text, back: section.titles.join(" › ") };
-    return { section, front: term || section.title, back: text };
+    if (kind === "exercise") return { section, front: text, back: section.titles, sign: " › " };
+    return { section, front: term || section.title, back: [text] };
   }
 
   const keyOf = (card) => `${card.section.page} ${card.front}`.slice(0, 300);
@@ -141,11 +141,11 @@
     const buttons = el("p", { class: "lmm-ask-row" });
     const button = (name, onclick) => el("button", { type: "button", onclick }, t(name));
     buttons.append(button("showAnswer", () => {
-      back.replaceChildren(el("p", { class: "lmm-ask-text" }, card.back), el("p", {}, link(card.section)));
+      back.replaceChildren(el("p", { class: "lmm-ask-text" }, ask.between(card.back, card.sign || "\n\n", true)), el("p", {}, link(card.section)));
       buttons.replaceChildren(button("knew", () => answer(true)), button("notYet", () => answer(false)));
       buttons.firstChild.focus({ preventScroll: true });
     }));
-    return [el("p", { class: "lmm-ask-front lmm-ask-text" }, card.front), back, buttons];
+    return [el("p", { class: "lmm-ask-front lmm-ask-text" }, ask.shown(card.front, true)), back, buttons];
   }
 
   ask.study = { contents, cards };

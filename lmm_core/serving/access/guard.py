@@ -18,9 +18,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .access.readers import NO_TOKEN, WHO, Readers
-from .log import REQUESTS, Say
+from ..log import REQUESTS, Say
 from .rates import Rates
+from .readers import NO_TOKEN, WHO, Readers
 
 CHEAP = 0.1  # how many questions a request counts that asks no model
 CHEAPEST = 0.02  # a page of the notes, or one of its pictures

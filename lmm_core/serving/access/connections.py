@@ -16,7 +16,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .log import Say
+from ..log import Say
 from .rates import counted_as
 
 FULL = b'{"error": "Many are asking just now. Try again in a few seconds."}'

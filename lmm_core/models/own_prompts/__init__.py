@@ -1,0 +1,1 @@
+"""Prompts in a person's own words, in place of ours."""

@@ -1,0 +1,205 @@
+"""`lmm prompts`, and the prompts of a project from their files to what a model is told and what is made again."""
+
+import json
+import os
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from lmm_core.models.own_prompts.known import KNOWN
+from tests.commands import text, write
+from tests.model_server import ModelServer
+from tests.strategies import LONG
+
+NOTES = f"---\ntitle: Notes\n---\n\n# One\n\nOne. {LONG}\n\n# Two\n\nTwo. {LONG}\n"
+OWN = "two questions that a beginner would ask, in {language}"
+
+
+def lmm(command, status=0):
+    done = CliRunner().invoke(cli, shlex.split(command))
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.output
+    return done
+
+
+@pytest.fixture
+def model(monkeypatch):
+    with ModelServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield server
+
+
+def say_otherwise(name, words):
+    """Let a project say a prompt in its own words."""
+    write(f"prompts/{name}.md", words)
+    write("config.toml", f'[prompts]\n{name} = "prompts/{name}.md"\n')
+
+
+# The command
+
+
+def test_a_prompt_is_begun_changed_and_shown():
+    write("config.toml", "")
+    ours = lmm("prompts show questions").stdout
+    assert ours == KNOWN["questions"].text + "\n"
+    begun = lmm("prompts init questions")
+    assert '[prompts]  questions = "prompts/questions.md"' in begun.stderr
+    assert text("prompts/questions.md").startswith("<!-- What a model is told:")
+    assert "exists already" in lmm("prompts init questions", 1).stderr
+    write("config.toml", '[prompts]\nquestions = "prompts/questions.md"\n')
+    assert lmm("prompts show questions").stdout == ours
+    write("prompts/questions.md", OWN)
+    assert lmm("prompts show questions").stdout == OWN + "\n"
+    rows = {row["name"]: row for row in json.loads(lmm("prompts list --json").stdout)}
+    assert [name for name, row in rows.items() if row["own"]] == ["questions"] and rows.keys() == KNOWN.keys()
+    assert "questions    own   which questions" in lmm("prompts list").stdout
+    assert "there is no prompt 'poem'; there are questions," in lmm("prompts show poem", 2).stderr
+
+
+# The configuration
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("prompts/none.md", "none.md: cannot be read: No such file"),
+        ("../outside.md", "config.toml: `prompts.questions`: should be a file inside"),
+        ("/etc/passwd", "config.toml: `prompts.questions`: should be a file inside"),
+        ("link/outside.md", "should be a file inside"),
+        ("prompts/wrong.md", "prompts/wrong.md:2: {sectoin} is no field"),
+        ("prompts", "prompts: cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_used_stops_every_command_at_its_start(tmp_path, file, said):
+    write("../outside.md", "Secret.")
+    os.symlink("..", "link")
+    write("prompts/wrong.md", "Ask\nof {sectoin}.")
+    write("config.toml", f'[prompts]\nquestions = "{file}"\n')
+    for command in ("prompts list", "rag --dry-run .", "config show"):
+        error = lmm(command, 2).stderr
+        assert said in error and "Secret" not in error
+
+
+def test_the_person_may_name_a_prompt_elsewhere(tmp_path, monkeypatch):
+    write("../outside.md", OWN)
+    write("config.toml", "")
+    monkeypatch.setenv("LMM_PROMPTS__QUESTIONS", str(tmp_path.parent / "outside.md"))
+    assert lmm("prompts show questions").stdout == OWN + "\n"
+
+
+def test_an_unknown_prompt_is_named():
+    write("config.toml", '[prompts]\nquestion = "x.md"\n')
+    assert "unknown key `prompts.question`" in lmm("prompts list", 2).stderr
+
+
+# What a changed prompt makes again
+
+
+def asked(model):
+    """The texts of the requests since the last call."""
+    said = ["\n".join(message["content"] for message in body["messages"]) for body in model.requests]
+    model.requests.clear()
+    return said
+
+
+def test_a_changed_prompt_makes_again_what_it_made_and_nothing_else(model):
+    write("config.toml", "")
+    write("notes.md", NOTES)
+    lmm("rag -q notes.md")
+    assert len(asked(model)) == 3
+    before = text("notes.md")
+    assert "hash" in before and "-" not in "".join(line for line in before.split("\n") if "~~hash" in line)[6:]
+
+    say_otherwise("questions", OWN)
+    lmm("rag -q notes.md")
+    requests = asked(model)
+    assert len(requests) == 2
+    assert all("two questions that a beginner would ask" in said and "`summary`" not in said for said in requests)
+    changed = text("notes.md")
+    lines = {line for line in changed.split("\n") if line not in before}
+    assert lines and all("~~hash" in line for line in lines)
+
+    lmm("rag -q notes.md")
+    write("prompts/questions.md", OWN.replace("two questions", "two  questions\n"))
+    lmm("rag -q notes.md")
+    assert asked(model) == [] and text("notes.md") == changed
+
+    write("config.toml", "")
+    lmm("rag -q notes.md")
+    assert text("notes.md") == before  # the replies to our prompt are in the cache
+
+
+def test_a_prompt_as_ours_changes_no_byte(model):
+    write("notes.md", NOTES)
+    write("config.toml", "")
+    lmm("rag -q notes.md")
+    before = text("notes.md")
+    model.requests.clear()
+    say_otherwise("summary", f"<!-- ours -->\n\n{KNOWN['summary'].text}\n")
+    lmm("rag -q notes.md")
+    assert text("notes.md") == before and asked(model) == []
+
+
+@pytest.mark.parametrize("by", ["option", "setting"])
+def test_told_not_to_it_makes_nothing_again(model, by):
+    write("notes.md", NOTES)
+    write("config.toml", "")
+    lmm("rag -q notes.md")
+    before = text("notes.md")
+    model.requests.clear()
+    say_otherwise("questions", OWN)
+    if by == "setting":
+        write("config.toml", text("config.toml") + "[RAG]\nfollow_prompts = false\n")
+    option = "--no-follow-prompts " if by == "option" else ""
+    lmm(f"rag -q {option}notes.md")
+    assert text("notes.md") == before and asked(model) == []
+    write("notes.md", before.replace("\nTwo. ", "\nTwo, now. "))
+    lmm(f"rag -q {option}notes.md")
+    assert "Two, now." in text("notes.md")
+    assert any("beginner" in said and "Two, now" in said for said in asked(model))
+
+
+def test_what_was_corrected_stays_and_is_not_called_stale(model):
+    write("notes.md", NOTES)
+    write("config.toml", "")
+    lmm("rag -q notes.md")
+    corrected = text("notes.md").replace("What of One.", "What is number One.")
+    write("notes.md", corrected)
+    say_otherwise("questions", OWN)
+    said = lmm("rag notes.md").output
+    assert "What is number One." in text("notes.md") and "corrected by hand" not in said
+
+
+def test_without_a_model_another_prompt_changes_nothing(model, monkeypatch):
+    write("notes.md", NOTES)
+    write("config.toml", "")
+    lmm("rag -q notes.md")
+    before = text("notes.md")
+    say_otherwise("questions", OWN)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    lmm("rag -q notes.md")
+    assert text("notes.md") == before
+
+
+# What else models are told
+
+
+def test_answers_and_chats_are_asked_for_in_own_words(model, monkeypatch):
+    write("notes.md", NOTES.replace("# Two", "---\n?: Why?\n---\n\n# Two"))
+    say_otherwise("chat", "Speak like a pirate. {system}")
+    write("prompts/answer.md", "Speak like a sailor.\n\n{rules}{kind}{tools}{teacher}")
+    write(
+        "config.toml",
+        text("config.toml")
+        + 'answer = "prompts/answer.md"\n[ask]\nqueries = "keywords"\n[embeddings]\nencoding = "bm25"\n',
+    )
+    lmm("index -q notes.md")
+    model.requests.clear()
+    lmm("ask 'What is One?'")
+    assert "Speak like a sailor.\n\nPassages of the notes" in asked(model)[0]
+    lmm("chat -q notes.md")
+    assert asked(model)[0].startswith("Speak like a pirate. You help the writer")
