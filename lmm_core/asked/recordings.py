@@ -217,6 +217,7 @@ class Recordings:
                 self._make_table(connection)
         if _pragma(connection, "user_version") != VERSION:
             raise self._unusable("was written by another version of lmm; move it away, or use that version")
+        connection.execute(PROPOSED)  # a file that was made before there were proposals has no such table
         with suppress(sqlite3.OperationalError):  # another process is switching it right now
             connection.execute("PRAGMA journal_mode = WAL")
 

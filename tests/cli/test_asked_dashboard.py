@@ -34,6 +34,15 @@ def test_it_prints_what_matters_and_writes_a_page(course):
     assert "What students asked" in Path(".lmm/asked.html").read_text("utf-8")
 
 
+def test_the_page_is_as_private_as_the_recordings(course):
+    lmm("asked")
+    page = Path(".lmm/asked.html")
+    assert page.stat().st_mode & 0o777 == 0o600
+    page.chmod(0o644)  # as an earlier version made it
+    lmm("asked")
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
 def test_the_page_can_have_another_name(course):
     assert "page.html" in lmm("asked -o page.html")[1]
     assert Path("page.html").is_file() and not Path(".lmm/asked.html").exists()

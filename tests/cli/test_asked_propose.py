@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import closing
@@ -213,6 +214,15 @@ def test_a_file_that_cannot_be_written_is_reported_and_tried_again(
         done = lmm("asked propose")
     assert done.exit_code == 1 and "No space left on device" in done.stderr and notes()[0] == INTERVALS
     assert "next: lmm edit" in lmm("asked propose").stderr
+
+
+def test_recordings_from_before_there_were_proposals_are_read(course: Recordings) -> None:
+    ask(course, *BOOTSTRAP)
+    course.close()
+    with closing(sqlite3.connect(course.path)) as earlier:
+        earlier.execute("DROP TABLE proposed")
+    assert "next: lmm edit estimation.md" in lmm("asked propose").stderr
+    assert len(course.proposed()) == len(BOOTSTRAP)
 
 
 def test_the_mode_of_a_file_and_its_line_ends_stay(course: Recordings) -> None:

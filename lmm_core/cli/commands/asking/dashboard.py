@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -91,9 +92,17 @@ def write_page(page: Path, dashboard: Dashboard) -> None:
 
     try:
         page.parent.mkdir(exist_ok=True)
+        if page.parts[-2:] == PAGE:
+            _make_private(page)
         write_output(page, asked_page(dashboard).encode("utf-8"))
     except OSError as error:
         report_failure(error, page, ReportPrinter())
         sys.exit(1)
     if not is_stream(page):
         say(f"\n{shorten(page)}: the whole dashboard, for a browser", err=True)
+
+
+def _make_private(page: Path) -> None:
+    """Let only the person whose project it is read the page, as the recordings, from its first byte on."""
+    os.close(os.open(page, os.O_CREAT | os.O_RDONLY, 0o600))
+    page.chmod(page.stat().st_mode & 0o700)
