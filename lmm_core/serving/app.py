@@ -102,7 +102,7 @@ def _routes(answers: Answers, page: Mapping[str, Response]) -> list[Route]:
         return JSONResponse(about_data(answers.texts, answers.project.serve))
 
     async def judge(request: Request) -> Response:
-        judgement = read_judgement(await read_body(request), answers.project.serve.max_question, answers.texts)
+        judgement = read_judgement(await read_body(request), answers.project.serve.max_question)
         await answers.judge(judgement)
         return JSONResponse({"recorded": True})
 

@@ -65,14 +65,14 @@ def read_question(data: bytes, most: int, texts: ServedTexts) -> Question:
     return Question(text, turns, kind, conversation and _random(conversation, "conversation"))
 
 
-def read_judgement(data: bytes, most: int, texts: ServedTexts) -> Judgement:
+def read_judgement(data: bytes, most: int) -> Judgement:
     """Return the judgement in a body, with a comment of at most `most` characters. Raise HTTPException otherwise."""
     said = _read_object(data, '{"id": …, "thumb": 1, "comment": …}')
     thumb, comment = said.get("thumb", 0), _text(said.get("comment") or "", "comment").strip()
     if type(thumb) is not int or thumb not in (-1, 0, 1):
         raise HTTPException(400, "thumb should be 1, -1 or 0.")
     if len(comment) > most:
-        raise HTTPException(413, texts.too_long)
+        raise HTTPException(413, f"The comment is too long: it may have {most:,} characters.")
     return Judgement(_random(said.get("id"), "id"), thumb, comment)
 
 

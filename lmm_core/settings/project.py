@@ -7,6 +7,7 @@ takes longer to import than most filters take to run.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -183,9 +184,16 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         synonyms={name: tuple(others) for name, others in settings.retrieve.synonyms.items()},
         ask=AskOptions(**settings.ask.model_dump() | {"subjects": tuple(settings.ask.subjects)}),
         serve=_serve_options(settings),
-        files=FilePatterns(tuple(settings.files.include), tuple(settings.files.exclude)),
+        files=_file_patterns(settings),
         prompts=_own_prompts(settings, root),
     )
+
+
+def _file_patterns(settings: ConfigSettings) -> FilePatterns:
+    """Return the patterns of `[files]`. Own prompts that are markdown are no documents of the course."""
+    prompts = [re.sub(r"([\\*?\[!# ])", r"\\\1", file.strip()) for file in settings.prompts.model_dump().values()]
+    own = [f"/{file.removeprefix('./')}" for file in prompts if file]
+    return FilePatterns(tuple(settings.files.include), (*settings.files.exclude, *own))
 
 
 def _own_prompts(settings: ConfigSettings, root: Path) -> dict[str, str]:

@@ -35,11 +35,21 @@ def model(monkeypatch):
 
 def say_otherwise(name, words):
     """Let a project say a prompt in its own words."""
-    write(f"prompts/{name}.md", words)
-    write("config.toml", f'[prompts]\n{name} = "prompts/{name}.md"\n')
+    write(f"_prompts/{name}.md", words)
+    write("config.toml", f'[prompts]\n{name} = "_prompts/{name}.md"\n')
 
 
 # The command
+
+
+def test_own_prompts_are_no_documents():
+    write("notes.md", "# What is a mean?\n\nA mean is a sum that is divided by the number of its parts.\n")
+    write("words/questions.md", OWN)
+    write("config.toml", '[prompts]\nquestions = "./words/questions.md"\n')
+    lmm("prompts init summary")
+    assert "of 1 files" in lmm("rag .").stderr
+    assert "1 document," in lmm("index .").output
+    assert text("words/questions.md") == OWN
 
 
 def test_a_prompt_is_begun_changed_and_shown():
@@ -47,12 +57,12 @@ def test_a_prompt_is_begun_changed_and_shown():
     ours = lmm("prompts show questions").stdout
     assert ours == KNOWN["questions"].text + "\n"
     begun = lmm("prompts init questions")
-    assert '[prompts]  questions = "prompts/questions.md"' in begun.stderr
-    assert text("prompts/questions.md").startswith("<!-- What a model is told:")
+    assert '[prompts]  questions = "_prompts/questions.md"' in begun.stderr
+    assert text("_prompts/questions.md").startswith("<!-- What a model is told:")
     assert "exists already" in lmm("prompts init questions", 1).stderr
-    write("config.toml", '[prompts]\nquestions = "prompts/questions.md"\n')
+    write("config.toml", '[prompts]\nquestions = "_prompts/questions.md"\n')
     assert lmm("prompts show questions").stdout == ours
-    write("prompts/questions.md", OWN)
+    write("_prompts/questions.md", OWN)
     assert lmm("prompts show questions").stdout == OWN + "\n"
     rows = {row["name"]: row for row in json.loads(lmm("prompts list --json").stdout)}
     assert [name for name, row in rows.items() if row["own"]] == ["questions"] and rows.keys() == KNOWN.keys()
@@ -66,18 +76,19 @@ def test_a_prompt_is_begun_changed_and_shown():
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        ("prompts/none.md", "none.md: cannot be read: No such file"),
+        ("_prompts/none.md", "none.md: cannot be read: No such file"),
         ("../outside.md", "config.toml: `prompts.questions`: should be a file inside"),
         ("/etc/passwd", "config.toml: `prompts.questions`: should be a file inside"),
         ("link/outside.md", "should be a file inside"),
-        ("prompts/wrong.md", "prompts/wrong.md:2: {sectoin} is no field"),
+        ("_prompts/wrong.md", "_prompts/wrong.md:2: {sectoin} is no field"),
         ("prompts", "prompts: cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_used_stops_every_command_at_its_start(tmp_path, file, said):
+    write("notes.md", NOTES)
     write("../outside.md", "Secret.")
     os.symlink("..", "link")
-    write("prompts/wrong.md", "Ask\nof {sectoin}.")
+    write("_prompts/wrong.md", "Ask\nof {sectoin}.")
     write("config.toml", f'[prompts]\nquestions = "{file}"\n')
     for command in ("prompts list", "rag --dry-run .", "config show"):
         error = lmm(command, 2).stderr
@@ -124,7 +135,7 @@ def test_a_changed_prompt_makes_again_what_it_made_and_nothing_else(model):
     assert lines and all("~~hash" in line for line in lines)
 
     lmm("rag -q notes.md")
-    write("prompts/questions.md", OWN.replace("two questions", "two  questions\n"))
+    write("_prompts/questions.md", OWN.replace("two questions", "two  questions\n"))
     lmm("rag -q notes.md")
     assert asked(model) == [] and text("notes.md") == changed
 
@@ -191,11 +202,11 @@ def test_without_a_model_another_prompt_changes_nothing(model, monkeypatch):
 def test_answers_and_chats_are_asked_for_in_own_words(model, monkeypatch):
     write("notes.md", NOTES.replace("# Two", "---\n?: Why?\n---\n\n# Two"))
     say_otherwise("chat", "Speak like a pirate. {system}")
-    write("prompts/answer.md", "Speak like a sailor.\n\n{rules}{kind}{tools}{teacher}")
+    write("_prompts/answer.md", "Speak like a sailor.\n\n{rules}{kind}{tools}{teacher}")
     write(
         "config.toml",
         text("config.toml")
-        + 'answer = "prompts/answer.md"\n[ask]\nqueries = "keywords"\n[embeddings]\nencoding = "bm25"\n',
+        + 'answer = "_prompts/answer.md"\n[ask]\nqueries = "keywords"\n[embeddings]\nencoding = "bm25"\n',
     )
     lmm("index -q notes.md")
     model.requests.clear()

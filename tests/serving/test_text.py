@@ -13,6 +13,7 @@ from lmm_core.course.served.clean import clean_html
 from lmm_core.course.served.knitted import Knitted, run_pandoc
 from lmm_core.course.served.notes import served_notes
 from lmm_core.errors import RenderError
+from lmm_core.quarto.ask_box.data import FORMAT
 from lmm_core.serving.access.tokens import add_token
 from tests.commands import write
 from tests.serving import ASK, Served
@@ -247,5 +248,5 @@ def test_the_data_of_the_box_are_compressed_and_known_by_a_tag(woods):
     with Served(woods, notes=True) as served:
         first = served.client.get("/contents")
         again = served.client.get("/contents", headers={"If-None-Match": first.headers["etag"]})
-    assert first.headers["content-encoding"] == "gzip" and json.loads(first.text)["about"]["format"] == 3
+    assert first.headers["content-encoding"] == "gzip" and json.loads(first.text)["about"]["format"] == FORMAT
     assert again.status_code == 304 and not again.content

@@ -69,9 +69,10 @@ def test_a_session_goes_on_from_what_was_asked(indexed_book):
         out, said = ask("", server, stdin="When does the mean mislead?\n\nAnd the median?\n")
         last = [message["content"] for message in server.requests[-1]["messages"]]
         queries = [body for body in server.requests if "`queries`" in body["messages"][0]["content"]]
-    assert out.count("[2] Describing distributions") == 2
-    assert last[1:3] == ["When does the mean mislead?", "When a few wild values carry it away [2]."]
-    assert "When does the mean mislead?" in queries[1]["messages"][-1]["content"]
+    assert "[1] Describing distributions" in out and "[2] Describing distributions" in out
+    assert last[1:3] == ["When does the mean mislead?", "When a few wild values carry it away [1]."]
+    assert len(queries) == 1  # the words of the first question are enough
+    assert "When does the mean mislead?" in queries[0]["messages"][-1]["content"]
     assert "*definition* *exercise* *topic*" in said
     assert "8 documents" in said
 
@@ -86,9 +87,9 @@ def test_help_is_there_without_an_index():
 
 def test_a_question_is_expanded_by_the_model_and_answered_once(indexed_book):
     with ModelServer(reply=answering) as server:
-        ask("'When does the mean mislead?'", server)
+        ask("'When does the mean deceive an audience?'", server)
         assert server.count == 2
-        ask("'When does the mean mislead?'", server)
+        ask("'When does the mean deceive an audience?'", server)
         assert server.count == 2  # from the cache
         context, _ = ask("--no-model 'When does the mean mislead?'", server)
         assert server.count == 2

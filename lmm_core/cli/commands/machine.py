@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+PROMPTS = "_prompts"  # neither our walks nor Quarto's take the files in it as documents
+
 
 @click.command()
 @json_option
@@ -128,7 +130,7 @@ def _as_toml(value: object) -> str:
 def prompts() -> None:
     """List what models are told, show it, or begin a file to say it in your own words.
 
-    config.toml names such files: in the section [prompts], questions = "prompts/questions.md"."""
+    config.toml names such files: in the section [prompts], questions = "_prompts/questions.md"."""
 
 
 @prompts.command("list")
@@ -165,14 +167,14 @@ def show_prompt(name: str) -> None:
 @prompts.command("init")
 @click.argument("name")
 def begin_prompt(name: str) -> None:
-    """Write prompts/NAME.md with our words, to be changed.
+    """Write _prompts/NAME.md with our words, to be changed.
 
     It lies in the project's root, and is used once config.toml names it."""
     from ...files.create import create_file
     from ...models.own_prompts.reading import beginning_of
 
     known, root = _known_prompt(name), project_root(Path.cwd() / "-")
-    file = root / "prompts" / f"{name}.md"
+    file = root / PROMPTS / f"{name}.md"
     try:
         check_inside(root, file)
         file.parent.mkdir(exist_ok=True)
@@ -184,7 +186,7 @@ def begin_prompt(name: str) -> None:
     except OSError as error:
         raise click.ClickException(f"{error.filename or file}: {error.strerror}") from None
     say(f"written: {file}", err=True)
-    say(f'to use it, write into {CONFIG_NAME}:  [prompts]  {name} = "prompts/{name}.md"', err=True)
+    say(f'to use it, write into {CONFIG_NAME}:  [prompts]  {name} = "{PROMPTS}/{name}.md"', err=True)
 
 
 def _known_prompt(name: str) -> KnownPrompt:
