@@ -44,7 +44,7 @@ def measure(folders: dict[str, Path], askers: int, seconds: float, delay: float)
         for name, folder in folders.items():
             record = name.partition(" ")[0]
             ports[name] = stack.enter_context(serving(folder, delay, "keywords", record=record))
-            for number in range(3):
+            for number in range(1):
                 asyncio.run(one_round(ports[name][0], askers, -number - 1))
         number, until = 0, time.monotonic() + seconds
         while number < LEAST or time.monotonic() < until:
