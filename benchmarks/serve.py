@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -44,11 +45,16 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class Heard:
-    """One answer: seconds to its first token and to its end; whether it was whole."""
+    """One answer: seconds to its first token and to its end; why it was not whole, "" if it was."""
 
     first: float
     whole: float
-    good: bool
+    why: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether it was whole."""
+        return not self.why
 
 
 def write_book(folder: Path) -> None:
@@ -71,7 +77,13 @@ async def ask(port: int, question: str) -> Heard:
         if not first and b"event: part" in data:
             first = time.perf_counter() - began
     writer.close()
-    return Heard(first, time.perf_counter() - began, b"event: done" in data and bool(first))
+    return Heard(first, time.perf_counter() - began, "" if first and b"event: done" in data else why_not(data))
+
+
+def why_not(data: bytes) -> str:
+    """Return why an answer is not whole: its status and the error that it tells."""
+    told = re.search(rb'"error": ?("(?:[^"\\\\]|\\\\.)*")', data)
+    return f"{data[9:12].decode() or 'no status'} {json.loads(told[1]) if told else 'no end'}"
 
 
 async def rounds(port: int, askers: int) -> list[Heard]:
@@ -223,7 +235,7 @@ def serving(
 
 def waits(folder: Path, askers: int, delay: float) -> None:
     """Table (a)."""
-    rows = []
+    rows, failures = [], Counter[str]()
     for queries in ("keywords", "model"):
         say(f"waits: {queries}")
         with serving(folder, delay, queries) as (port, pid):
@@ -232,6 +244,7 @@ def waits(folder: Path, askers: int, delay: float) -> None:
                 heard = asyncio.run(way(port, askers))
                 spent = sum(psutil.Process(pid).cpu_times()[:2]) - before
                 good = [one for one in heard if one.good]
+                failures.update(f"{queries}, {name}: {one.why}" for one in heard if one.why)
                 firsts = sorted(one.first for one in good) or [0.0, 0.0]
                 rows.append([
                     queries, name, str(len(heard)), str(len(heard) - len(good)), *(f"{1000 * one:.0f}" for one in (
@@ -240,6 +253,8 @@ def waits(folder: Path, askers: int, delay: float) -> None:
                 ])  # fmt: skip
     columns = ["queries by", "askers", "answers", "failed", "first token", "p95", "slowest", "processor", "wanted p95"]
     print_table(f"(a) {askers} askers, a model of {1000 * delay:.0f} ms: milliseconds", columns, rows)
+    for why, count in failures.items():
+        print(f"failed, {count} times: {why}")
 
 
 def memory(folder: Path, requests: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from ..errors import IndexChangedError, ModelError, StoreError
 from ..models.embedders.embedder import Embedder, SparseEncoder
+from ..store.threads import out_of_turn
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
 # Increased when the same text gives other chunks or other vectors: collections of an earlier version are made anew.
@@ -224,7 +225,7 @@ class Encoder:
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
         """Return the vectors of queries. Raise ModelError if `patience` runs out."""
         try:
-            async with asyncio.timeout(self.patience):
+            async with out_of_turn(), asyncio.timeout(self.patience):
                 return await embedder.embed(list(queries))
         except TimeoutError:
             raise ModelError(f"{embedder.name}: no answer in {self.patience:g} s") from None

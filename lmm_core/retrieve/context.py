@@ -175,11 +175,12 @@ class Draft:
         """Take all spans or none, and return True if they fit.
 
         A span whose text has been taken already is not taken again."""
-        texts = {_squeezed(one.text): one.id for one in spans[::-1]}
+        keys = [_squeezed(one.text) for one in spans]
+        first = {key: one.id for one, key in zip(spans[::-1], keys[::-1], strict=True)}
         new = [
             one
-            for one in spans
-            if one not in self and texts[key := _squeezed(one.text)] == one.id and key not in self._texts
+            for one, key in zip(spans, keys, strict=True)
+            if one not in self and first[key] == one.id and key not in self._texts
         ]
         if not self.have_room(filter(self._is_apart, new), self.left):
             return False  # without their headers even
@@ -188,7 +189,7 @@ class Draft:
         if tokens > self.budget:
             return False
         self._chosen, self.tokens = chosen, tokens
-        self._texts |= texts.keys()
+        self._texts |= first.keys()
         return True
 
     def _is_apart(self, span: Span) -> bool:

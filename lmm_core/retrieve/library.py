@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
@@ -189,4 +189,4 @@ class Lender(Protocol):
 def _found(point: ScoredPoint, material: Material) -> Passage | None:
     """Return the passage of a point, or None for one written since the material was read."""
     passage = material.passages.get(point.id)
-    return passage and replace(passage, score=point.score)
+    return passage and passage.scored(point.score)

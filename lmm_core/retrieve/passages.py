@@ -60,6 +60,13 @@ class Passage:
         """The place as `file:line-line`."""
         return place(self.source, self.line_start, self.line_end)
 
+    def scored(self, score: float) -> Passage:
+        """Return the passage with a score. (It is made often, and `replace` takes three times as long.)"""
+        return Passage(
+            self.id, self.text, self.kinds, self.docid, self.source, self.titles, self.path, self.anchor, self.depth,
+            self.line_start, self.line_end, self.sequence, self.questions, score, self.language, self.repeated,
+        )  # fmt: skip
+
 
 @dataclass(slots=True)
 class Section:

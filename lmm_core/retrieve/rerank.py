@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ModelError
@@ -149,7 +149,7 @@ def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[P
     if passages and not known:
         raise ValueError("no passage has a score")
     least = min([0.0, *known.values()])
-    scored = [replace(passage, score=known.get(at, least)) for at, passage in enumerate(passages)]
+    scored = [passage.scored(known.get(at, least)) for at, passage in enumerate(passages)]
     order = sorted(range(len(passages)), key=lambda at: (at not in known, -scored[at].score))
     return [scored[at] for at in order]
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ..errors import ModelError, RetrieveError
 from ..index.collection import ParsedQuery, parse_query
+from ..store.threads import out_of_turn
 from ..store.vector_store import Where
 from .library import Found, Lender, Library
 from .passages import Material, Passage
@@ -109,7 +110,7 @@ class Retriever:
         order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
         if order and order != best[:RERANKED]:
             best = [*order, *best[RERANKED:]]
-            graded = [replace(one, score=-at) for at, one in enumerate(order)]
+            graded = [one.scored(-at) for at, one in enumerate(order)]
             spans = fuse_spans([spans], fuse([graded], material), WEIGHTS["meaning"])
         sections = rank_sections(best, material)
         return Retrieval(
@@ -127,7 +128,7 @@ class Retriever:
     async def _helped(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
         """Return what a model does for the search, or None if it fails or is too slow."""
         try:
-            async with asyncio.timeout(self.patience):
+            async with out_of_turn(), asyncio.timeout(self.patience):
                 return await help_of
         except TimeoutError:
             self._miss(without, f"no answer in {self.patience:g} s", missed)

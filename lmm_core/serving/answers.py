@@ -25,6 +25,7 @@ from ..retrieve.passages import Material, Passage
 from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..settings.project import Project
+from ..store.threads import THREADS, Turns
 from ..store.vector_store import VectorStore
 from ..study.outline import make_outline
 from ..workflows.ask import SharedLibrary, make_conversation
@@ -36,9 +37,7 @@ from .texts import ServedTexts
 
 WAIT = 10.0  # seconds to wait for an index that another process has (`lmm index` writes to it)
 AGAIN = 0.2  # seconds between attempts
-# Seconds between questions asked at the same moment, about the time of one search. So the
-# model gets the first ones while the others are still being looked up.
-PACE = 0.004
+AT_ONCE = 2  # questions looked up at once; so the model has the first while others of the same moment wait
 RETRY = 5.0  # seconds after which a reader may try again
 SHOWN = 1_200  # characters of a source's text
 MOST_HITS = 20
@@ -108,7 +107,7 @@ class Answers:
 
     def __post_init__(self) -> None:
         self._tools = Tools(self.library)
-        self._next = 0.0  # the earliest time for the next search
+        self._turns = Turns(THREADS if self.project.index.url else AT_ONCE)  # a server's index is waited for
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
         """Do something with the library within `search_timeout`, waiting for it if another process has it.
@@ -149,22 +148,15 @@ class Answers:
 
     async def look(self, question: Question) -> Looked:
         """Return what fits a question. Raise HTTPException if it cannot be looked up."""
-        await self._pace()
 
         async def work(library: Library) -> Looked:
             patience = self.project.serve.patience
             talk = make_conversation(self.project, self.models, library, tools=self._tools, patience=patience)
             talk.history = list(question.history)
-            return Looked(talk, *await talk.look(question.text, question.kind))
+            async with self._turns.taken():
+                return Looked(talk, *await talk.look(question.text, question.kind))
 
         return await self.read(work)
-
-    async def _pace(self) -> None:
-        now = time.monotonic()
-        turn = max(now, self._next)
-        self._next = turn + PACE
-        if turn > now:
-            await asyncio.sleep(turn - now)
 
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
         """Tell the events of an answer: sources, its parts, and how it ended."""

@@ -8,7 +8,6 @@ does it (its RRF, and its formula query of score + weight).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from operator import itemgetter
 from typing import Protocol
@@ -54,7 +53,7 @@ def run_search(search: Search, spec: VectorSpec, place: Searching) -> list[Score
         key, value, weight = search.boost
         scores |= {at: scores[at] + weight for at in place.fitting(list(scores), key, value)}
     best = sort_hits(list(scores.items()))[: search.limit]
-    return [replace(point, score=scores[point.id]) for point in place.retrieve([at for at, _ in best])]
+    return [ScoredPoint(point.id, point.payload, scores[point.id]) for point in place.retrieve([at for at, _ in best])]
 
 
 def _depth(search: Search) -> int:

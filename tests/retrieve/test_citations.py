@@ -85,7 +85,7 @@ def test_the_parts_that_it_comes_in_make_no_difference(text, size):
 
 def test_a_long_text_takes_no_time():
     with at_most(seconds=5):
-        let_through("word [1] [ < " * 40_000, 1_000_000)
+        let_through("word [1] [ < " * 20_000, 1_000_000)
 
 
 @given(st.text("ab \n.,é(){}", min_size=1).filter(lambda text: text == text.lstrip()))

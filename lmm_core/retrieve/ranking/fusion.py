@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...index.chunks import SUMMARY
 from ..passages import Key, Material, Passage, Section
@@ -58,7 +58,7 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = 
         for at, score in own.items():
             scores[at] = scores.get(at, 0.0) + score / len(found)
     order = sorted(scores, key=lambda at: (-scores[at], at))
-    return [replace(material.passages[at], score=scores[at]) for at in order]
+    return [material.passages[at].scored(scores[at]) for at in order]
 
 
 def _relative(scores: Sequence[float]) -> list[float]:

@@ -15,7 +15,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import add, mul
 from typing import Any
@@ -159,7 +159,7 @@ class LexicalIndex:
         """Return passages with their scores, the best first; see `match`."""
         found = self.match(question, passages, kind)
         order = sorted(passages, key=lambda one: (-found[one.id].score, one.id))
-        return [replace(one, score=found[one.id].score) for one in order]
+        return [one.scored(found[one.id].score) for one in order]
 
     def rarity(self, meant: Meant, docid: str | None = None) -> float:
         """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown.

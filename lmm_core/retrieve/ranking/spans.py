@@ -98,7 +98,7 @@ def _bytes_unpadded(text: str) -> int:
 
 def passages_of(spans: Iterable[Span]) -> list[Passage]:
     """Return the passages of spans that come with the best first, each once, with its best span's score."""
-    return [replace(span.passage, score=span.score) for span in best_spans(spans).values()]
+    return [span.passage.scored(span.score) for span in best_spans(spans).values()]
 
 
 def best_spans(spans: Iterable[Span]) -> dict[str, Span]:
