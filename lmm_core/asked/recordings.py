@@ -314,7 +314,8 @@ def _said(turn: RecordedTurn) -> str:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return folded.replace("’", "'")  # phones type O’Neil, teachers O'Neil
 
 
 def _pattern(word: str) -> re.Pattern[str]:

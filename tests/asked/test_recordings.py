@@ -281,3 +281,8 @@ def test_a_full_disk_is_an_error_and_nothing_is_lost(recordings: Recordings, mon
     recordings.add(asked("Why?", 3))
     assert [turn.id for turn in recordings.turns()] == [WHY.id, f"{3:032x}"]
     assert recordings.delete() == 2
+
+
+def test_a_name_is_forgotten_whichever_apostrophe_it_has(recordings: Recordings) -> None:
+    recordings.add(replace(WHY, question="My name is O’Neil"))
+    assert recordings.forget("o'neil") == 1

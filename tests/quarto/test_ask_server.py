@@ -213,7 +213,7 @@ def test_a_long_question_is_refused_with_the_reason(course, tab):
     page = ready(tab(), f"{course.address}/index.html")
     for question in ("why " * 2500, "why " * 100_000):
         put(page, question)
-        assert re.search(r"10,000 characters|9,999 characters|256 KB", answered(page).inner_text())
+        assert re.search(r"2,?000 characters|256 KB", answered(page).inner_text())
     page.reload()
     ready(page, page.url)
     put(page, QUESTION)  # what was refused is no part of the conversation
