@@ -23,7 +23,8 @@ _CITATION = re.compile(r"\[\^?(\d{1,4}(?:\s*[,;–-]\s*\^?\d{1,4})*)\]")
 _AUTOLINK = re.compile(r"<((?:https?|mailto|file|data|javascript):[^<>\s]*)>", re.I)
 _ADDRESS = re.compile(r"(?:https?:|www\.)[^\s<>\"'`\])}]+", re.I)
 # As in Pandoc: no blank just inside the dollars, no digit after a single one.
-_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$|\$(?![\s$])(?:[^$\n\\]|\\.)*?(?<!\s)\$(?![\d$])")
+_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$|\$(?![\s$])(?:[^$`\n\\]|\\.)*?(?<!\s)\$(?![\d$])")
+_MONEY = re.compile(r"\$\d[\d.,]*(?:\s+(?:[^\W\d_]{2}|\[\d)|[)\"'’”])")  # as in the ask box (markdown.js)
 _BRACKETED = re.compile(r"\\\((?:[^\\]|\\[^()])+\\\)|\\\[(?:[^\\]|\\[^\[\]])+\\\]")  # as models write them, too
 _NUMBERS = re.compile(r"\\\[[\d\s,;–-]+\\\]")  # escaped brackets around a citation
 _INTERVAL = re.compile(r"0\s*[,;–-]")  # no source has the number 0
@@ -180,6 +181,8 @@ class CitedText:
 
     def _formula(self, dollars: str, final: bool) -> str | None:
         """Return a whole formula, or its opening dollars if it has no end."""
+        if _MONEY.match(self._buffer):
+            return self._literally(len(dollars))
         found = _FORMULA.match(self._buffer)
         if found and (final or found.end() < len(self._buffer)):
             return self._literally(found.end())

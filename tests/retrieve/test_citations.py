@@ -91,3 +91,18 @@ def test_a_long_text_takes_no_time():
 @given(st.text("ab \n.,é(){}", min_size=1).filter(lambda text: text == text.lstrip()))
 def test_text_without_links_is_left_alone(text):
     assert let_through(text).text == text
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("It costs $5 or $6 [1]. Made up [99]. `$a$` is code [1].", "It costs $5 or $6 [1]. Made up. `$a$` is code [1]."),
+        ("It costs $6 [1], made up [99] ($x$).", "It costs $6 [1], made up ($x$)."),
+        ("It costs $5, they say [99] (and $x$).", "It costs $5, they say (and $x$)."),
+    ],
+)
+def test_money_hides_no_citation(said, shown, size):
+    text = CitedText({1}, lambda address: False)
+    assert "".join(text.feed(said[at : at + size]) for at in range(0, len(said), size)) + text.finish() == shown
+    assert text.dropped == ["[99]"]

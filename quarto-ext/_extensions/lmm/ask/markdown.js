@@ -15,7 +15,7 @@
   const PARENTHESES = /\\\(((?:[^\\]|\\[^()])+)\\\)/y;
   const KINDS = [[DISPLAY_DOLLARS, true], [DOLLARS, false], [BRACKETS, true], [PARENTHESES, false]];
   const BEGUN = /^(?:\$\$(?:[^$\\]|\\[^])*\$?|\$(?![\s$])(?:[^$\n\\]|\\[^\n])*|\$|\\[[(][^]*)?\\?$/; // up to the end of the text
-  const MONEY = /^\$\d[\d.,]*(?:\s+\p{L}{2}|[)"'’”])/u;
+  const MONEY = /^\$\d[\d.,]*(?:\s+(?:\p{L}{2}|\[\d)|[)"'’”])/u;
   const NAMES = "(?:equation|align|alignat|gather|multline|flalign|eqnarray)\\*?";
   const ON_LINES = [
     [/^\$\$/, /\$\$\s*$/],
@@ -36,7 +36,7 @@
 
   function formula(state, silent) {
     const { src, pos } = state;
-    if (src[pos] !== "$" && src[pos] !== "\\") return false;
+    if ((src[pos] !== "$" && src[pos] !== "\\") || MONEY.test(src.slice(pos, pos + 40))) return false;
     for (const [pattern, isDisplay] of KINDS) {
       pattern.lastIndex = pos;
       const found = pattern.exec(src);
@@ -54,7 +54,7 @@
   function isBegun({ src, pos, env, tokens }) {
     if (!env.isOpen || env.last !== tokens || src.length - pos >= HELD) return false;
     const rest = src.slice(pos);
-    return BEGUN.test(rest) && !MONEY.test(rest);
+    return BEGUN.test(rest);
   }
 
   // A formula that stands alone on its lines: what is in it is no list and no quotation.
