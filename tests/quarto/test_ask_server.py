@@ -320,12 +320,12 @@ def test_sites_that_may_not_ask(course, tab):
 
 
 def test_the_page_of_the_server(course, tab):
-    """It opens by itself; without data it has no cards."""
+    """It opens by itself, with all that the box of a site has."""
     course.start()
     page = tab()
     page.goto(course.answers)
     page.wait_for_selector("dialog[data-ready]")
-    assert page.get_by_role("tab").all_inner_texts() == ["Search", "Contents"]
+    assert page.get_by_role("tab").all_inner_texts() == ["Search", "Contents", "Cards"]
     search(page, "residuals")
     page.locator(".lmm-ask-hits li", has_text="Residuals").first.wait_for()
     put(page, QUESTION)

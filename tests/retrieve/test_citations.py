@@ -97,7 +97,10 @@ def test_text_without_links_is_left_alone(text):
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ("It costs $5 or $6 [1]. Made up [99]. `$a$` is code [1].", "It costs $5 or $6 [1]. Made up. `$a$` is code [1]."),
+        (
+            "It costs $5 or $6 [1]. Made up [99]. `$a$` is code [1].",
+            "It costs $5 or $6 [1]. Made up. `$a$` is code [1].",
+        ),
         ("It costs $6 [1], made up [99] ($x$).", "It costs $6 [1], made up ($x$)."),
         ("It costs $5, they say [99] (and $x$).", "It costs $5, they say (and $x$)."),
     ],
