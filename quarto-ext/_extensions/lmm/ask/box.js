@@ -309,6 +309,7 @@
       ask.search.start(about);
       await ask.search.addRows(rows);
       answer.restore(); // its sources lead to the notes now
+      fill(panels.findIndex((panel) => !panel.hidden)); // which may have been opened before
     } catch {} // said by greet()
   }
 
@@ -324,6 +325,12 @@
   // Tabs and keys
 
   const made = {};
+  function fill(at) {
+    if (at === 0 || !(hasData || notes) || (made[at] === ask.search.sections.length && at !== 2)) return;
+    made[at] = ask.search.sections.length;
+    panels[at].replaceChildren(...(at === 1 ? ask.study.contents() : ask.study.cards()));
+  }
+
   function choose(at) {
     NAMES.forEach((name, number) => {
       tabs[number].setAttribute("aria-selected", number === at);
@@ -331,10 +338,7 @@
       panels[number].hidden = number !== at;
     });
     if (at === 0) return field.focus();
-    if ((hasData || notes) && (made[at] !== ask.search.sections.length || at === 2)) {
-      made[at] = ask.search.sections.length;
-      panels[at].replaceChildren(...(at === 1 ? ask.study.contents() : ask.study.cards()));
-    }
+    fill(at);
     tabs[at].focus();
   }
 
