@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..files.marked import own_place
 from ..files.walk import RENDERED, is_document, is_inside
@@ -16,7 +16,7 @@ from ..markdown.rag_only import KnitRules, project_rules
 from ..settings.names import IN_COURSE
 from ..settings.project import Project, load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside, with_included
-from ..settings.quarto_project import page_rules, read_project
+from ..settings.quarto_project import page_rules, page_settings, read_project
 from ..workflows.models import Models
 from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
@@ -162,21 +162,23 @@ def site_pages(project_dir: Path) -> Iterator[SitePage]:
 def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
     """Return the pages that a site shows: not what they include, and no drafts, whose text Quarto leaves
     out of the site."""
-    drafts = _listed_drafts(project_dir)
-    return [page for page in pages if not page.included and not _is_draft(page, drafts)]
+    settings = read_project(project_dir)
+    drafts = _listed_drafts(settings, project_dir)
+    return [page for page in pages if not page.included and not _is_draft(page, drafts, settings)]
 
 
-def _listed_drafts(project_dir: Path) -> set[Path]:
+def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[Path]:
     """Return the drafts that `_quarto.yml` names
     (https://quarto.org/docs/websites/website-drafts.html)."""
-    settings = read_project(project_dir)
     found = [settings.get(kind) for kind in ("website", "book")]
     named = [one.get("drafts") for one in found if isinstance(one, dict)]
     return {(project_dir / str(name)).resolve() for one in named for name in (one if isinstance(one, list) else [one])}
 
 
-def _is_draft(page: Page, drafts: set[Path]) -> bool:
-    return header_content(page.blocks).get("draft") is True or page.file.path.resolve() in drafts
+def _is_draft(page: Page, drafts: set[Path], settings: Mapping[str, Any]) -> bool:
+    """Return True for a draft, whether its header, its folder, or the project makes it one."""
+    own = page_settings(page.file.path, header_content(page.blocks), settings)
+    return own.get("draft") is True or page.file.path.resolve() in drafts
 
 
 # Leaks

@@ -48,8 +48,8 @@ class Notes(Protocol):
         """Return the data of the box as JSON."""
         ...
 
-    def locked(self, name: str, title: str) -> str:
-        """Return the page that fetches a page with the reader's token."""
+    def locked(self, name: str, title: str, language: str) -> str:
+        """Return the page that fetches a page with the reader's token, in a language."""
         ...
 
 
@@ -95,7 +95,8 @@ class NotesRoutes:
         if not (path.startswith(TEXTS) and name.endswith(".html") and len(name) <= LONGEST):
             return None
         headers = HEADERS | {"WWW-Authenticate": "Bearer"}
-        return HTMLResponse(self.notes.locked(name, self.answers.texts.title), 401, headers)
+        texts = self.answers.texts
+        return HTMLResponse(self.notes.locked(name, texts.title, texts.language), 401, headers)
 
     async def _work(self, work: Callable[[Sequence[str]], Made]) -> Made:
         """Do something about the notes in a thread. Raise HTTPException if it fails or takes too long."""

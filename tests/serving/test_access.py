@@ -69,6 +69,50 @@ def test_the_token_of_the_environment_holds_beside_them(own_course):
         assert served.client.get("/health", headers=bearer("sesam")).status_code == 401
 
 
+def test_wrong_tokens_count_as_questions_wherever_they_are_tried(own_course):
+    """Else a weak one could be found by pages of the notes, which count little."""
+    for path in ("/text/x.html", "/outline", "/health"):
+        with Served(own_course, token="sesame", rate=2) as served:
+            statuses = [served.client.get(path, headers=bearer(f"guess{n}")).status_code for n in range(4)]
+            assert statuses == [401, 401, 429, 429], path
+    with Served(own_course, token="sesame", rate=2) as served:  # a page that asks for the token does not count so much
+        assert [served.client.get("/text/x.html").status_code for _ in range(4)] == [401] * 4
+
+
+def test_the_box_of_a_course_site_asks_with_the_token_of_a_group(own_course):
+    token, site = (
+        add_token(own_course, "biology"),
+        {"Origin": "https://course.example.org", "Sec-Fetch-Site": "cross-site"},
+    )
+    wanted = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    with Served(own_course, origins=("https://course.example.org",), record="conversations") as served:
+        allowed = served.client.options("/ask", headers=site | wanted)  # which browsers send without the token
+        assert allowed.status_code == 200
+        assert allowed.headers["access-control-allow-origin"] == site["Origin"]
+        assert "authorization" in allowed.headers["access-control-allow-headers"].lower()
+        refused = served.client.post("/ask", json=ASK, headers=site)
+        assert refused.status_code == 401  # and the site may read why
+        assert refused.headers["access-control-allow-origin"] == site["Origin"]
+        done = served.events(ASK, headers=site | bearer(token))[-1][1]
+        judged = {"id": done["id"], "thumb": 1}
+        assert served.client.post("/judge", json=judged, headers=site).status_code == 401
+        assert served.client.post("/judge", json=judged, headers=site | bearer(token)).json() == {"recorded": True}
+        strange = site | bearer(token) | {"Origin": "https://other.example.org"}
+        assert served.client.post("/judge", json=judged, headers=strange).status_code == 403
+
+
+def test_answers_are_judged_by_those_who_may_ask(own_course):
+    token = add_token(own_course, "biology")
+    with Served(own_course, user_header=HEADER, record="questions") as served:
+        done = served.events(ASK, headers=USER | bearer(token))[-1][1]
+        judged = {"id": done["id"], "thumb": -1}
+        for headers in ({}, USER, bearer(token)):
+            assert served.client.post("/judge", json=judged, headers=headers).status_code == 401
+        assert served.client.post("/judge", json=judged, headers=USER | bearer(token)).status_code == 200
+    recorded = b"".join(path.read_bytes() for path in (own_course / ".lmm").glob("asked.sqlite*"))
+    assert recorded and b"anna" not in recorded and b"biology" not in recorded and token.encode() not in recorded
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"{", b"[]", b"\xff\xfe", b'{"format": 2, "tokens": []}', b'{"format": 1, "tokens": [{"name": "x"}]}',

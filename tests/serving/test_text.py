@@ -134,6 +134,92 @@ def test_pandoc_is_run_once_for_the_same_text(woods, monkeypatch):
         assert len(runs) == 3
 
 
+# What is left out while the server runs
+
+
+def test_settings_that_come_later_leave_pages_out(woods, monkeypatch):
+    from lmm_core.course.served import notes
+
+    monkeypatch.setattr(notes, "LOOK", 0.0)
+    write(woods / "_quarto.yml", "project:\n  type: default\n")
+    age(woods)
+    place = woods / "sub/_metadata.yml"
+    with Served(woods, notes=True) as served:
+        assert served.client.get("/text/sub/elms.html").status_code == 200
+        for settings in ("draft: true\n", "lmm:\n  ask: false\n"):
+            write(place, settings)
+            assert served.client.get("/text/sub/elms.html").status_code == 404, settings
+            assert "Elms grow" not in served.client.get("/contents").text
+            place.unlink()
+            assert served.client.get("/text/sub/elms.html").status_code == 200
+
+
+def test_what_changes_while_it_is_read_is_read_again(woods, monkeypatch):
+    from lmm_core.course.served import documents, notes
+
+    monkeypatch.setattr(notes, "LOOK", 0.0)
+    age(woods)
+    real = documents.read_contents
+
+    def saved_meanwhile(*given):
+        monkeypatch.setattr(documents, "read_contents", real)
+        write(woods / "oaks.md", OAKS.replace("docid: oaks", "docid: oaks\ndraft: true"))
+        return real(*given)
+
+    monkeypatch.setattr(documents, "read_contents", saved_meanwhile)
+    with Served(woods, notes=True) as served:
+        served.client.get("/text/")
+        assert served.client.get("/text/oaks.html").status_code == 404
+
+
+def test_a_page_that_has_changed_since_the_look_is_not_made(woods, monkeypatch):
+    """What it includes now may be left out of the notes."""
+    from lmm_core.course.served import notes
+
+    monkeypatch.setattr(notes, "LOOK", 1000.0)
+    with Served(woods, notes=True) as served:
+        served.client.get("/text/")
+        write(woods / "oaks.md", OAKS + "\n{{< include keys.md >}}\n")
+        page = served.client.get("/text/oaks.html")
+    assert page.status_code == 503 and "SECRET" not in page.text
+    assert any("oaks.md: the text is not shown: it has just been changed" in line for line in served.log)
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["---\ntype: exercise\nquestions: [\n---\n", "::: {.lmm .content-hidden}\n``` yaml\ntype: [exercise\n```\n:::\n\n"],
+)
+def test_a_page_whose_metadata_cannot_be_read_is_not_shown(woods, monkeypatch, block):
+    """Half a block that is being typed must not show the solution that it leaves out."""
+    from lmm_core.course.served import notes
+
+    monkeypatch.setattr(notes, "LOOK", 0.0)
+    write(
+        woods / "oaks.md",
+        f"---\ntitle: Oaks\ndocid: oaks\n---\n# Oaks\n\n{block}## SECRET-EXERCISE\n\nSECRET-SOLUTION\n",
+    )
+    with Served(woods, notes=True) as served:
+        page, data = served.client.get("/text/oaks.html"), served.client.get("/contents").text
+        assert served.client.get("/text/sub/elms.html").status_code == 200
+    assert page.status_code == 503 and "SECRET-SOLUTION" not in page.text + data
+    assert any(
+        "oaks.md: the text is not shown: line 7: this metadata block cannot be read" in line for line in served.log
+    )
+
+
+def test_what_a_type_in_an_included_file_leaves_out_of_the_page_is_not_in_the_data(woods):
+    write(woods / "_shared.md", "---\ntitle: Shared\ndocid: shared\ntype: exercise\n---\n\nSECRET-TYPED\n")
+    with Served(woods, notes=True) as served:
+        page = served.client.get("/text/oaks.html")
+        assert page.status_code == 200 and "SECRET-TYPED" not in page.text + served.client.get("/contents").text
+
+
+def age(folder):
+    """Make the files of a folder an hour old."""
+    for path in (folder, *folder.rglob("*")):
+        os.utime(path, (path.stat().st_mtime - 3600,) * 2)
+
+
 # Who may read
 
 
@@ -222,6 +308,19 @@ def test_pandoc_reads_no_file_that_a_text_names(tmp_path):
 
 
 # Cleaning
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    ["hidden", 'hidden="until-found"', 'style="display:none"', 'style="color: red; DISPLAY : none !important"', "style='visibility: hidden'",
+     'style="visibility:collapse;"'],
+)  # fmt: skip
+def test_what_is_hidden_stays_hidden_without_its_style(hidden):
+    addresses = Addresses("a.html", Path("/course/a.md"), Path("/course"), {})
+    clean = clean_html(f"<div {hidden}>The solution</div>", addresses.link, addresses.image)
+    assert re.fullmatch(r'<div hidden="[a-z-]*">The solution</div>', clean)
+    shown = clean_html('<p style="background: x; --y: display:none-y">Shown</p>', addresses.link, addresses.image)
+    assert shown == "<p>Shown</p>"
 
 
 @pytest.mark.parametrize(

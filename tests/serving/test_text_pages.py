@@ -72,7 +72,7 @@ def test_with_a_token_the_page_asks_for_it_once(browser, served, woods):
     field = tab.get_by_label("Access code")
     field.fill("wrong")
     field.press("Enter")
-    tab.wait_for_selector("main input")
+    tab.get_by_role("alert").get_by_text("That access code is not right.").wait_for()
     assert "Cut it in autumn" not in tab.content()
     tab.get_by_label("Access code").fill(token)
     tab.get_by_role("button", name="Show the text").click()

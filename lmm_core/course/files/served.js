@@ -12,25 +12,28 @@
     main.replaceChildren(el("div", { class: "locked" }, parts));
   }
 
-  function askForToken() {
+  function askForToken(wasGiven) {
     const field = el("input", { type: "password", autocomplete: "off", "aria-label": t("token"), placeholder: t("token"), required: true });
     const enter = (event) => {
       event.preventDefault();
       ask.keep("sessionStorage", "token", field.value.trim());
-      show();
+      field.disabled = true; // until the server has said something
+      show(true);
     };
-    say(el("h1", {}, document.title), el("p", {}, t("tokenNeeded")), el("form", { onsubmit: enter }, field, el("button", {}, t("showText"))));
+    const wrong = wasGiven ? el("p", { role: "alert" }, t("tokenWrong")) : [];
+    say(el("h1", {}, document.title), el("p", {}, t("tokenNeeded")), wrong, el("form", { onsubmit: enter }, field, el("button", {}, t("showText"))));
     field.focus();
   }
 
-  async function show() {
+  // wasGiven: the reader has just typed a token.
+  async function show(wasGiven) {
     let response;
     try {
       response = await get(location.href.split("#")[0]);
     } catch {
       return say(el("p", { role: "alert" }, t("down")));
     }
-    if (response.status === 401) return askForToken();
+    if (response.status === 401) return askForToken(wasGiven);
     if (!response.ok) {
       const said = await response.json().catch(() => ({}));
       return say(el("p", { role: "alert" }, said.error || t("refused", response.status)));

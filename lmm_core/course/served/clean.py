@@ -19,7 +19,7 @@ _TAGS = frozenset(
     "h2 h3 h4 h5 h6 header hr i img ins kbd li mark nav ol p pre q rp rt ruby s samp section small span strong sub "
     "summary sup table tbody td tfoot th thead time tr u ul var wbr".split()
 ) | frozenset(_MATHS)
-_ANYWHERE = frozenset({"id", "class", "lang", "dir", "title", "role", "tabindex"})
+_ANYWHERE = frozenset({"id", "class", "lang", "dir", "title", "role", "tabindex", "hidden", "style"})
 _ATTRIBUTES = {
     "*": set(_ANYWHERE),
     "a": {"href"},
@@ -49,6 +49,8 @@ _ATTRIBUTES = {
 _SCHEMES = {"http", "https", "mailto"}
 _ALIGNED = re.compile(r'(<(?:td|th)\b[^<>]*?) style="text-align: (left|right|center);"')
 _SIZED = re.compile(r'(<(?:img|col) [^<>]*?)style="(width|height): ?([\d.]+%)[^"]*"')
+_HIDES = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.I)
+_HIDDEN = "\ue000hidden"  # stands for a style that hides, while a page is cleaned
 _OURS = ("lmm-ask", "lmmAsk", "TOC", "lmm-pages")  # identifiers of the page itself
 
 
@@ -62,9 +64,11 @@ def clean_html(text: str, link: Rewrite, image: Rewrite) -> str:
             return link(value)
         if name == "src":
             return image(value)
+        if name == "style":  # no page may have styles of its own, but what they hide stays hidden
+            return _HIDDEN if _HIDES.search(value) else None
         return None if name == "id" and value.startswith(_OURS) else value
 
-    return nh3.clean(
+    clean = nh3.clean(
         _without_styles(text),
         tags=set(_TAGS),
         clean_content_tags={"script", "style", "template", "noscript", "iframe", "svg", "object", "textarea", "title"},
@@ -73,6 +77,7 @@ def clean_html(text: str, link: Rewrite, image: Rewrite) -> str:
         url_schemes=_SCHEMES,
         link_rel="noopener noreferrer",
     )
+    return clean.replace(f' style="{_HIDDEN}"', ' hidden=""')
 
 
 def _without_styles(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,23 +11,28 @@ from typing import Any
 
 from ...markdown.blocks import header_content
 from ...markdown.files import load_markdown
+from ...markdown.parse import parse_markdown_text
 from ...quarto.after_render import shown_pages
 from ...quarto.ask_box import SitePage
 from ...quarto.pages import Page, read_pages
 from ...settings.names import CONFIG_NAME
 from ...settings.project import Project
 from ...settings.quarto_inputs import only_inside, with_included
-from ...settings.quarto_project import folder_files, mapping_in, project_file, read_project
+from ...settings.quarto_project import folder_settings, mapping_in, merged, read_project
 from ..contents import Entry, read_contents, site_title
 from ..run import course_documents
 from .knitted import is_left_out
+
+COARSE = 1_000_000_000  # nanoseconds by which a file system's clock may be behind
 
 
 @dataclass(frozen=True)
 class Course:
     """The documents that are served, in their order, and what is common to them.
 
-    stamps: the files that they depend on, with what shows a change; see `stamps_of`."""
+    stamps: the files that they depend on, with what shows a change; see `stamps_of`. is_settled: False if
+    one was changed while they were read, so that they have to be read again. typed: included documents
+    whose header has a type; it leaves out what follows it in the page, and nothing in the document itself."""
 
     project: Project
     settings: Mapping[str, Any]
@@ -34,6 +40,8 @@ class Course:
     contents: Sequence[Entry] = ()
     included: Mapping[Path, Sequence[Path]] = field(default_factory=dict)  # by the page that includes them
     stamps: Mapping[Path, tuple[int, int]] = field(default_factory=dict)
+    is_settled: bool = True
+    typed: frozenset[Path] = frozenset()
 
     @property
     def folder(self) -> Path:
@@ -55,7 +63,8 @@ class Course:
         for name, entry in self.entries.items():
             assert entry.source is not None
             for path in (entry.source, *self.included.get(entry.source, ())):
-                found.setdefault(path, name)
+                if path not in self.typed:
+                    found.setdefault(path, name)
         return [SitePage(path, name) for path, name in found.items()]
 
 
@@ -63,25 +72,38 @@ def read_course(project: Project, indexed: Sequence[str]) -> Course:
     """Return the documents of a project that are served: of its pages those that are indexed, or include
     what is, without drafts and those that are left out of the notes as a whole. project: with the rules
     of `_quarto.yml`; indexed: sources in the index. Raise LmmError and OSError."""
+    began = time.time_ns()
     folder, settings = project.root, read_project(project.root)
-    pages = shown_pages(read_pages(course_documents(folder), folder), folder)
+    pages = read_pages(course_documents(folder), folder)
     wanted = {os.path.realpath(folder / source) for source in indexed}
     served, included = [], {}
-    for page in pages:
+    for page in shown_pages(pages, folder):
         path = page.file.path
         inner = [one for one in only_inside(with_included([path], folder), folder) if one != path]
         known = any(os.path.realpath(one) in wanted for one in (path, *inner))
-        if known and not page.outside and not _keeps_away(page) and not _holds_left_out([path, *inner], project):
+        if not known or page.outside or _keeps_away(page, folder):
+            continue
+        if not _holds_left_out([path, *inner], project):
             served.append(path)
             included[path] = inner
     contents = read_contents(served, project, folder, settings)
-    stamps = stamps_of([*_settings_files(served, folder), *served, *(one for all in included.values() for one in all)])
-    return Course(project, settings, site_title(folder, settings, contents), contents, included, stamps)
+    inside = [one for inner in included.values() for one in inner]
+    typed = frozenset(filter(_has_type, inside))
+    all_pages = [page.file.path for page in pages]
+    read = [*_settings_files(all_pages, folder), *all_pages, *inside]
+    title = site_title(folder, settings, contents)
+    stamps = stamps_of(read)
+    return Course(project, settings, title, contents, included, stamps, _is_settled(stamps, began), typed)
 
 
-def _keeps_away(page: Page) -> bool:
-    """Return True if a document says itself that it is not for the ask box."""
-    return mapping_in(header_content(page.blocks), "lmm").get("ask") is False
+def _keeps_away(page: Page, folder: Path) -> bool:
+    """Return True if a document, or its folder for it, says that it is not for the ask box."""
+    own = merged(folder_settings(page.file.path, folder), header_content(page.blocks))
+    return mapping_in(own, "lmm").get("ask") is False
+
+
+def _has_type(path: Path) -> bool:
+    return "type" in header_content(parse_markdown_text(load_markdown(path).text))
 
 
 def _holds_left_out(paths: Sequence[Path], project: Project) -> bool:
@@ -91,9 +113,20 @@ def _holds_left_out(paths: Sequence[Path], project: Project) -> bool:
 
 
 def _settings_files(paths: Sequence[Path], folder: Path) -> Iterator[Path]:
+    """Yield the files of settings that may hold for some documents, and the folders in which there may be
+    more of them one day."""
     yield folder / CONFIG_NAME
-    yield project_file(folder) or folder / "_quarto.yml"
-    yield from {file for path in paths for file in folder_files(path, folder)}
+    yield from (folder / name for name in ("_environment", "_environment.local"))
+    for place in {folder, *(one for path in paths for one in path.parents if one.is_relative_to(folder))}:
+        yield place
+        yield from (path for ending in ("yml", "yaml", "local") for path in place.glob(f"_*.{ending}"))
+
+
+def _is_settled(stamps: Mapping[Path, tuple[int, int]], began: int) -> bool:
+    """Return False if a file was changed about when it was read, which began at a time in nanoseconds: what
+    was read may be older than its stamp."""
+    first, last = began - COARSE, time.time_ns() + COARSE
+    return not any(first <= changed <= last for changed, _ in stamps.values())
 
 
 def stamps_of(paths: Sequence[Path]) -> dict[Path, tuple[int, int]]:

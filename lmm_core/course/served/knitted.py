@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,16 @@ from ...files.walk import is_inside
 from ...logging import ListLogger
 from ...markdown.blocks import (
     Block,
+    ErrorBlock,
     HeaderBlock,
     HeadingBlock,
     MetadataBlock,
     TextBlock,
+    count_lead,
     header_content,
     serialize_blocks,
 )
+from ...markdown.divs import find_parts
 from ...markdown.parse import parse_markdown_text
 from ...scan.knit import knit
 from ...settings.project import Project
@@ -54,10 +57,12 @@ def is_left_out(text: str, path: Path, project: Project) -> bool:
 
 
 def knit_page(path: Path, project: Project, settings: Mapping[str, Any]) -> Knitted:
-    """Return a page without what is left out of the notes, with the files that it includes. Raise OSError,
-    MarkdownError and QuartoError."""
+    """Return a page without what is left out of the notes, with the files that it includes. Raise
+    RenderError if a metadata block cannot be read, since nobody knows then what it leaves out, and
+    OSError, MarkdownError and QuartoError."""
     logger = ListLogger()
     blocks = parse_markdown_text(page_source(path, project.root, settings, logger))
+    _check_metadata(blocks)
     header = header_content(blocks)
     kept = knit(blocks, page_rules(path, header, project.rules), logger)
     return Knitted(
@@ -65,6 +70,17 @@ def knit_page(path: Path, project: Project, settings: Mapping[str, Any]) -> Knit
         serialize_blocks([block for block in kept if _is_text(block)]),
         _options(path, header, project.root, settings),
     )
+
+
+def _check_metadata(blocks: Sequence[Block]) -> None:
+    lines = [block.line for block in blocks if isinstance(block, ErrorBlock)]
+    for block in blocks:
+        if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
+            first = block.line - count_lead(block.source)
+            parts = [part for part in find_parts(block.source) if part.error]
+            lines += [first + block.source.count("\n", 0, part.start) for part in parts]
+    if lines:
+        raise RenderError(f"line {min(lines)}: this metadata block cannot be read, so what it leaves out is not known")
 
 
 def _is_text(block: Block) -> bool:

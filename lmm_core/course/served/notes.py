@@ -130,12 +130,12 @@ class ServedNotes:
                 state.data = data_json(_box_data(state)).encode("utf-8")
         return state.data
 
-    def locked(self, name: str, title: str) -> str:
-        """Return the page that fetches a page with the reader's token. title: the server's."""
+    def locked(self, name: str, title: str, language: str) -> str:
+        """Return the page that fetches a page with the reader's token. title, language: the server's."""
         up, shown = "../" * name.count("/"), html.escape(title)
         script = f'<script defer src="{up}../box/served.js"></script>\n'
         home = f'<a class="home" href="{up}index.html">{shown}</a>'
-        text = _page(LOCKED, "en", script)
+        text = _page(LOCKED, language, script)
         for mark, piece in {"window-title": shown, "up": up, "head": home, "pages": "", "turn": ""}.items():
             text = text.replace(f"<!--lmm-{mark}-->", piece)
         return text
@@ -150,7 +150,7 @@ class ServedNotes:
             if state is not None and state.indexed == sources and now - self._looked < LOOK:
                 return state
             self._looked = now
-            if state is None or state.indexed != sources or stamps_of(list(state.course.stamps)) != state.course.stamps:
+            if state is None or state.indexed != sources or _has_changed(state.course):
                 project = with_quarto_rules(load_project(self.root / "-"))
                 self._state = state = _State(read_course(project, sources), sources)
             return state
@@ -166,8 +166,11 @@ class ServedNotes:
         if name not in state.made:
             course, source = state.course, state.course.entries[name].source
             assert source is not None
+            files = [source, *course.included.get(source, ())]
             try:
                 knitted = knit_page(source, course.project, course.settings)
+                if any(now != course.stamps.get(path) for path, now in stamps_of(files).items()):
+                    raise RenderError("it has just been changed, and is looked at again in a moment")
                 state.made[name] = self._made(knitted, course.language)
             except (LmmError, OSError) as error:
                 self.tell(f"{source.relative_to(course.folder)}: the text is not shown: {error}")
@@ -218,6 +221,10 @@ def served_notes(root: Path, tell: Callable[[str], None]) -> ServedNotes | None:
         missing = "there is no pandoc on this machine"
     tell(f"{missing}: sources show their place, and their text is not shown")
     return None
+
+
+def _has_changed(course: Course) -> bool:
+    return not course.is_settled or stamps_of(list(course.stamps)) != course.stamps
 
 
 def _frame_of(course: Course) -> Frame:

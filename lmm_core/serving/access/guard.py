@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..log import REQUESTS, Say
 from .rates import Rates
-from .readers import NO_TOKEN, WHO, Readers
+from .readers import NO_TOKEN, WHO, Reader, Readers
 
 CHEAP = 0.1  # how many questions a request counts that asks no model
 CHEAPEST = 0.02  # a page of the notes, or one of its pictures
@@ -124,7 +124,7 @@ class Access:
 
     It also refuses requests that a browser sends for a page of another site without an origin
     (`GuardMiddleware` checks the others). free: paths without checks; open_to_all: paths that need
-    no token; dear: paths that cost a whole question;
+    no token; dear: paths that cost a whole question, as a wrong token does;
     locked: returns what a path shows to a browser that has no token to send, None for the usual."""
 
     def __init__(
@@ -145,7 +145,7 @@ class Access:
         headers, reader = Headers(scope=scope), self.readers.identify(scope)
         if "origin" not in headers and headers.get("sec-fetch-site") in ELSEWHERE and not _opens_page(scope, headers):
             return refusal(403, "Pages of other sites may not ask here by a picture or a link.")
-        wait = self.rates.take(reader.counted, self._cost(scope["path"]))
+        wait = self.rates.take(reader.counted, self._cost(scope["path"], reader, headers))
         if wait:
             return refusal(429, "Too many questions at once.", wait)
         if reader.status and scope["path"] not in self.open_to_all:
@@ -156,8 +156,9 @@ class Access:
             scope[WHO] = reader.counted
         return None
 
-    def _cost(self, path: str) -> float:
-        if path in self.dear:
+    def _cost(self, path: str, reader: Reader, headers: Headers) -> float:
+        is_wrong = reader.why == NO_TOKEN and headers.get("authorization", "").lower().startswith("bearer ")
+        if path in self.dear or (is_wrong and path not in self.open_to_all):
             return 1.0
         return CHEAPEST if path.startswith(TEXTS) else CHEAP
 
