@@ -146,7 +146,7 @@ def test_settings_that_come_later_leave_pages_out(woods, monkeypatch):
     place = woods / "sub/_metadata.yml"
     with Served(woods, notes=True) as served:
         assert served.client.get("/text/sub/elms.html").status_code == 200
-        for settings in ("draft: true\n", "lmm:\n  ask: false\n"):
+        for settings in ("draft: true\n", "knit: false\n", "lmm:\n  ask: false\n"):
             write(place, settings)
             assert served.client.get("/text/sub/elms.html").status_code == 404, settings
             assert "Elms grow" not in served.client.get("/contents").text

@@ -18,7 +18,7 @@ from ...quarto.pages import Page, read_pages
 from ...settings.names import CONFIG_NAME
 from ...settings.project import Project
 from ...settings.quarto_inputs import only_inside, with_included
-from ...settings.quarto_project import folder_settings, mapping_in, merged, read_project
+from ...settings.quarto_project import folder_settings, mapping_in, merged, page_settings, read_project
 from ..contents import Entry, read_contents, site_title
 from ..run import course_documents
 from .knitted import is_left_out
@@ -81,7 +81,7 @@ def read_course(project: Project, indexed: Sequence[str]) -> Course:
         path = page.file.path
         inner = [one for one in only_inside(with_included([path], folder), folder) if one != path]
         known = any(os.path.realpath(one) in wanted for one in (path, *inner))
-        if not known or page.outside or _keeps_away(page, folder):
+        if not known or page.outside or _keeps_away(page, folder, settings):
             continue
         if not _holds_left_out([path, *inner], project):
             served.append(path)
@@ -96,10 +96,12 @@ def read_course(project: Project, indexed: Sequence[str]) -> Course:
     return Course(project, settings, title, contents, included, stamps, _is_settled(stamps, began), typed)
 
 
-def _keeps_away(page: Page, folder: Path) -> bool:
-    """Return True if a document, or its folder for it, says that it is not for the ask box."""
-    own = merged(folder_settings(page.file.path, folder), header_content(page.blocks))
-    return mapping_in(own, "lmm").get("ask") is False
+def _keeps_away(page: Page, folder: Path, settings: Mapping[str, Any]) -> bool:
+    """Return True if a document, or its folder for it, says that it is not for the ask box, or if they or
+    the project say that it is not in the notes."""
+    path, header = page.file.path, header_content(page.blocks)
+    own = merged(folder_settings(path, folder), header)
+    return mapping_in(own, "lmm").get("ask") is False or page_settings(path, header, settings).get("knit") is False
 
 
 def _has_type(path: Path) -> bool:
