@@ -52,6 +52,10 @@ class Notes(Protocol):
         """Return the page that fetches a page with the reader's token, in a language."""
         ...
 
+    def told(self, name: str, title: str, language: str, sentence: str) -> str:
+        """Return the page that says why there is none."""
+        ...
+
 
 class NotesRoutes:
     """Answers requests for the text of the notes."""
@@ -70,11 +74,19 @@ class NotesRoutes:
         """Answer with a page or a file of one."""
         name = request.path_params["name"] or "index.html"
         if name.endswith(".html"):
-            page = await self._work(lambda indexed: self.notes.page(name, indexed))
-            return HTMLResponse(_found(page), 200, HEADERS)
+            return await self._page(name)
         data, kind, is_image = _found(await self._work(lambda indexed: self.notes.file(name, indexed)))
         headers = {**HEADERS, "Content-Security-Policy": FILE_POLICY}
         return Response(data, 200, headers if is_image else headers | {"Content-Disposition": "attachment"}, kind)
+
+    async def _page(self, name: str) -> Response:
+        """Answer with a page, or with one that says why there is none: a person reads it."""
+        try:
+            return HTMLResponse(_found(await self._work(lambda indexed: self.notes.page(name, indexed))), 200, HEADERS)
+        except HTTPException as error:
+            texts = self.answers.texts
+            said = self.notes.told(name, texts.title, texts.language, error.detail)
+            return HTMLResponse(said, error.status_code, {**HEADERS, **(error.headers or {})})
 
     async def data(self, request: Request) -> Response:
         """Answer with the data of the box."""

@@ -258,6 +258,16 @@ def test_the_log_names_no_page(woods):
 # What cannot be done
 
 
+def test_who_follows_an_old_link_reads_a_sentence_and_finds_the_contents(woods):
+    with Served(woods, notes=True, title="Woods & <b>") as served:
+        page = served.client.get("/text/sub/gone.html")
+    assert page.status_code == 404 and page.headers["content-type"].startswith("text/html")
+    assert (
+        "<p>There is no such page of the notes." in page.text and '<a class="home" href="../index.html">' in page.text
+    )
+    assert "<title>Woods &amp; &lt;b&gt;</title>" in page.text and "gone" not in page.text
+
+
 def test_without_pandoc_it_is_said_and_the_rest_goes_on(woods, monkeypatch):
     from lmm_core.course.served import notes
     from lmm_core.errors import CourseError

@@ -81,6 +81,8 @@ def test_with_a_token_the_page_asks_for_it_once(browser, served, woods):
     tab.get_by_role("link", name="elms", exact=True).click()
     tab.wait_for_selector("h1#elms-grow")  # without being asked again
     assert token not in tab.content() and tab.errors == []
+    tab.goto(f"{served.url}text/gone.html")
+    tab.get_by_text("There is no such page of the notes.").wait_for()
 
 
 @pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 800}}])

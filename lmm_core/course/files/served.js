@@ -34,7 +34,7 @@
       return say(el("p", { role: "alert" }, t("down")));
     }
     if (response.status === 401) return askForToken(wasGiven);
-    if (!response.ok) {
+    if (!response.ok && !response.headers.get("Content-Type")?.startsWith("text/html")) {
       const said = await response.json().catch(() => ({}));
       return say(el("p", { role: "alert" }, said.error || t("refused", response.status)));
     }

@@ -132,10 +132,18 @@ class ServedNotes:
 
     def locked(self, name: str, title: str, language: str) -> str:
         """Return the page that fetches a page with the reader's token. title, language: the server's."""
+        script = f'<script defer src="{"../" * name.count("/")}../box/served.js"></script>\n'
+        return self._alone(name, title, language, LOCKED, script)
+
+    def told(self, name: str, title: str, language: str, sentence: str) -> str:
+        """Return the page that says why there is none."""
+        return self._alone(name, title, language, f"<h1>{html.escape(title)}</h1>\n<p>{html.escape(sentence)}</p>")
+
+    def _alone(self, name: str, title: str, language: str, body: str, script: str = "") -> str:
+        """Return a page that shows nothing of the course."""
         up, shown = "../" * name.count("/"), html.escape(title)
-        script = f'<script defer src="{up}../box/served.js"></script>\n'
         home = f'<a class="home" href="{up}index.html">{shown}</a>'
-        text = _page(LOCKED, language, script)
+        text = _page(body, language, script)
         for mark, piece in {"window-title": shown, "up": up, "head": home, "pages": "", "turn": ""}.items():
             text = text.replace(f"<!--lmm-{mark}-->", piece)
         return text
