@@ -40,7 +40,8 @@ from lmm_core.study.measures import section_address
 from lmm_core.workflows.ask import make_conversation, open_library
 from lmm_core.workflows.asked.dashboard import FEWEST
 from lmm_core.workflows.asked.decisions import Decision
-from lmm_core.workflows.asked.proposals import Proposals, decide_failures, group_failures
+from lmm_core.workflows.asked.groups import group_questions
+from lmm_core.workflows.asked.proposals import Proposals, decide_failures
 from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.indexing.stores import open_index
 from lmm_core.workflows.models import Models
@@ -243,7 +244,7 @@ async def measure(book: Path, played: Sequence[Played]) -> Measured:
     library = await open_library(load_project(book / "-"), Models())
     try:
         start = time.process_time()
-        groups, _ = await group_failures(library, turns, say)
+        groups, _ = await group_questions(library, turns, say)
         grouped = time.process_time()
         proposals = await decide_failures(library, turns, frozenset(), say)
         return Measured(played, groups, proposals, (grouped - start, time.process_time() - grouped))

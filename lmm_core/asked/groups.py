@@ -21,9 +21,14 @@ class Group:
 
     @property
     def size(self) -> int:
-        """The number of conversations in which it was asked, or of questions if conversations are not recorded."""
-        known = {turn.conversation for turn in self.turns if turn.conversation}
-        return len(known) + sum(not turn.conversation for turn in self.turns)
+        """The number of conversations in which it was asked; see `count_askers`."""
+        return count_askers(self.turns)
+
+
+def count_askers(turns: Sequence[RecordedTurn]) -> int:
+    """Return in how many conversations something was asked, or how often if conversations are not recorded."""
+    known = {turn.conversation for turn in turns if turn.conversation}
+    return len(known) + sum(not turn.conversation for turn in turns)
 
 
 def group_turns(turns: Sequence[RecordedTurn], vectors: Sequence[QuestionVector]) -> list[Group]:

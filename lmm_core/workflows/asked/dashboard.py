@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from ...asked.encode import encode_turns
 from ...asked.figures import (
     Answerer,
     Period,
@@ -21,7 +20,7 @@ from ...asked.figures import (
     is_failure,
     measure_seconds,
 )
-from ...asked.groups import Group, group_turns
+from ...asked.groups import Group
 from ...asked.turns import Outcome, RecordedTurn
 from ...errors import ModelError
 from ...models.names import parse_name
@@ -31,6 +30,7 @@ from ...retrieve.passages import Material
 from ...settings.project import Project
 from ...study.measures import section_address
 from ...study.outline import course_title
+from .groups import group_questions
 from .nearest import NearSection, Places, find_nearest
 
 FEWEST = 3  # conversations of a group that is shown
@@ -130,10 +130,7 @@ async def make_dashboard(
     warn: is told what had to be done without; fewest: conversations of a group that is shown; zone: the time zone
     of dates and hours, None for that of this machine. Raise StoreError, ModelError and RetrieveError."""
     material, places = await library.material(), Places(project.root)
-    vectors = await encode_turns(library, turns, warn)
-    failed = [(turn, vector) for turn, vector in zip(turns, vectors, strict=True) if is_failure(turn)]
-    failures = await asyncio.to_thread(group_turns, [turn for turn, _ in failed], [vector for _, vector in failed])
-    subjects = await asyncio.to_thread(group_turns, turns, vectors)
+    failures, subjects = await group_questions(library, turns, warn)
     missing = await _show_groups(library, failures, places, fewest)
     about = await _show_groups(library, subjects, places, fewest)
     comments = _comments(turns, subjects, fewest)

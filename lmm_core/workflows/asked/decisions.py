@@ -10,7 +10,7 @@ from typing import Literal
 
 from ...asked.exports import answering_section
 from ...asked.figures import is_failure
-from ...asked.groups import Group
+from ...asked.groups import Group, count_askers
 from ...asked.requests import quoted_line, quoted_questions
 from ...asked.turns import RecordedTurn
 from ...errors import GateError
@@ -65,7 +65,7 @@ class Decision:
     @property
     def conversations(self) -> int:
         """The number of conversations in which it was asked."""
-        return Group(self.name, self.turns).size
+        return count_askers(self.turns)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Groups of recorded questions, with the sections nearest to each."""
+"""Recorded questions in groups: those that failed, and all."""
 
 from __future__ import annotations
 
@@ -6,27 +6,19 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from ...asked.encode import encode_turns
-from ...asked.groups import group_turns
+from ...asked.figures import is_failure
+from ...asked.groups import Group, group_turns
 from ...asked.turns import RecordedTurn
 from ...retrieve.library import Library
-from ...settings.project import Project
-from .nearest import GroupNearSections, Places, find_nearest
 
 
 async def group_questions(
-    project: Project,
-    library: Library,
-    turns: Sequence[RecordedTurn],
-    warn: Callable[[str], None],
-    fewest: int = 1,
-    most: int | None = None,
-) -> list[GroupNearSections]:
-    """Return turns in groups of questions that mean about the same, each with its nearest sections.
+    library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None]
+) -> tuple[list[Group], list[Group]]:
+    """Return the groups of the turns that failed, and those of all, the largest first.
 
-    The largest groups come first. fewest: leave out groups that were asked in fewer conversations; most: leave out
-    all but the largest; warn: is told what had to be done without. Raise StoreError, ModelError and
-    RetrieveError."""
+    warn: is told what had to be done without. Raise StoreError and RetrieveError."""
     vectors = await encode_turns(library, turns, warn)
-    groups = await asyncio.to_thread(group_turns, turns, vectors)
-    wanted = [group for group in groups if group.size >= fewest][:most]
-    return await find_nearest(library, wanted, Places(project.root))
+    failed = [(turn, vector) for turn, vector in zip(turns, vectors, strict=True) if is_failure(turn)]
+    failures = await asyncio.to_thread(group_turns, [turn for turn, _ in failed], [vector for _, vector in failed])
+    return failures, await asyncio.to_thread(group_turns, turns, vectors)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...asked.encode import encode_turns
-from ...asked.figures import is_failure
-from ...asked.groups import Group, group_turns
+from ...asked.groups import count_askers
 from ...asked.requests import edit_request
 from ...asked.turns import RecordedTurn
 from ...errors import LmmError
@@ -22,6 +19,7 @@ from ...settings.project import Project
 from ..passes import work_on
 from .dashboard import FEWEST
 from .decisions import Decider, Decision, Kin, Undecided, join, name_of
+from .groups import group_questions
 from .nearest import Places
 from .subjects import SubjectFinder
 
@@ -54,7 +52,7 @@ async def decide_failures(
     it since than had asked it then. fewest: conversations of a group; numbers: of the only groups to look at, from 1.
     Raise StoreError, ModelError and RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
-    failures, every = await group_failures(library, turns, warn)
+    failures, every = await group_questions(library, turns, warn)
     decider = Decider(library, material, lexical, SubjectFinder(lexical, turns), Kin(every))
     found = Proposals(groups=len(failures))
     for number, group in enumerate(failures, 1):
@@ -72,20 +70,10 @@ async def decide_failures(
     return found
 
 
-async def group_failures(
-    library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None]
-) -> tuple[list[Group], list[Group]]:
-    """Return the groups of the turns that failed, and those of all. Raise StoreError and RetrieveError."""
-    vectors = await encode_turns(library, turns, warn)
-    failed = [(turn, vector) for turn, vector in zip(turns, vectors, strict=True) if is_failure(turn)]
-    failures = await asyncio.to_thread(group_turns, [turn for turn, _ in failed], [vector for _, vector in failed])
-    return failures, await asyncio.to_thread(group_turns, turns, vectors)
-
-
 def _was_proposed(one: Decision, proposed: frozenset[str]) -> bool:
-    old = tuple(turn for turn in one.turns if turn.id in proposed)
-    new = tuple(turn for turn in one.turns if turn.id not in proposed)
-    return bool(old) and Group("", new).size <= Group("", old).size
+    old = [turn for turn in one.turns if turn.id in proposed]
+    new = [turn for turn in one.turns if turn.id not in proposed]
+    return bool(old) and count_askers(new) <= count_askers(old)
 
 
 @dataclass(frozen=True)
