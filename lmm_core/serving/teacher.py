@@ -16,6 +16,7 @@ from starlette.responses import Response
 from ..asked.recordings import Recordings, recordings_path
 from ..asked.turns import RecordedTurn
 from ..errors import LmmError
+from ..files.stamps import stamps_of
 from ..retrieve.passages import Material
 from ..workflows.asked.dashboard import FEWEST, make_dashboard
 from ..workflows.pages.asked_page import asked_page, asked_policy
@@ -27,7 +28,7 @@ ASKING, WRONG = 0.1, 1.0  # what a request counts, and one with a wrong token, i
 ASK_FOR_TOKEN = {"WWW-Authenticate": 'Basic realm="What students asked", charset="UTF-8"'}
 NOT_NOW = "The dashboard cannot be made just now; the server's log says why. Try again in a few seconds."
 
-_State = tuple[tuple[int, int] | None, ...]  # when each file of the recordings was changed, and its size
+_State = dict[Path, tuple[int, int]]  # of the files of the recordings; see `stamps_of`
 
 
 class TeacherPage:
@@ -77,19 +78,11 @@ class TeacherPage:
 
     def _state(self) -> _State:
         path = recordings_path(self.answers.project.root)
-        return tuple(_changed(path.with_name(f"{path.name}{ending}")) for ending in ("", "-wal"))
+        return stamps_of(path.with_name(f"{path.name}{ending}") for ending in ("", "-wal"))
 
     def _turns(self) -> list[RecordedTurn]:
         with closing(Recordings(recordings_path(self.answers.project.root))) as recordings:
             return recordings.turns()
-
-
-def _changed(path: Path) -> tuple[int, int] | None:
-    try:
-        there = path.stat()
-    except OSError:
-        return None
-    return there.st_mtime_ns, there.st_size
 
 
 def _given_token(header: str) -> bytes | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...files.stamps import stamps_of
 from ...markdown.blocks import header_content
 from ...markdown.files import load_markdown
 from ...markdown.parse import parse_markdown_text
@@ -129,15 +130,3 @@ def _is_settled(stamps: Mapping[Path, tuple[int, int]], began: int) -> bool:
     was read may be older than its stamp."""
     first, last = began - COARSE, time.time_ns() + COARSE
     return not any(first <= changed <= last for changed, _ in stamps.values())
-
-
-def stamps_of(paths: Sequence[Path]) -> dict[Path, tuple[int, int]]:
-    """Return the time and the size of each file, (0, 0) for one that is not there."""
-    found = {}
-    for path in paths:
-        try:
-            stat = path.stat()
-            found[path] = stat.st_mtime_ns, stat.st_size
-        except OSError:
-            found[path] = 0, 0
-    return found

@@ -17,6 +17,7 @@ from string import Template
 from typing import Any
 
 from ...errors import CourseError, LmmError, RenderError
+from ...files.stamps import stamps_of
 from ...files.walk import is_inside
 from ...logging import ListLogger
 from ...quarto.ask_box.data import data_json, describe_data, section_rows
@@ -32,7 +33,7 @@ from ..site import FILES, find_pandoc
 from ..words import site_words
 from .addresses import DOWNLOADS, IMAGES, Addresses
 from .clean import clean_html
-from .documents import Course, read_course, stamps_of
+from .documents import Course, read_course
 from .knitted import Knitted, knit_page, run_pandoc
 
 FOLDER = "text/"  # of the pages, in the server's addresses
@@ -186,7 +187,7 @@ class ServedNotes:
         return state.made[name]
 
     def _made(self, knitted: Knitted, language: str) -> Made:
-        works = stamps_of([Path(option.partition("=")[2]) for option in knitted.options if "=" in option])
+        works = stamps_of(Path(option.partition("=")[2]) for option in knitted.options if "=" in option)
         key = blake2b(repr((knitted.text, knitted.options, works, language)).encode("utf-8", "replace")).digest()
         if key not in self._kept:
             self._kept[key] = Made(*run_pandoc(knitted, language, self.pandoc))
@@ -232,7 +233,7 @@ def served_notes(root: Path, tell: Callable[[str], None]) -> ServedNotes | None:
 
 
 def _has_changed(course: Course) -> bool:
-    return not course.is_settled or stamps_of(list(course.stamps)) != course.stamps
+    return not course.is_settled or stamps_of(course.stamps) != course.stamps
 
 
 def _frame_of(course: Course) -> Frame:
