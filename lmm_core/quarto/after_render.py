@@ -156,7 +156,7 @@ def site_pages(project_dir: Path) -> Iterator[SitePage]:
         for path in only_inside(with_included([page.file.path], project_dir), project_dir):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
-                yield SitePage(path, name)
+                yield SitePage(path, name, path != page.file.path)
 
 
 def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:

@@ -322,6 +322,13 @@ def test_included_files_belong_to_the_page(site):
     assert about(site)["documents"][number][0] == "means.html"
 
 
+def test_what_the_type_of_an_included_file_leaves_out_of_the_page_is_not_in_the_data(site):
+    write("_more.md", "---\ntitle: More\ntype: exercise\n---\n\nThe answer is forty-two zebras.\n")
+    write("means.md", NOTES + "\n{{< include _more.md >}}\n")
+    assert finish() == []
+    assert "zebras" not in "".join(path.read_text("utf-8") for path in (site / "lmm-ask").glob("*.js"))
+
+
 def test_only_what_has_changed_is_written(site):
     before = {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()}
     assert finish() == []

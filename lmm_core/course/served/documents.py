@@ -12,7 +12,6 @@ from typing import Any
 from ...files.stamps import stamps_of
 from ...markdown.blocks import header_content
 from ...markdown.files import load_markdown
-from ...markdown.parse import parse_markdown_text
 from ...quarto.after_render import shown_pages
 from ...quarto.ask_box import SitePage
 from ...quarto.pages import Page, read_pages
@@ -32,8 +31,7 @@ class Course:
     """The documents that are served, in their order, and what is common to them.
 
     stamps: the files that they depend on, with what shows a change; see `stamps_of`. is_settled: False if
-    one was changed while they were read, so that they have to be read again. typed: included documents
-    whose header has a type; it leaves out what follows it in the page, and nothing in the document itself."""
+    one was changed while they were read, so that they have to be read again."""
 
     project: Project
     settings: Mapping[str, Any]
@@ -42,7 +40,6 @@ class Course:
     included: Mapping[Path, Sequence[Path]] = field(default_factory=dict)  # by the page that includes them
     stamps: Mapping[Path, tuple[int, int]] = field(default_factory=dict)
     is_settled: bool = True
-    typed: frozenset[Path] = frozenset()
 
     @property
     def folder(self) -> Path:
@@ -60,13 +57,12 @@ class Course:
     @property
     def pages(self) -> list[SitePage]:
         """Each document with the page that shows it; those that are included have that of the other."""
-        found: dict[Path, str] = {}
+        found: dict[Path, SitePage] = {}
         for name, entry in self.entries.items():
             assert entry.source is not None
             for path in (entry.source, *self.included.get(entry.source, ())):
-                if path not in self.typed:
-                    found.setdefault(path, name)
-        return [SitePage(path, name) for path, name in found.items()]
+                found.setdefault(path, SitePage(path, name, path != entry.source))
+        return list(found.values())
 
 
 def read_course(project: Project, indexed: Sequence[str]) -> Course:
@@ -89,12 +85,11 @@ def read_course(project: Project, indexed: Sequence[str]) -> Course:
             included[path] = inner
     contents = read_contents(served, project, folder, settings)
     inside = [one for inner in included.values() for one in inner]
-    typed = frozenset(filter(_has_type, inside))
     all_pages = [page.file.path for page in pages]
     read = [*_settings_files(all_pages, folder), *all_pages, *inside]
     title = site_title(folder, settings, contents)
     stamps = stamps_of(read)
-    return Course(project, settings, title, contents, included, stamps, _is_settled(stamps, began), typed)
+    return Course(project, settings, title, contents, included, stamps, _is_settled(stamps, began))
 
 
 def _keeps_away(page: Page, folder: Path, settings: Mapping[str, Any]) -> bool:
@@ -103,10 +98,6 @@ def _keeps_away(page: Page, folder: Path, settings: Mapping[str, Any]) -> bool:
     path, header = page.file.path, header_content(page.blocks)
     own = merged(folder_settings(path, folder), header)
     return mapping_in(own, "lmm").get("ask") is False or page_settings(path, header, settings).get("knit") is False
-
-
-def _has_type(path: Path) -> bool:
-    return "type" in header_content(parse_markdown_text(load_markdown(path).text))
 
 
 def _holds_left_out(paths: Sequence[Path], project: Project) -> bool:

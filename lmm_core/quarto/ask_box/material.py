@@ -16,7 +16,7 @@ from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
 from ...markdown.files import load_markdown
 from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
-from ...markdown.rag_only import KnitRules, verdicts
+from ...markdown.rag_only import KnitRules, types_of, verdicts
 from ...markdown.tree import blocks_to_tree
 from ...retrieve.passages import Material, build_material
 from ...scan.knit import strip_divs
@@ -34,10 +34,11 @@ RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents whose code is run
 @dataclass(frozen=True, slots=True)
 class SitePage:
     """A document and the page that shows it, a path from the site's folder. An included document has
-    the page of the document that includes it."""
+    the page of the document that includes it, in which its header is a block before what follows."""
 
     source: Path
     page: str
+    is_included: bool = False
 
 
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
@@ -80,6 +81,8 @@ def read_material(
         if own is None:
             continue
         header = header_content(blocks)
+        if page.is_included and types_of(header.get("type")):
+            continue  # in the page, it is of what follows it; the document itself does not show how much that is
         metadata = page_settings(page.source, header, settings)
         conditions = PageConditions(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
         on_page = [_visible(block, conditions) for block in restore_originals(blocks).blocks]
