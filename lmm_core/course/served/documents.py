@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,12 @@ class Course:
     def language(self) -> str:
         return str(self.settings.get("lang") or "en")
 
-    @property
+    @cached_property
     def entries(self) -> dict[str, Entry]:
         """The pages by their names, such as `part/01-data.html`."""
         return {entry.page: entry for entry in self.contents if entry.page}
 
-    @property
+    @cached_property
     def pages(self) -> list[SitePage]:
         """Each document with the page that shows it; those that are included have that of the other."""
         found: dict[Path, SitePage] = {}
@@ -63,6 +64,11 @@ class Course:
             for path in (entry.source, *self.included.get(entry.source, ())):
                 found.setdefault(path, SitePage(path, name, path != entry.source))
         return list(found.values())
+
+    @cached_property
+    def page_of(self) -> dict[Path, str]:
+        """The page that shows each document, by its path with links followed."""
+        return {page.source.resolve(): page.page for page in self.pages}
 
 
 def read_course(project: Project, indexed: Sequence[str]) -> Course:

@@ -104,7 +104,7 @@ class ServedNotes:
             made = self._make(state, name)
             if made.problem:
                 raise RenderError(made.problem)
-            text = self._finished(state, name, made)
+            text = self._finished(state, name, made, _labels(state.made))
             if len(state.made) == len(state.course.entries):  # the names of figures on other pages are known
                 state.pages[name] = text
             return text
@@ -166,9 +166,10 @@ class ServedNotes:
 
     def _make_all(self, state: _State) -> None:
         list(self._workers.map(lambda name: self._make(state, name), state.course.entries))
+        labels = _labels(state.made)
         for name, made in list(state.made.items()):
             if not made.problem and name not in state.pages:
-                state.pages[name] = self._finished(state, name, made)
+                state.pages[name] = self._finished(state, name, made, labels)
 
     def _make(self, state: _State, name: str) -> Made:
         """Return what pandoc makes of a page, by its content from what was made before."""
@@ -195,13 +196,12 @@ class ServedNotes:
                 self._kept.popitem(last=False)
         return self._kept[key]
 
-    def _finished(self, state: _State, name: str, made: Made) -> str:
-        """Return a page with its references, cleaned, in its frame."""
+    def _finished(self, state: _State, name: str, made: Made, labels: Mapping[str, Label]) -> str:
+        """Return a page with its references, cleaned, in its frame. labels: those of all pages."""
         course, entry = state.course, state.course.entries[name]
         assert entry.source is not None
-        labels = _labels(state.made)
         own = {label: one.words for label, one in labels.items() if one.page == name}
-        addresses = Addresses(name, entry.source, course.folder, _page_of(course))
+        addresses = Addresses(name, entry.source, course.folder, course.page_of)
         body = clean_html(with_references(made.body, name, own, labels, ListLogger()), addresses.link, addresses.image)
         toc = clean_html(made.toc, addresses.link, addresses.image)
         state.files.update(addresses.files)
@@ -238,10 +238,6 @@ def _has_changed(course: Course) -> bool:
 
 def _frame_of(course: Course) -> Frame:
     return Frame(course.title, course.contents, course.language)
-
-
-def _page_of(course: Course) -> dict[Path, str]:
-    return {page.source.resolve(): page.page for page in course.pages}
 
 
 def _labels(made: Mapping[str, Made]) -> dict[str, Label]:
