@@ -89,7 +89,7 @@ def ways(one: FollowUp, language: str) -> Mapping[str, Expander]:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a search found: the section is the first, among the first, in the context."""
+    """The result of a search: the section is the first, among the first, in the context."""
 
     way: str
     first: bool

@@ -45,6 +45,12 @@ def make_book(folder: Path, annotated: bool) -> Path:
     book = Path(shutil.copytree(ROOT / "sample-book", folder / ("annotated" if annotated else "plain")))
     if not annotated:
         without_annotations(book)
+    index_book(book)
+    return book
+
+
+def index_book(book: Path) -> None:
+    """Index a copy of the sample book without an embedding model."""
     project, models = load_project(book / "-"), Models()
 
     async def index() -> None:
@@ -52,7 +58,6 @@ def make_book(folder: Path, annotated: bool) -> Path:
             await Upload(project, store, models, logger=ListLogger()).run(sorted(book.glob("*md")))
 
     run(index())
-    return book
 
 
 def answered(book: Path, name: str, data: Path) -> Iterator[tuple[str, list[Asked]]]:

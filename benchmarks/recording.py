@@ -1,5 +1,6 @@
-"""What recording adds to an answer of `lmm serve` when many ask in the same moment: servers that record and that
-do not, asked in turns, so that whatever else the machine does slows both down.
+"""Measure what recording adds to an answer of `lmm serve` when many ask in the same moment.
+
+Servers that record and that do not are asked in turns, so that whatever else the machine does slows both down.
 
 python benchmarks/recording.py [--askers 50] [--seconds 60] [--delay 0.0]
 """
@@ -37,7 +38,7 @@ async def one_round(port: int, askers: int, number: int) -> float:
 
 
 def measure(folders: dict[str, Path], askers: int, seconds: float, delay: float) -> tuple[int, list[list[str]]]:
-    """How many rounds there was time for, and the rows of the table."""
+    """Return how many rounds there was time for, and the rows of the table."""
     spent, waited = dict.fromkeys(folders, 0.0), {name: [] for name in folders}
     with ExitStack() as stack:
         ports = {}

@@ -53,7 +53,7 @@ class Heard:
 
     @property
     def good(self) -> bool:
-        """Whether it was whole."""
+        """Return True if it was whole."""
         return not self.why
 
 

@@ -23,6 +23,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from questions import index_book
 from tables import machine, print_table, say
 from term_questions import AFTER, ANSWERED, BEFORE, CHATTER, COMPLAINTS, FOLLOW_UPS, MISSING, PRAISE
 from texts import ROOT
@@ -31,7 +32,6 @@ sys.path.insert(0, str(ROOT))
 from lmm_core.asked.groups import Group
 from lmm_core.asked.recordings import Recordings, recordings_path
 from lmm_core.asked.turns import RecordedSource, RecordedTurn
-from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run
 from lmm_core.retrieve.answer import Answer, Conversation
 from lmm_core.retrieve.retriever import Retrieval
@@ -42,8 +42,6 @@ from lmm_core.workflows.asked.dashboard import FEWEST
 from lmm_core.workflows.asked.decisions import Decision
 from lmm_core.workflows.asked.groups import group_questions
 from lmm_core.workflows.asked.proposals import Proposals, decide_failures
-from lmm_core.workflows.indexing.run import Upload
-from lmm_core.workflows.indexing.stores import open_index
 from lmm_core.workflows.models import Models
 from tests.retrieve.questions import SETS, questions
 
@@ -54,7 +52,7 @@ WEEKS = 15
 
 @dataclass(frozen=True)
 class Truth:
-    """What a question is about: a subject that is missing, or the sections that answer it, or (chatter) nothing."""
+    """The truth about a question: a subject that is missing, the sections that answer it, or nothing (chatter)."""
 
     subject: str = ""
     sections: tuple[str, ...] = ()
@@ -72,7 +70,7 @@ class Played:
 
 
 class Students:
-    """What students ask; everything is drawn from one seed."""
+    """The students of a term; everything that they ask is drawn from one seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -155,13 +153,7 @@ class Students:
 def make_book(folder: Path) -> Path:
     """Return a copy of the sample book, indexed without an embedding model."""
     book = Path(shutil.copytree(ROOT / "sample-book", folder / "book"))
-    project, models = load_project(book / "-"), Models()
-
-    async def index() -> None:
-        async with open_index(project, models) as store:
-            await Upload(project, store, models, logger=ListLogger()).run(sorted(book.glob("*md")))
-
-    run(index())
+    index_book(book)
     return book
 
 
