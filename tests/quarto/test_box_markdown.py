@@ -45,6 +45,7 @@ def paragraph(text, is_open=False):
         (r"$\text{a \$ sign}$", [["$", r"\text{a \$ sign}"]]),
         (r"So \[ a \\[2pt] b \]", ["So ", ["$$", r" a \\[2pt] b "]]),
         ("$5 and $6, [1]", ["$5 and $6, ", ["cite", "1"]]),
+        ("$6 [1], or ($x$)", ["$6 ", ["cite", "1"], ", or (", ["$", "x"], ")"]),
         ("from $5 to $10 and $x$", ["from $5 to $10 and ", ["$", "x"]]),
         (r"\$x\$ and $ x $ and $x$5", ["$x$ and $ x $ and $x$5"]),
         ("`$x$ and [1]` [1]", [["code", "$x$ and [1]"], " ", ["cite", "1"]]),

@@ -10,12 +10,13 @@
   const NUMBERS = /\[\^?(\d{1,3}(?:\s*[,;–-]\s*\^?\d{1,3})*)\]/y;
   // As in Pandoc, and in retrieve/citations.py: no blank just inside the dollars, no digit after a single one.
   const DISPLAY_DOLLARS = /\$\$((?:[^$\\]|\\[^])+)\$\$/y;
-  const DOLLARS = /\$(?![\s$])((?:[^$\n\\]|\\[^\n])*?)(?<!\s)\$(?![\d$])/y;
+  const MONEY = /\d[\d.,]*(?:\s+(?:\p{L}{2}|\[\d)|[)"'’”])/u; // after a dollar
+  const DOLLARS = new RegExp(String.raw`\$(?![\s$]|${MONEY.source})((?:[^$\n\\]|\\[^\n])*?)(?<!\s)\$(?![\d$])`, "uy");
   const BRACKETS = /\\\[((?:[^\\]|\\[^[\]])+)\\\]/y;
   const PARENTHESES = /\\\(((?:[^\\]|\\[^()])+)\\\)/y;
   const KINDS = [[DISPLAY_DOLLARS, true], [DOLLARS, false], [BRACKETS, true], [PARENTHESES, false]];
-  const BEGUN = /^(?:\$\$(?:[^$\\]|\\[^])*\$?|\$(?![\s$])(?:[^$\n\\]|\\[^\n])*|\$|\\[[(][^]*)?\\?$/; // up to the end of the text
-  const MONEY = /^\$\d[\d.,]*(?:\s+(?:\p{L}{2}|\[\d)|[)"'’”])/u;
+  // Up to the end of the text.
+  const BEGUN = new RegExp(String.raw`^(?:\$\$(?:[^$\\]|\\[^])*\$?|\$(?![\s$]|${MONEY.source})(?:[^$\n\\]|\\[^\n])*|\$|\\[\[\(][^]*)?\\?$`, "u");
   const NAMES = "(?:equation|align|alignat|gather|multline|flalign|eqnarray)\\*?";
   const ON_LINES = [
     [/^\$\$/, /\$\$\s*$/],
@@ -36,7 +37,7 @@
 
   function formula(state, silent) {
     const { src, pos } = state;
-    if ((src[pos] !== "$" && src[pos] !== "\\") || MONEY.test(src.slice(pos, pos + 40))) return false;
+    if (src[pos] !== "$" && src[pos] !== "\\") return false;
     for (const [pattern, isDisplay] of KINDS) {
       pattern.lastIndex = pos;
       const found = pattern.exec(src);
@@ -98,7 +99,7 @@
   }
 
   // The bars of formulas in the rows of a table. Code has its bars back when it is shown.
-  const CODE_OR_FORMULA = /(?<!`)`+(?!`)[^`\n]+`|\$(?![\s$])(?:[^$\n\\]|\\[^\n])*?(?<!\s)\$(?![\d$])/g;
+  const CODE_OR_FORMULA = new RegExp(`(?<!\`)\`+(?!\`)[^\`\\n]+\`|${DOLLARS.source}`, "gu");
   const hideBars = (text) =>
     text.includes(BAR) ? text : text.replace(/^[ \t]*\|.*\$.*$/gm, (row) => row.replace(CODE_OR_FORMULA, (found) => (found[0] === "$" ? found.replaceAll("|", BAR) : found)));
   const shown = (text) => text.replaceAll(BAR, "|");
@@ -146,7 +147,7 @@
   ask.markdown = (text, cite, isOpen = false) => elements(parser.parse(hideBars(text), { isOpen }), cite);
 
   // The nodes of a text that is shown as it is written, but for its formulas; at most so many characters of it.
-  const WRITTEN = /(?<!`)(`+)(?!`)[^`\n]+\1(?!`)|\$\$((?:[^$\\]|\\[^])+)\$\$|\$(?![\s$])((?:[^$\n\\]|\\[^\n])*?)(?<!\s)\$(?![\d$])/g;
+  const WRITTEN = new RegExp(`(?<!\`)(\`+)(?!\`)[^\`\\n]+\\1(?!\`)|${DISPLAY_DOLLARS.source}|${DOLLARS.source}`, "gu");
   ask.written = (text, most = Infinity) => {
     const nodes = [];
     let at = 0;
