@@ -217,7 +217,7 @@ class Recordings:
                 self._make_table(connection)
         if _pragma(connection, "user_version") != VERSION:
             raise self._unusable("was written by another version of lmm; move it away, or use that version")
-        connection.execute(PROPOSED)  # a file that was made before there were proposals has no such table
+        connection.execute(PROPOSED)  # here, since a file from before there were proposals has no such table
         with suppress(sqlite3.OperationalError):  # another process is switching it right now
             connection.execute("PRAGMA journal_mode = WAL")
 
@@ -228,7 +228,6 @@ class Recordings:
         if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
             raise self._unusable("is the database of another program; move it away")
         connection.execute(SCHEMA)
-        connection.execute(PROPOSED)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute(f"PRAGMA application_id = {OURS}")
 

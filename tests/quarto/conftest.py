@@ -6,17 +6,14 @@ import subprocess
 
 import pytest
 
-from tests.box_pages import CHROMIUM, ROOT
+from tests.box_pages import ROOT, chromium
 from tests.commands import BIN, pandocs, text, write
 
 
 @pytest.fixture(scope="module")
 def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from lmm_core.serving.access.tokens import add_token
 from lmm_core.serving.page import NotesLink, own_page
 from lmm_core.serving.texts import served_texts
 from lmm_core.settings.project import load_project
-from tests.box_pages import CHROMIUM, IN_A_BROWSER, axe
+from tests.box_pages import IN_A_BROWSER, axe, chromium
 from tests.serving import Served
 from tests.woods import make_woods
 
@@ -18,12 +18,9 @@ VIOLATIONS = "axe.run(document).then(found => found.violations.map(one => [one.i
 
 
 @pytest.fixture
-def browser(woods):  # which is made before: playwright runs a loop of its own
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+def browser(woods):  # which are made before
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture

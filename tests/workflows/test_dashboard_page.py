@@ -7,7 +7,7 @@ import pytest
 
 from lmm_core.workflows.pages.asked_page import asked_page
 from tests.asked_turns import HOSTILE, dashboard_of, make_turns, write_course
-from tests.box_pages import CHROMIUM, IN_A_BROWSER, axe
+from tests.box_pages import IN_A_BROWSER, axe, chromium
 from tests.indexing import lmm
 from tests.serving import Served
 
@@ -40,13 +40,9 @@ def page_file(course):
 
 
 @pytest.fixture(scope="module")
-def browser(page_file):
-    # the page is made before, since playwright has an event loop of its own in this thread
-    sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
+def browser(page_file):  # which is made before
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture
