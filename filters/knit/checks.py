@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lmm_core.logging import ListLogger, LocatedLogger
 from lmm_core.markdown.blocks import Block, serialize_blocks
-from lmm_core.markdown.files import load_markdown
+from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import NOT_CLOSED
 from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, types_in
@@ -28,7 +28,7 @@ def refuse_annotated_output(document: FilterDocument) -> None:
     output = document.call.output
     if output is None or not holds_markdown(output):
         return
-    text = load_markdown(output).text
+    text = read_markdown(output).text
     if serialize_blocks(knit(parse_markdown_text(text), document.rules, ListLogger())) != text:
         raise FilterError(
             f"Refused: {output} has annotations, or parts that lecture notes leave out, so it is a source. "

@@ -7,7 +7,7 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
-from lmm_core.markdown.files import load_markdown
+from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.scan.knit import find_labels_left_out
@@ -52,7 +52,7 @@ def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
     found: set[str] = set()
     there: set[str] = set()
     for path in pages:
-        text = load_markdown(path).text
+        text = read_markdown(path).text
         named = {label for label in labels if f"#{label}" in text}
         gone = find_labels_left_out(parse_markdown_text(text), rules) if named else set()
         found |= named & gone

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmm_core.files.walk import is_document
-from lmm_core.markdown.files import MarkdownFile, load_markdown
+from lmm_core.markdown.files import MarkdownFile, read_markdown
 
 from ..errors import FilterError
 from .call import FilterCall
@@ -33,7 +33,7 @@ class Source:
     @classmethod
     def load(cls, paths: Sequence[Path]) -> Source:
         """Read files. Raise OSError or MarkdownError if one cannot be read."""
-        files = [load_markdown(path) for path in paths]
+        files = [read_markdown(path) for path in paths]
         text, starts = "", []
         for file in files:
             if text:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lmm_core.errors import MarkdownError, OutputError
 from lmm_core.files.outputs import MARKDOWN, check_output, remember_output, write_output
-from lmm_core.markdown.files import check_unchanged, load_markdown, save_markdown
+from lmm_core.markdown.files import check_unchanged, read_markdown, write_markdown
 
 from .call import FilterCall
 from .document import FilterDocument, FilterOutput
@@ -77,8 +77,8 @@ def save_text(document: FilterDocument, text: str) -> FilterDocument:
     read = next((file for file in files if _is_same_file(file.path, path)), None)
     try:
         if source is not None and read is not None and len(files) == 1:
-            save_markdown(path, text, read)
-            return replace(document, source=replace(source, files=[load_markdown(read.path)]))
+            write_markdown(path, text, read)
+            return replace(document, source=replace(source, files=[read_markdown(read.path)]))
         check_output(path, [file.path for file in files], MARKDOWN)
         write_output(path, text.encode("utf-8"))
     except (OSError, MarkdownError, OutputError) as error:

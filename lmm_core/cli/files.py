@@ -16,7 +16,7 @@ import click
 from ..errors import ConfigError, MarkdownError, QuartoError
 from ..logging import Report, say
 from ..markdown.blocks import serialize_blocks
-from ..markdown.files import MarkdownFile, load_markdown, save_markdown
+from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..scan.annotations.tally import Tally, total
 from ..settings.quarto_inputs import DocumentFinder
 from ..workflows.models import Models
@@ -45,7 +45,7 @@ class FileOutcome:
 def load(path: Path, logger: ReportPrinter) -> MarkdownFile | None:
     """Return a file, or None if it cannot be read, which is reported."""
     try:
-        return load_markdown(path)
+        return read_markdown(path)
     except (OSError, MarkdownError) as error:
         report_failure(error, path, logger)
         return None
@@ -88,7 +88,7 @@ def rewrite(
         if text != file.text and diff:
             print_diff(str(path), file.text, text)
         elif text != file.text and not check:
-            save_markdown(path, text, file)
+            write_markdown(path, text, file)
         return text != file.text
 
     verb = f"{WOULD}{done}" if check or diff else done
@@ -181,7 +181,7 @@ async def rewrite_saved(path: Path, work: Work, files: SavedFiles, logger: Repor
     text = serialize_blocks(blocks)
     if text != file.text:
         files.written[path] = text.encode("utf-8")
-        save_markdown(path, text, file)
+        write_markdown(path, text, file)
     return text != file.text
 
 

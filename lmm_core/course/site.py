@@ -17,7 +17,7 @@ from ..errors import CourseError, RenderError
 from ..files.walk import is_inside
 from ..logging import LoggerBase
 from ..markdown.blocks import header_content
-from ..markdown.files import load_markdown
+from ..markdown.files import read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..quarto.after_render import shown_pages, write_site_box
 from ..quarto.pages import Page
@@ -152,7 +152,7 @@ def _write_page(site: Site, entry: Entry, logger: LoggerBase) -> str:
 def _settings(site: Site, entry: Entry) -> list[str]:
     """Return the options of pandoc for what `_quarto.yml` says, and the page does not say itself."""
     assert entry.source is not None
-    header = header_content(parse_markdown_text(load_markdown(entry.source).text))
+    header = header_content(parse_markdown_text(read_markdown(entry.source).text))
     found = merged(site.settings, folder_settings(entry.source, site.folder))
     found = {key: value for key, value in found.items() if key not in header}
     named = found.get("bibliography") or []

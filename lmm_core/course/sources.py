@@ -14,7 +14,7 @@ from typing import Any
 from ..files.walk import is_inside
 from ..logging import LoggerBase, in_file
 from ..markdown.blocks import TextBlock, header_content, serialize_blocks
-from ..markdown.files import load_markdown
+from ..markdown.files import read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import split_fences
 from ..quarto.ask_box.material import RUN
@@ -29,7 +29,7 @@ _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
 def page_source(path: Path, folder: Path, settings: Mapping[str, Any], logger: LoggerBase) -> str:
     """Return the text of a page. folder: the project's; settings: those of `_quarto.yml`. The logger is
     warned of what only Quarto can do. Raise OSError, MarkdownError and QuartoError."""
-    text = _frozen(path, folder) or _with_included(load_markdown(path).text, path, folder, (path.resolve(),))
+    text = _frozen(path, folder) or _with_included(read_markdown(path).text, path, folder, (path.resolve(),))
     blocks = parse_markdown_text(text)
     metadata = page_settings(path, header_content(blocks), settings)
     conditions = PageConditions(frozenset(active_profiles()), metadata, path.suffix.lower() in RUN)
@@ -73,7 +73,7 @@ def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]
         named = named_in(found[0], path, folder)[0]
         if not named.is_file() or not is_inside(named, folder) or named.resolve() in around:
             return found[0]
-        inner = load_markdown(named).text
+        inner = read_markdown(named).text
         return _with_included(inner, named, folder, (*around, named.resolve())).strip("\n")
 
     return INCLUDE.sub(included, text)

@@ -22,7 +22,7 @@ from typing import Any
 from ..errors import CrawlError, FolderError, StoreError
 from ..files.marked import check_inside, is_ours, make_marked
 from ..index.encoding import DENSE, SPARSE, differing, is_earlier, is_later
-from ..markdown.files import save_markdown
+from ..markdown.files import write_markdown
 from ..models.embedders.embedder import Sparse
 from ..store.edge_store import INDEX
 from ..store.folder_lock import FolderLock
@@ -270,7 +270,7 @@ class Database:
 
     def _save(self, path: Path, text: str) -> None:
         check_inside(self.root, path)  # a link would be followed
-        save_markdown(path, text)
+        write_markdown(path, text)
 
     def from_root(self, folder: Path) -> str:
         """Return a folder as the catalogue names it: relative to the database's root if possible."""

@@ -17,7 +17,15 @@ from .blocks import (
     TextBlock,
     serialize_blocks,
 )
-from .files import MarkdownFile, find_markdown, load_markdown, project_root, save_markdown
+from .files import (
+    MarkdownFile,
+    find_markdown,
+    load_markdown,
+    project_root,
+    read_markdown,
+    save_markdown,
+    write_markdown,
+)
 from .metadata.body import DELETED
 from .parse import parse_markdown_text
 from .spelling import convert, edit_block, make_block, settle
@@ -42,7 +50,7 @@ __all__ = [
     "DELETED", "Block", "ErrorBlock", "HeaderBlock", "HeaderNode", "HeadingBlock", "HeadingNode",
     "MarkdownError", "MarkdownFile", "MarkdownTree", "Message", "MetadataBlock", "Node", "Problem",
     "Spelling", "TextBlock", "TextNode", "blocks_to_tree", "convert", "edit_block", "find_markdown",
-    "load_markdown", "load_tree", "make_block", "parse_markdown_text", "project_root", "save_markdown",
-    "save_tree", "sections", "serialize_blocks", "serialize_tree", "settle", "titles_path", "traverse",
-    "traverse_post", "tree_to_blocks",
+    "load_markdown", "load_tree", "make_block", "parse_markdown_text", "project_root", "read_markdown",
+    "save_markdown", "save_tree", "sections", "serialize_blocks", "serialize_tree", "settle", "titles_path",
+    "traverse", "traverse_post", "tree_to_blocks", "write_markdown",
 ]  # fmt: skip

@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import ChangedError, MarkdownError, TornError
+from ..errors import ChangedError, LmmError, MarkdownError, TornError
 from ..files.recovery import torn_problem
 from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
 from ..files.writing import write_file
-from ..logging import LoggerBase, in_file
+from ..logging import ConsoleLogger, LoggerBase, in_file, report_failure
 from .notebooks import read_notebook
 
 NOT_ANNOTATED = "a notebook is indexed as it is, and not annotated, since notebooks are never written to"
@@ -34,7 +34,30 @@ class MarkdownFile:
     place: Path | None = None
 
 
-def load_markdown(path: Path) -> MarkdownFile:
+def load_markdown(path: str | Path, logger: LoggerBase | None = None) -> str | None:
+    """Return the text of a UTF-8 file, or None if it cannot be read, which is reported.
+
+    See `read_markdown`, which raises instead."""
+    try:
+        return read_markdown(Path(path)).text
+    except (OSError, LmmError) as error:
+        report_failure(error, logger or ConsoleLogger())
+        return None
+
+
+def save_markdown(path: str | Path, text: str, logger: LoggerBase | None = None) -> bool:
+    """Replace a file by a text, whole or not at all. Return False if it cannot be written, which is reported.
+
+    See `write_markdown`, which raises instead."""
+    try:
+        write_markdown(Path(path), text)
+    except (OSError, LmmError) as error:
+        report_failure(error, logger or ConsoleLogger())
+        return False
+    return True
+
+
+def read_markdown(path: Path) -> MarkdownFile:
     """Read a UTF-8 file or a pipe; of a notebook, its text (see `read_notebook`).
 
     Raise OSError; MarkdownError (with the byte's offset) if it is not UTF-8, a device, or not
@@ -81,7 +104,7 @@ def _place(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
+def write_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
     """Replace a file by a text; see `save_bytes`.
 
     read: the file as it was read; if it changed on disk since, raise ChangedError and write
@@ -92,7 +115,7 @@ def save_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> No
 
 
 def save_bytes(path: Path, data: bytes, read: MarkdownFile | None = None) -> None:
-    """Replace a file atomically (see `write_file`); `read` as in `save_markdown`.
+    """Replace a file atomically (see `write_file`); `read` as in `write_markdown`.
 
     Raise OSError if it cannot be written."""
     write_file(path, data, (lambda: check_unchanged(read)) if read is not None else lambda: None)

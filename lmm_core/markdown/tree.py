@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..logging import LoggerBase
 from .blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock, serialize_blocks
 from .files import load_markdown, save_markdown
 from .metadata.ownership import find_key
@@ -239,9 +240,10 @@ def titles_path(node: Node) -> list[str]:
     return path
 
 
-def load_tree(path: Path) -> MarkdownTree:
-    """Return the tree of a file. Raise as `load_markdown`."""
-    return blocks_to_tree(parse_markdown_text(load_markdown(path).text))
+def load_tree(path: str | Path, logger: LoggerBase | None = None) -> MarkdownTree:
+    """Return the tree of a file, None if it is empty or cannot be read, which is reported."""
+    text = load_markdown(path, logger)
+    return None if text is None else blocks_to_tree(parse_markdown_text(text))
 
 
 def serialize_tree(tree: MarkdownTree) -> str:
@@ -249,6 +251,6 @@ def serialize_tree(tree: MarkdownTree) -> str:
     return serialize_blocks(tree_to_blocks(tree))
 
 
-def save_tree(tree: MarkdownTree, path: Path) -> None:
-    """Write a tree's text to a file. Raise as `save_markdown`."""
-    save_markdown(path, serialize_tree(tree))
+def save_tree(tree: MarkdownTree, path: str | Path, logger: LoggerBase | None = None) -> bool:
+    """Write a tree's text to a file. Return False if it cannot be written, which is reported."""
+    return save_markdown(path, serialize_tree(tree), logger)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import MarkdownError, TrustError
-from ..markdown.files import MarkdownFile, load_markdown, save_markdown
+from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from .addresses import address_of, read_host
 
 TRUST_VARIABLE = "LMM_TRUST"
@@ -164,7 +164,7 @@ def _load(path: Path, root: Path | None) -> MarkdownFile:
     _check_place(path, root)
     try:
         _check_owner(path)
-        return load_markdown(path)
+        return read_markdown(path)
     except OSError as error:
         raise TrustError(f"{path} cannot be read: {error.strerror}") from None
     except MarkdownError as error:
@@ -188,7 +188,7 @@ def _save(file: MarkdownFile, pairs: list[Pair]) -> None:
         hosts.setdefault(pair.host, []).append(pair.variable)
     lines = [f"{json.dumps(host)} = {json.dumps(names)}\n" for host, names in hosts.items()]
     try:
-        save_markdown(file.path, _HEAD + "".join(lines), file)
+        write_markdown(file.path, _HEAD + "".join(lines), file)
     except MarkdownError as error:
         raise TrustError(str(error)) from None
 

@@ -14,7 +14,7 @@ from ..errors import MarkdownError, RenderError
 from ..files.walk import RENDERED, is_document
 from ..logging import LoggerBase, in_file
 from ..markdown.blocks import header_content, serialize_blocks
-from ..markdown.files import NOT_ANNOTATED, is_notebook, load_markdown, save_markdown
+from ..markdown.files import NOT_ANNOTATED, is_notebook, read_markdown, write_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import project_rules
 from ..markdown.spelling import convert
@@ -94,8 +94,8 @@ def _convert(page: Page) -> None:
     """Write the native blocks of a page's file as divs."""
     text = serialize_blocks(convert(page.blocks, "div"))
     if text != page.file.text:
-        save_markdown(page.file.path, text, page.file)
-        page.file, page.blocks = load_markdown(page.file.path), parse_markdown_text(text)
+        write_markdown(page.file.path, text, page.file)
+        page.file, page.blocks = read_markdown(page.file.path), parse_markdown_text(text)
 
 
 def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
@@ -134,5 +134,5 @@ async def _annotate_one(path: Path, work: RagWork, logger: LoggerBase) -> bool:
     file, blocks = await work_on(path, work.finish, logger)
     text = serialize_blocks(blocks)
     if text != file.text:
-        save_markdown(path, text, file)
+        write_markdown(path, text, file)
     return text != file.text

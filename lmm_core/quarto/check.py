@@ -13,7 +13,7 @@ from typing import Any
 from .. import __version__
 from ..errors import MarkdownError, QuartoError
 from ..markdown.blocks import Block
-from ..markdown.files import is_notebook, load_markdown
+from ..markdown.files import is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.spelling import convert
 from ..scan.check.unreadable import find_errors
@@ -133,7 +133,7 @@ def _native_lines(path: Path) -> tuple[list[int], int, str]:
     """Return the lines of the native blocks in a file without its header, how many of them remain
     after converting, and why the file cannot be read, or ""."""
     try:
-        blocks = parse_markdown_text(load_markdown(path).text)
+        blocks = parse_markdown_text(read_markdown(path).text)
     except (OSError, MarkdownError) as error:
         return [], 0, str(error)
     lines = native_lines(blocks)

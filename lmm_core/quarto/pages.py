@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..files.walk import RENDERED, is_document, is_inside
 from ..markdown.blocks import Block, header_content
-from ..markdown.files import MarkdownFile, is_notebook, load_markdown
+from ..markdown.files import MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..settings.quarto_inputs import find_inputs, with_included
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
@@ -40,7 +40,7 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     base = project_options(project_dir)
     pages = []
     for path in with_included([path for path in paths if path.is_file()], project_dir):
-        file = load_markdown(path)
+        file = read_markdown(path)
         blocks = parse_markdown_text(file.text)
         options = _page_options(file, blocks, base, project_dir)
         pages.append(Page(file, blocks, options, path not in paths, not is_inside(path, project_dir)))

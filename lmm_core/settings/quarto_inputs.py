@@ -13,7 +13,7 @@ from ..errors import MarkdownError
 from ..files.gitignore import Rules, matches, read_patterns, takes
 from ..files.walk import INDEXED, RENDERED, SUFFIXES, is_document, is_inside
 from ..logging import LoggerBase, counted, in_file
-from ..markdown.files import find_markdown, load_markdown, project_root
+from ..markdown.files import find_markdown, project_root, read_markdown
 from .project import load_project
 from .quarto_project import as_list, mapping_in, project_file, quarto_folder, read_project
 
@@ -223,7 +223,7 @@ def included_in(path: Path, folder: Path) -> list[Path]:
     """Return the files that a file includes, or [] if it cannot be read. A name that begins with `/`
     starts from the project's folder."""
     try:
-        text = load_markdown(path).text
+        text = read_markdown(path).text
     except (OSError, MarkdownError):
         return []  # reported by those who read the file itself
     return named_in(text, path, folder)

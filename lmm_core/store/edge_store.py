@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import StoreError
 from ..files.marked import check_inside, check_no_links, is_ours, make_marked, remove_marked
-from ..markdown.files import save_markdown
+from ..markdown.files import write_markdown
 from .edge_engine import (
     ShardSearch,
     cause_of,
@@ -108,7 +108,7 @@ class EdgeStore:
             with engine_errors(f"The collection {name!r} cannot be created in {self.folder}"):
                 self._make_shard(name, spec, indexes)
                 record = {"format": FORMAT, "spec": asdict(spec), "metadata": dict(metadata), "indexes": dict(indexes)}
-                save_markdown(self._path(name) / RECORD, json.dumps(record, ensure_ascii=False))
+                write_markdown(self._path(name) / RECORD, json.dumps(record, ensure_ascii=False))
 
     def _check_case(self, name: str) -> None:
         """Raise StoreError if a name differs only by case from another: on many systems that is one folder."""

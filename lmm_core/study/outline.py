@@ -13,7 +13,7 @@ from ..errors import ConfigError, MarkdownError, QuartoError
 from ..files.walk import is_inside
 from ..logging import printable
 from ..markdown.blocks import HeadingBlock, header_content
-from ..markdown.files import load_markdown
+from ..markdown.files import read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
 from ..retrieve.items import is_solution, typed_parts_under
@@ -134,7 +134,7 @@ def _first_title(folder: Path) -> str:
 def page_title(path: Path, rules: KnitRules) -> str:
     """Return the title of a page: its header's, else its first heading that is not left out of the
     notes, else "". rules: the project's. Raise OSError, MarkdownError and QuartoError."""
-    blocks = parse_markdown_text(load_markdown(path).text)
+    blocks = parse_markdown_text(read_markdown(path).text)
     header = header_content(blocks)
     kept = knit(blocks, page_rules(path, header, rules))
     heading = next((block.title for block in kept if isinstance(block, HeadingBlock)), "")

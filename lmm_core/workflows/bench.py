@@ -18,7 +18,7 @@ from ..asked.turns import RecordedTurn
 from ..errors import MarkdownError, QuestionsError, RetrieveError
 from ..index.encoding import has_dense
 from ..logging import ListLogger, LoggerBase, printable
-from ..markdown.files import load_markdown
+from ..markdown.files import read_markdown
 from ..retrieve.library import Library
 from ..retrieve.passages import Material, build_material
 from ..settings.project import Project
@@ -224,7 +224,7 @@ def read_questions(path: Path) -> list[LabelledQuestion]:
     if path.suffix.lower() not in readers:
         raise QuestionsError(f"{path}: a file of questions ends in .csv, .jsonl or .sqlite")
     try:
-        text = load_markdown(path).text.removeprefix("\ufeff")
+        text = read_markdown(path).text.removeprefix("\ufeff")
     except OSError as error:
         raise QuestionsError(f"{path}: {error.strerror or error}") from None
     except MarkdownError as error:

@@ -17,7 +17,7 @@ from ..index.split import ChunkBlock, Count, ParentDocument, Split, transform
 from ..index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, TextBlock, header_content
-from ..markdown.files import MarkdownFile, load_markdown, project_root
+from ..markdown.files import MarkdownFile, project_root, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import language_code
@@ -229,7 +229,7 @@ def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encod
     """Return the chunks of a file as they would be indexed with an encoder, or else by their words alone.
 
     Raise OSError, MarkdownError and ConfigError."""
-    file = load_markdown(path)
+    file = read_markdown(path)
     blocks = parse_markdown_text(file.text)
     found = project_of(blocks, project, in_file(logger, path))
     if found is None:

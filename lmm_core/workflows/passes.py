@@ -17,7 +17,7 @@ from ..files.outputs import MARKDOWN, check_output, write_output
 from ..logging import ConsoleLogger, LoggerBase, counted, in_file
 from ..markdown.blocks import Block, Problem, Spelling, header_content, serialize_blocks
 from ..markdown.edits import broken_edits
-from ..markdown.files import MarkdownFile, load_markdown, project_root, save_markdown
+from ..markdown.files import MarkdownFile, project_root, read_markdown, write_markdown
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
@@ -304,10 +304,10 @@ def check_save_to(path: Path, save_to: SaveTo, inputs: Sequence[Path] = ()) -> N
 def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:
     """Write a file's new text where `save_to` says. Raise OSError and MarkdownError."""
     if save_to is True and text != file.text:
-        save_markdown(file.path, text, file)
+        write_markdown(file.path, text, file)
     elif not isinstance(save_to, bool):
         if _same(file.path, Path(save_to)):
-            save_markdown(Path(save_to), text, file)
+            write_markdown(Path(save_to), text, file)
         else:
             write_output(Path(save_to), text.encode("utf-8"))
 
@@ -317,7 +317,7 @@ async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownF
 
     Errors in the file are reported with their lines. Raise OSError and MarkdownError, also if
     the markers of edits do not fit together."""
-    file = load_markdown(path)
+    file = read_markdown(path)
     located = in_file(logger, path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)

@@ -11,7 +11,7 @@ from ..errors import ChangedError, MarkdownError, ModelError
 from ..files.walk import UNMERGED
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
-from ..markdown.files import MarkdownFile, load_markdown, save_markdown
+from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..markdown.parse import parse_markdown_text
 from ..models.own_prompts.known import own_prompt
 from ..scan.chat import ChatRun
@@ -133,7 +133,7 @@ class ConversationWork:
         return talk.apply(blocks)
 
     def _begin(self, path: Path, logger: LoggerBase) -> tuple[MarkdownFile, DocumentChat | None]:
-        file, located = load_markdown(path), in_file(logger, path)
+        file, located = read_markdown(path), in_file(logger, path)
         problems: list[Problem] = []
         blocks = parse_markdown_text(file.text, problems)
         report_findings(find_unread_requests(blocks, problems, "?+=" if self.chats else "="), located)
@@ -152,7 +152,7 @@ def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> b
         text = serialize_blocks(talk.apply(parse_markdown_text(file.text)))
         try:
             if text != file.text:
-                save_markdown(file.path, text, file)
+                write_markdown(file.path, text, file)
             keep_unmerged(file.path, talk.unmerged(), logger)
             talk.delivered()
             return text != file.text
@@ -169,7 +169,7 @@ def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> M
     If it is gone or cannot be read, all that was said is kept in a file beside it. Raise
     OSError and MarkdownError."""
     try:
-        return load_markdown(file.path)
+        return read_markdown(file.path)
     except (OSError, MarkdownError):
         talk.apply([])
         keep_unmerged(file.path, talk.unmerged(), logger)
@@ -182,9 +182,9 @@ def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str
     if not texts:
         return
     beside = _beside(path)
-    before = load_markdown(beside).text if beside.exists() else ""
+    before = read_markdown(beside).text if beside.exists() else ""
     added = "\n\n---\n\n".join(texts)
-    save_markdown(beside, f"{before}{'---' + chr(10) * 2 if before else ''}{added}\n\n")
+    write_markdown(beside, f"{before}{'---' + chr(10) * 2 if before else ''}{added}\n\n")
     logger.error(f"{why} is kept in {beside}")
 
 
@@ -244,7 +244,7 @@ def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBas
         try:
             if save_to is True:
                 await work.finish(path, logger)
-                return parse_markdown_text(load_markdown(path).text)
+                return parse_markdown_text(read_markdown(path).text)
             return await work.blocks(path, logger)
         finally:
             await work.models.close()
@@ -253,7 +253,7 @@ def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBas
         check_save_to(path, save_to)
         blocks = run(talk())
         if save_to is not True:
-            save_as(load_markdown(path), serialize_blocks(blocks), save_to)
+            save_as(read_markdown(path), serialize_blocks(blocks), save_to)
         return blocks
 
     return reporting(path, talk_and_save, logger)
@@ -261,11 +261,11 @@ def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBas
 
 def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> Decision:
     """Accept or reject the edits of a file, or the one at a line, and write it. Raise OSError and MarkdownError."""
-    file = load_markdown(path)
+    file = read_markdown(path)
     located = in_file(logger, path)
     decision = (accept_edits if accept else reject_edits)(parse_markdown_text(file.text), line, located)
     text = serialize_blocks(decision.blocks)
     if text != file.text:
-        save_markdown(path, text, file)
+        write_markdown(path, text, file)
     keep_unmerged(path, decision.unplaced, located, "metadata of yours that found no place in the new text")
     return decision

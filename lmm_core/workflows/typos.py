@@ -15,7 +15,7 @@ from pathlib import Path
 from ..errors import MarkdownError
 from ..logging import LoggerBase
 from ..markdown.blocks import Block, header_content
-from ..markdown.files import load_markdown
+from ..markdown.files import read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..scan.check.near_misses import find_near_misses, types_in
@@ -75,6 +75,6 @@ def read_blocks(paths: Iterable[Path]) -> Iterator[tuple[Path, list[Block]]]:
     """Yield the files that can be read, each with its blocks."""
     for path in paths:
         try:
-            yield path, parse_markdown_text(load_markdown(path).text)
+            yield path, parse_markdown_text(read_markdown(path).text)
         except (OSError, MarkdownError):
             continue

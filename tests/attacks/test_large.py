@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.blocks import MetadataBlock, serialize_blocks
-from lmm_core.markdown.files import load_markdown
+from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.metadata import body as metadata
 from lmm_core.markdown.metadata.body import DELETED, edit_metadata, key_spans, parse_metadata
 from lmm_core.markdown.parse import parse_markdown_text
@@ -383,4 +383,4 @@ def test_what_comes_through_a_pipe_is_read(monkeypatch):
     ):
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
         assert "Text of a section." in done.stdout, (command, done)
-    assert load_markdown(Path("/dev/null")).text == ""
+    assert read_markdown(Path("/dev/null")).text == ""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.files.writing import is_leftover, replace_file, write_file
-from lmm_core.markdown.files import find_markdown, save_markdown
+from lmm_core.markdown.files import find_markdown, write_markdown
 from tests.commands import write
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and locks of Unix")
@@ -62,7 +62,7 @@ def hanging_then_killed(name="notes.md"):
 
 def test_the_next_writing_of_the_file_removes_it():
     hanging_then_killed()
-    save_markdown(Path("notes.md"), "next\n")
+    write_markdown(Path("notes.md"), "next\n")
     assert os.listdir() == ["notes.md"] and Path("notes.md").read_text() == "next\n"
 
 
@@ -91,7 +91,7 @@ def test_one_that_is_being_written_stays():
     process = start(HANGING, "notes.md")
     try:
         find_markdown([Path()])
-        save_markdown(Path("notes.md"), "mine\n")
+        write_markdown(Path("notes.md"), "mine\n")
         assert len(leftovers()) == 1
         process.communicate("\n", timeout=60)
         assert process.returncode == 0 and Path("notes.md").read_text() == "new\n"
@@ -111,7 +111,7 @@ NAMES = [
 def test_nothing_of_the_users_is_removed():
     for name in NAMES:
         write(name, "mine\n")
-    save_markdown(Path("notes.md"), "text\n")
+    write_markdown(Path("notes.md"), "text\n")
     find_markdown([Path()])
     assert sorted(os.listdir()) == sorted([*NAMES, "notes.md"])
 
@@ -124,7 +124,7 @@ def test_links_pipes_and_folders_of_such_a_name_stay(tmp_path):
     os.symlink(victim, f".notes.md.lmm-{mark}0.tmp")
     os.mkfifo(f".notes.md.lmm-{mark}1.tmp")
     os.mkdir(f".notes.md.lmm-{mark}2.tmp")
-    save_markdown(Path("notes.md"), "text\n")
+    write_markdown(Path("notes.md"), "text\n")
     find_markdown([Path()])
     assert len(leftovers()) == 3 and victim.read_text() == "mine\n"
 

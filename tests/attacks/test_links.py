@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.errors import ChangedError
 from lmm_core.logging import ListLogger
-from lmm_core.markdown.files import find_markdown, load_markdown, save_markdown
+from lmm_core.markdown.files import find_markdown, read_markdown, write_markdown
 from lmm_core.quarto.after_render import site_pages
 from lmm_core.quarto.pages import read_pages
 from lmm_core.quarto.render import pre_render
@@ -161,7 +161,7 @@ def test_watching_does_not_follow(home):
 def test_a_file_that_becomes_a_link_before_it_is_written(home, swap):
     write(home / "notes.md", INSIDE)  # the same bytes, so that only the place tells
     (path,) = find_markdown([Path()])
-    read = load_markdown(path)
+    read = read_markdown(path)
     if swap == "file":
         path.unlink()
         os.symlink(home / "notes.md", path)
@@ -169,7 +169,7 @@ def test_a_file_that_becomes_a_link_before_it_is_written(home, swap):
         shutil.rmtree("sub")
         os.symlink(home, "sub")
     with pytest.raises(ChangedError, match=r"notes\.md: changed on disk"):
-        save_markdown(path, "new", read)
+        write_markdown(path, "new", read)
     assert (home / "notes.md").read_text() == INSIDE
 
 

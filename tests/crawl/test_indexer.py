@@ -336,7 +336,7 @@ def counted(work):
             os.kill(os.getpid(), 9)
         return work(*given, **named)
     return counting
-for owner, names in ((EdgeStore, "create upsert delete"), (Path, "write_bytes unlink touch"), (catalogue, "save_markdown")):
+for owner, names in ((EdgeStore, "create upsert delete"), (Path, "write_bytes unlink touch"), (catalogue, "write_markdown")):
     for name in names.split():
         setattr(owner, name, counted(getattr(owner, name)))
 indexer.BATCH = 2

@@ -7,7 +7,7 @@ import pytest
 
 from lmm_core.errors import RecoveryError, TornError
 from lmm_core.files.recovery import MOST, WRITING, find_record, forget, put_aside, torn_by
-from lmm_core.markdown.files import load_markdown
+from lmm_core.markdown.files import read_markdown
 from tests.commands import run, write
 
 BEFORE = "# Ä\n\nThe text, as the writer has it.\n\n## B\n\nMore.\n"
@@ -118,7 +118,7 @@ def test_records_are_found_from_any_working_folder(monkeypatch):
     monkeypatch.chdir("part")
     assert torn_by(Path("notes.md"), b"") is not None
     with pytest.raises(TornError, match=r"notes\.md: torn: .* 0 of .* bytes; .*lmm recover notes\.md"):
-        load_markdown(Path("notes.md"))
+        read_markdown(Path("notes.md"))
 
 
 def test_a_record_that_is_not_whole_says_nothing():
@@ -158,7 +158,7 @@ def test_what_comes_with_a_folder_neither_breaks_nor_switches_off(make):
 
 def load_error(path):
     with pytest.raises(TornError) as raised:
-        load_markdown(Path(path))
+        read_markdown(Path(path))
     return str(raised.value)
 
 

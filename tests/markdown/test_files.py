@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from lmm_core.errors import MarkdownError, ReportedError
 from lmm_core.logging import ExceptionLogger, ListLogger
-from lmm_core.markdown import find_markdown, load_markdown, project_root, save_markdown
+from lmm_core.markdown import find_markdown, load_markdown, project_root, read_markdown, save_markdown, write_markdown
 from lmm_core.scan import ScanOpts
 from lmm_core.workflows.passes import docid_of, markdown_knit, markdown_rag, markdown_scan
 from tests.strategies import PROSE
@@ -31,7 +31,7 @@ def notes(tmp_path):
 def test_bytes_are_written_as_they_were_read(tmp_path, data):
     path = tmp_path / "a.md"
     path.write_bytes(data)
-    save_markdown(path, load_markdown(path).text)
+    write_markdown(path, read_markdown(path).text)
     assert path.read_bytes() == data
 
 
@@ -39,7 +39,7 @@ def test_a_file_that_is_no_utf8_is_named_with_line_and_byte(tmp_path):
     path = tmp_path / "latin.md"
     path.write_bytes(b"one\ntwo " + "ü".encode("latin-1") + b"\n")
     with pytest.raises(MarkdownError) as error:
-        load_markdown(path)
+        read_markdown(path)
     assert f"{path}:2" in str(error.value)
     assert "byte 8" in str(error.value)
 
@@ -80,32 +80,32 @@ def test_options_are_validated():
 
 
 def test_a_new_file_is_written(tmp_path):
-    save_markdown(tmp_path / "new.md", "x")
+    write_markdown(tmp_path / "new.md", "x")
     assert (tmp_path / "new.md").read_text() == "x"
 
 
 def test_a_file_is_replaced_and_not_written_over(notes, tmp_path):
     os.link(notes, tmp_path / "before.md")
-    save_markdown(notes, "new")
+    write_markdown(notes, "new")
     assert notes.read_text() == "new"
     assert (tmp_path / "before.md").read_text() == NOTES
 
 
 def test_the_new_file_is_made_in_the_same_folder(notes, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    save_markdown(notes, "new")
+    write_markdown(notes, "new")
     assert notes.read_text() == "new"
 
 
 def test_nothing_else_is_left_in_the_folder(notes, tmp_path):
-    save_markdown(notes, "new")
+    write_markdown(notes, "new")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.md"]
 
 
 def test_nothing_is_left_where_writing_fails(tmp_path):
     (tmp_path / "folder.md").mkdir()
     with pytest.raises(OSError) as error:
-        save_markdown(tmp_path / "folder.md", "x")
+        write_markdown(tmp_path / "folder.md", "x")
     assert error.value.filename == str(tmp_path / "folder.md")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.md"]
 
@@ -115,15 +115,15 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")
     with ThreadPoolExecutor() as other:
         read = other.submit((tmp_path / "pipe.md").read_bytes)
-        save_markdown(tmp_path / "pipe.md", "x")
+        write_markdown(tmp_path / "pipe.md", "x")
         assert read.result(10) == b"x"
-    save_markdown(Path(os.devnull), "x")
+    write_markdown(Path(os.devnull), "x")
     assert (tmp_path / "pipe.md").is_fifo() and Path(os.devnull).is_char_device()
 
 
 def test_a_text_that_utf8_cannot_hold_leaves_the_file_alone(notes, tmp_path):
     with pytest.raises(UnicodeEncodeError):
-        save_markdown(notes, "\ud800")
+        write_markdown(notes, "\ud800")
     assert notes.read_text() == NOTES
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -132,14 +132,14 @@ def test_a_text_that_utf8_cannot_hold_leaves_the_file_alone(notes, tmp_path):
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o755])
 def test_permissions_stay(notes, mode):
     notes.chmod(mode)
-    save_markdown(notes, "new")
+    write_markdown(notes, "new")
     assert notes.stat().st_mode & 0o777 == mode
 
 
 @posix
 def test_a_new_file_gets_the_usual_permissions(tmp_path):
     (tmp_path / "usual").touch()
-    save_markdown(tmp_path / "new.md", "x")
+    write_markdown(tmp_path / "new.md", "x")
     assert (tmp_path / "new.md").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
@@ -147,31 +147,31 @@ def test_a_new_file_gets_the_usual_permissions(tmp_path):
 def test_the_target_of_a_link_is_written(notes, tmp_path):
     link = tmp_path / "link.md"
     link.symlink_to("notes.md")
-    save_markdown(link, "new")
+    write_markdown(link, "new")
     assert link.is_symlink()
     assert notes.read_text() == "new"
 
 
 def test_a_file_that_has_changed_since_is_not_written(notes):
-    read = load_markdown(notes)
+    read = read_markdown(notes)
     notes.write_text("edited meanwhile")
     with pytest.raises(MarkdownError, match="changed on disk"):
-        save_markdown(notes, "new", read)
+        write_markdown(notes, "new", read)
     assert notes.read_text() == "edited meanwhile"
 
 
 def test_a_file_that_has_gone_since_is_not_written(notes, tmp_path):
-    read = load_markdown(notes)
+    read = read_markdown(notes)
     notes.unlink()
     with pytest.raises(MarkdownError, match="changed on disk"):
-        save_markdown(notes, "new", read)
+        write_markdown(notes, "new", read)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_was_only_touched_is_written(notes):
-    read = load_markdown(notes)
+    read = read_markdown(notes)
     os.utime(notes, (1, 1))
-    save_markdown(notes, "new", read)
+    write_markdown(notes, "new", read)
     assert notes.read_text() == "new"
 
 
@@ -305,3 +305,14 @@ def test_a_configuration_decides_the_spelling(notes, tmp_path):
     markdown_rag(notes)
     assert "\n---\n~questions:" in notes.read_text()
     assert ":::" not in notes.read_text()
+
+
+def test_a_file_is_loaded_and_saved_by_its_name_and_what_fails_is_reported(tmp_path: Path) -> None:
+    logger, name = ListLogger(), str(tmp_path / "notes.md")
+    assert save_markdown(name, "# Means\r\n", logger)
+    assert load_markdown(name, logger) == "# Means\r\n"
+    assert load_markdown(tmp_path / "none.md", logger) is None
+    assert not save_markdown(tmp_path / "notebook.ipynb", "# Means\n", logger)
+    assert [str(report).partition(": ")[2][:12] for report in logger.reports] == ["No such file", "notebooks ar"]
+    with pytest.raises(ReportedError, match="No such file"):
+        load_markdown(tmp_path / "none.md", ExceptionLogger())

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import MarkdownError
-from lmm_core.markdown import HeaderBlock, HeadingBlock, parse_markdown_text, save_markdown
-from lmm_core.markdown.files import load_markdown
+from lmm_core.markdown import HeaderBlock, HeadingBlock, parse_markdown_text, write_markdown
+from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.notebooks import read_notebook
 from tests.commands import run, text, write
 from tests.notebooks import cell, notebook
@@ -54,7 +54,7 @@ def test_sources_that_are_one_string():
 
 def test_halves_of_characters():
     write("a.ipynb", notebook(cell("A.")).replace("A.", r"A\ud800."))
-    assert load_markdown(Path("a.ipynb")).text.strip() == "A?."
+    assert read_markdown(Path("a.ipynb")).text.strip() == "A?."
 
 
 def test_raw_cells_of_a_format_are_raw():
@@ -76,13 +76,13 @@ def test_raw_cells_of_a_format_are_raw():
 def test_what_is_no_notebook_is_an_error(source, said):
     write("a.ipynb", source)
     with pytest.raises(MarkdownError, match=said.replace("(", r"\(")):
-        load_markdown(Path("a.ipynb"))
+        read_markdown(Path("a.ipynb"))
 
 
 def test_a_notebook_is_never_written_to():
     write("a.ipynb", notebook(*LESSON))
     with pytest.raises(MarkdownError, match="never written to"):
-        save_markdown(Path("a.ipynb"), "# A\n")
+        write_markdown(Path("a.ipynb"), "# A\n")
     for command in ("scan", "rag", "convert --to div", "knit"):
         done = run(f"lmm {command} a.ipynb")
         assert done.returncode == 2

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lmm_core.markdown import HeaderBlock, convert, load_markdown, parse_markdown_text, serialize_blocks
+from lmm_core.markdown import HeaderBlock, convert, parse_markdown_text, read_markdown, serialize_blocks
 from lmm_core.models.annotators.extractive import ExtractiveAnnotator
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE, markdown_files
 from tests.strategies import annotate, knitted, outside_metadata
@@ -70,7 +70,7 @@ def test_the_sample_has_the_bytes_that_it_is_there_for():
 
 @pytest.mark.parametrize("path", sorted(SAMPLE.glob("*/*.ipynb")), ids=lambda path: path.name)
 def test_a_notebook_is_read_as_markdown(path):
-    text = load_markdown(path).text
+    text = read_markdown(path).text
     assert serialize_blocks(parse_markdown_text(text)) == text
     cells = json.loads(path.read_bytes())["cells"]
     assert all("".join(cell["source"]).strip() in text for cell in cells if cell["cell_type"] == "markdown")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import TrustError
-from lmm_core.markdown.files import load_markdown
+from lmm_core.markdown.files import read_markdown
 from lmm_core.models import trust
 from lmm_core.models.addresses import address_of, read_host
 from lmm_core.models.trust import (
@@ -63,13 +63,13 @@ def test_two_at_the_same_time_lose_nothing(monkeypatch):
     """A run that finds the file changed since it was read writes nothing, and says so."""
 
     def read_and_be_overtaken(path):
-        file = load_markdown(path)
+        file = read_markdown(path)
         path.write_text('"b.example" = ["B"]\n')
         return file
 
     add_pair(Pair("a.example", "A"), None)
     with monkeypatch.context() as overtaken:
-        overtaken.setattr(trust, "load_markdown", read_and_be_overtaken)
+        overtaken.setattr(trust, "read_markdown", read_and_be_overtaken)
         with pytest.raises(TrustError, match="run this again"):
             add_pair(Pair("c.example", "C"), None)
     assert list(trusted_pairs(None)) == [Pair("b.example", "B")]

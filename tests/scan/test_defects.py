@@ -11,8 +11,8 @@ from lmm_core.markdown import (
     TextBlock,
     blocks_to_tree,
     edit_block,
-    load_markdown,
     parse_markdown_text,
+    read_markdown,
     serialize_blocks,
     serialize_tree,
 )
@@ -87,7 +87,7 @@ def test_b10_a_wrong_byte_late_in_a_file_is_an_error(tmp_path):
     path = tmp_path / "late.md"
     path.write_bytes(b"a" * 5000 + b"\xff\n")
     with pytest.raises(MarkdownError, match="byte 5000"):
-        load_markdown(path)
+        read_markdown(path)
 
 
 @pytest.mark.parametrize("end", ["\n", "", "\n\n"])

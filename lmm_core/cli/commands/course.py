@@ -17,7 +17,7 @@ from ...errors import LmmError
 from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
 from ...markdown.blocks import serialize_blocks
-from ...markdown.files import project_root, save_markdown
+from ...markdown.files import project_root, write_markdown
 from ...settings.project import Project, load_project
 from ..arguments import config_checked, find_all_documents, json_option
 from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
@@ -359,7 +359,7 @@ def _annotate(files: Sequence[Path]) -> None:
     async def annotate(path: Path, logger: ReportPrinter) -> bool:
         file, blocks = await work_on(path, work.finish, logger)
         text = serialize_blocks(blocks)
-        save_markdown(path, text, file)
+        write_markdown(path, text, file)
         return text != file.text
 
     work = RagWork(Models("", None, warn))

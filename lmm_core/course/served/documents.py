@@ -12,7 +12,7 @@ from typing import Any
 
 from ...files.stamps import stamps_of
 from ...markdown.blocks import header_content
-from ...markdown.files import load_markdown
+from ...markdown.files import read_markdown
 from ...quarto.after_render import shown_pages
 from ...quarto.ask_box import SitePage
 from ...quarto.pages import Page, read_pages
@@ -109,7 +109,7 @@ def _keeps_away(page: Page, folder: Path, settings: Mapping[str, Any]) -> bool:
 def _holds_left_out(paths: Sequence[Path], project: Project) -> bool:
     """Return True if one of some documents, a page and what it includes, is left out of the notes as a
     whole: inside a page, nothing tells where it ends."""
-    return any(is_left_out(load_markdown(path).text, path, project) for path in paths)
+    return any(is_left_out(read_markdown(path).text, path, project) for path in paths)
 
 
 def _settings_files(paths: Sequence[Path], folder: Path) -> Iterator[Path]:

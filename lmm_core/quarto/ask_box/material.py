@@ -13,7 +13,7 @@ from ...files.walk import NOTEBOOK
 from ...index.chunks import anchor_of
 from ...logging import LoggerBase, in_file
 from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
-from ...markdown.files import load_markdown
+from ...markdown.files import read_markdown
 from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, types_of, verdicts
@@ -75,7 +75,7 @@ def read_material(
     for page in pages:
         source = Path(os.path.relpath(page.source.resolve(), project.root.resolve())).as_posix()
         sources[source] = page.page
-        blocks = parse_markdown_text(load_markdown(page.source).text)
+        blocks = parse_markdown_text(read_markdown(page.source).text)
         located = in_file(logger, page.source)
         own = project_of(blocks, project, located)
         if own is None:

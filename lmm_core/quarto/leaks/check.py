@@ -14,7 +14,7 @@ from pathlib import Path
 from ...errors import MarkdownError
 from ...logging import ConsoleLogger, LoggerBase
 from ...markdown.blocks import Block, header_content
-from ...markdown.files import load_markdown
+from ...markdown.files import read_markdown
 from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, verdicts
@@ -150,7 +150,7 @@ def _texts_for_data(sources: Iterable[Path], project: Project, include: frozense
     skipped; they were reported before."""
     for path in sources:
         try:
-            blocks = parse_markdown_text(load_markdown(path).text)
+            blocks = parse_markdown_text(read_markdown(path).text)
         except (OSError, MarkdownError):
             continue
         header = header_content(blocks)

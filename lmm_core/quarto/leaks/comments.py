@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ...errors import MarkdownError
-from ...markdown.files import load_markdown
+from ...markdown.files import read_markdown
 from .findings import Leak
 from .site_text import PAGES, Text
 
@@ -52,7 +52,7 @@ def _places(sources: Iterable[Path], comments: dict[str, int]) -> dict[str, tupl
     places: dict[str, tuple[Path, int]] = {}
     for path in sources:
         try:
-            text = load_markdown(path).text
+            text = read_markdown(path).text
         except (OSError, MarkdownError):  # reported before
             continue
         for comment, line in _comments_in(text):

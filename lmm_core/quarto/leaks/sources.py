@@ -10,7 +10,7 @@ from pathlib import Path
 from ...errors import MarkdownError
 from ...logging import ListLogger, LoggerBase, in_file
 from ...markdown.blocks import Block, MetadataBlock, header_content
-from ...markdown.files import load_markdown
+from ...markdown.files import read_markdown
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules
 from ...scan.knit import knit
@@ -79,7 +79,7 @@ def read_sources(sources: Sequence[Path], published: Sequence[Path], project: Pr
 
 def _load(path: Path, logger: LoggerBase) -> list[Block]:
     try:
-        return parse_markdown_text(load_markdown(path).text)
+        return parse_markdown_text(read_markdown(path).text)
     except OSError as error:
         in_file(logger, path).error(error.strerror or str(error))
     except MarkdownError as error:

@@ -11,7 +11,9 @@ from ...asked.features import found_sections
 from ...asked.groups import Group
 from ...errors import LmmError
 from ...index.chunks import anchor_of, titles_paths
-from ...markdown.tree import load_tree, sections
+from ...markdown.files import read_markdown
+from ...markdown.parse import parse_markdown_text
+from ...markdown.tree import blocks_to_tree, sections
 from ...retrieve.library import Library
 from ...retrieve.passages import Section
 from ...retrieve.retriever import Retriever
@@ -123,7 +125,7 @@ class Places:
 
     def _read(self, source: str) -> list[tuple[tuple[str, ...], str, int]]:
         try:
-            tree = load_tree(self.root / source)
+            tree = blocks_to_tree(parse_markdown_text(read_markdown(self.root / source).text))
         except (OSError, LmmError):
             return []
         if tree is None:

@@ -12,7 +12,7 @@ from ...asked.turns import RecordedTurn
 from ...errors import LmmError
 from ...logging import LoggerBase, in_file
 from ...markdown.blocks import Block, serialize_blocks
-from ...markdown.files import MarkdownFile, is_notebook, save_markdown
+from ...markdown.files import MarkdownFile, is_notebook, write_markdown
 from ...retrieve.library import Library
 from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
 from ...settings.project import Project
@@ -87,7 +87,7 @@ class FileProposals:
     def save(self) -> None:
         """Write the file. Raise OSError and MarkdownError, a ChangedError if it has changed meanwhile."""
         if self.after != self.file.text:
-            save_markdown(self.file.path, self.after, self.file)
+            write_markdown(self.file.path, self.after, self.file)
 
 
 async def propose_in_files(project: Project, decisions: Sequence[Decision], logger: LoggerBase) -> list[FileProposals]:

@@ -13,7 +13,7 @@ from ...index.encoding import VERSION, Encoder
 from ...index.refresh import BEGUN, FileRecord
 from ...logging import LoggerBase, in_file
 from ...markdown.blocks import Problem, serialize_blocks
-from ...markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, load_markdown
+from ...markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, read_markdown
 from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
@@ -30,7 +30,7 @@ RECORDED = "system"  # what a record has of the header; in each hash, so that ol
 
 def load_document(path: Path, logger: LoggerBase) -> MarkdownFile | None:
     """Return a file, or None if it cannot be read, which is reported."""
-    return reporting(path, lambda: load_markdown(path), logger)
+    return reporting(path, lambda: read_markdown(path), logger)
 
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
@@ -42,7 +42,7 @@ async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBa
     try:
         blocks = await RagWork(models).finish(parse_markdown_text(file.text), file, located)
         save_as(file, serialize_blocks(blocks), True)
-        return load_markdown(file.path)
+        return read_markdown(file.path)
     except OSError as error:
         logger.error(f"{file.path}: {error.strerror or error}")
     except MarkdownError as error:

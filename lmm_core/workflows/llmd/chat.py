@@ -11,7 +11,7 @@ from ...errors import ChangedError, LlmdError, ModelError
 from ...llmd import Llmd, ThreadEntry, append_entry, append_reply, parse_llmd, unanswered
 from ...logging import LoggerBase
 from ...markdown.blocks import BOM
-from ...markdown.files import MarkdownFile, load_markdown, save_markdown
+from ...markdown.files import MarkdownFile, read_markdown, write_markdown
 from ...models.chat import ChatMessage, Request
 from ...models.own_prompts.known import own_prompt
 from ...models.prompts import LLMD, LLMD_TOOLS, Prompt
@@ -108,11 +108,11 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
             if answered is None:
                 break
             try:
-                save_markdown(file.path, answered.text, file)
+                write_markdown(file.path, answered.text, file)
                 kept = True
                 return True
             except ChangedError:
-                file = load_markdown(file.path)
+                file = read_markdown(file.path)
     finally:
         if not kept:
             text = f"**Human:** {entry.human}\n\n**Assistant:** {reply}"

@@ -17,7 +17,7 @@ from ...llmd import Llmd, append_entry, make_llmd, parse_llmd, set_file
 from ...llmd.files import Files, read_whole
 from ...llmd.journal import Journal
 from ...logging import LoggerBase
-from ...markdown.files import ROOT_MARKS, MarkdownFile, load_markdown, project_root, save_markdown
+from ...markdown.files import ROOT_MARKS, MarkdownFile, project_root, read_markdown, write_markdown
 from ...models.prompts import LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
 
 
@@ -76,7 +76,7 @@ def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
     """Read a document, after finishing what a killed run has left. Raise OSError and MarkdownError."""
     root = root_of(path)
     recover(root, logger)
-    file = load_markdown(path)
+    file = read_markdown(path)
     return OpenedDocument(file, parse_llmd(file.text), root)
 
 
@@ -127,7 +127,7 @@ def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase
             llmd = _with_file(llmd, files, file, root)
         except LlmdError as error:
             logger.warning(f"left out: {error}")
-    save_markdown(path, append_entry(llmd).text)
+    write_markdown(path, append_entry(llmd).text)
     return len(llmd.files)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from lmm_core.errors import MarkdownError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import blocks_to_tree, parse_markdown_text
-from lmm_core.markdown.files import load_markdown
+from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.tree import sections
 from lmm_core.models.annotators.lazy import stand_in
 from lmm_core.scan import scan_rag
@@ -69,7 +69,7 @@ def made(collection):
 
 def _of_file(path, collection, name):
     try:
-        blocks = parse_markdown_text(load_markdown(path).text)
+        blocks = parse_markdown_text(read_markdown(path).text)
     except MarkdownError:
         return
     tree = blocks_to_tree(scan_rag(blocks, annotator=stand_in(), logger=ListLogger()))
