@@ -201,31 +201,31 @@ def _beside(path: Path) -> Path:
 
 @validated
 def markdown_messages(
-    path: str | Path, save_to: SaveTo = True, model: str = "", logger: LoggerBase | None = None
+    path: str | Path, save: SaveTo = True, model: str = "", logger: LoggerBase | None = None
 ) -> list[Block] | None:
     """Answer the questions and messages of a file.
 
-    save_to: True writes the file (merging with what an editor has saved meanwhile), False
+    save: True writes the file (merging with what an editor has saved meanwhile), False
     writes nothing, a path writes there; model: asked in place of the one that header and
     configuration name. Return the blocks, or None if the file cannot be read or written,
     which is reported. Raise ConfigError."""
-    return _talk(Path(path), save_to, ConversationWork(Models(model), edits=False), logger or ConsoleLogger())
+    return _talk(Path(path), save, ConversationWork(Models(model), edits=False), logger or ConsoleLogger())
 
 
 @validated
 def markdown_edits(
-    path: str | Path, save_to: SaveTo = True, model: str = "", logger: LoggerBase | None = None
+    path: str | Path, save: SaveTo = True, model: str = "", logger: LoggerBase | None = None
 ) -> list[Block] | None:
     """Propose the new versions that a file asks for; see `markdown_messages`."""
-    return _talk(Path(path), save_to, ConversationWork(Models(model), chats=False), logger or ConsoleLogger())
+    return _talk(Path(path), save, ConversationWork(Models(model), chats=False), logger or ConsoleLogger())
 
 
 @validated
 def markdown_clear_messages(
-    path: str | Path, edits: bool = False, save_to: SaveTo = True, logger: LoggerBase | None = None
+    path: str | Path, edits: bool = False, save: SaveTo = True, logger: LoggerBase | None = None
 ) -> list[Block] | None:
     """Take the chats out of a file, and with `edits` the requests for edits; see `markdown_messages`."""
-    return run_on_file(Path(path), clear_work(edits), save_to, logger)
+    return run_on_file(Path(path), clear_work(edits), save, logger)
 
 
 def clear_work(edits: bool = False) -> Work:
@@ -237,12 +237,12 @@ def clear_work(edits: bool = False) -> Work:
     return work
 
 
-def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBase) -> list[Block] | None:
+def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) -> list[Block] | None:
     from ..models.chat import run
 
     async def talk() -> list[Block]:
         try:
-            if save_to is True:
+            if save is True:
                 await work.finish(path, logger)
                 return parse_markdown_text(read_markdown(path).text)
             return await work.blocks(path, logger)
@@ -250,10 +250,10 @@ def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBas
             await work.models.close()
 
     def talk_and_save() -> list[Block]:
-        check_save_to(path, save_to)
+        check_save_to(path, save)
         blocks = run(talk())
-        if save_to is not True:
-            save_as(read_markdown(path), serialize_blocks(blocks), save_to)
+        if save is not True:
+            save_as(read_markdown(path), serialize_blocks(blocks), save)
         return blocks
 
     return reporting(path, talk_and_save, logger)
