@@ -258,7 +258,7 @@ def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
     paths: dict[int, list[str]] = {}
     for node in traverse(tree):
         if isinstance(node, HeadingNode):
-            above, title = paths.get(id(node.parent), []), node.title
+            above, title = paths.get(id(node.parent), []), node.written_title
             paths[id(node)] = [*above, title] if title and title not in above[-1:] else above
     return paths
 

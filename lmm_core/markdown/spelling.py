@@ -293,7 +293,7 @@ def take_out(
         if left is None:
             stayed += going
             kept += going
-        elif made is not None and id(block) in tight and _stands(_without_blank(left), made):
+        elif made is not None and id(block) in tight and stands(_without_blank(left), made):
             left = _without_blank(left)
         going = []
         _join(kept, left, made)
@@ -323,10 +323,10 @@ def _left_before(before: str, going: Sequence[MetadataBlock], following: Block |
         after = block.source[end:] if end else ""
         before = before + after[after.find("\n") + 1 :] if after else _without_blank(before)
     choices = (before, before + newline_of(going[-1].source))
-    return next((left for left in choices if following is None or _stands(left, following)), None)
+    return next((left for left in choices if following is None or stands(left, following)), None)
 
 
-def _stands(before: str, following: Block) -> bool:
+def stands(before: str, following: Block) -> bool:
     """Return True if a block behind a text is still read as the block that it is."""
     at = 0
     for block in parse_markdown_text(before + following.source):

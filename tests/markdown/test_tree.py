@@ -15,7 +15,7 @@ from lmm_core.markdown import (
     traverse_post,
     tree_to_blocks,
 )
-from lmm_core.markdown.tree import fold, fold_post, load_tree, map_blocks, save_tree, sections
+from lmm_core.markdown.tree import fold, fold_post, load_tree, save_tree, sections
 from tests.strategies import any_text, markdown
 
 often = settings(max_examples=150, deadline=None)
@@ -163,6 +163,21 @@ def test_the_title_of_a_document_without_header():
     assert (type(root), root.title) == (HeaderNode, "First")
 
 
+def test_a_document_that_gives_no_title_is_named_and_nothing_is_written():
+    text = "text\n\nmore\n"
+    root = blocks_to_tree(parse_markdown_text(text), name="notes")
+    assert (type(root), root.title, root.get("title"), titles_path(root.texts[0])) == (HeaderNode, "notes", None, [])
+    assert tree_of(text).title == "Title"
+    assert serialize_tree(root) == text
+
+
+def test_a_file_without_a_title_is_named_after_itself(tmp_path):
+    path = tmp_path / "01-means.md"
+    path.write_text("text\n")
+    assert load_tree(path).title == "01-means"
+    assert path.read_text() == "text\n"
+
+
 def test_ancestors_are_outermost_first():
     assert names(find(BOOK, "third").ancestors) == ["Book", "One", "Deep"]
 
@@ -188,13 +203,6 @@ def test_fold_post_sees_the_results_of_the_children():
 def test_fold_of_nothing():
     assert fold(None, lambda said, node: 1 / 0, 7) == 7
     assert fold_post(None, lambda node, below: 1 / 0) is None
-
-
-def test_map_changes_metadata_and_leaves_the_tree_it_was_given():
-    root = tree_of(BOOK)
-    bare = map_blocks(root, lambda node: [])
-    assert "skip" not in serialize_tree(bare)
-    assert serialize_tree(root) == BOOK
 
 
 def test_sections_inner_ones_first():

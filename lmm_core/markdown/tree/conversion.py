@@ -9,15 +9,17 @@ from ...logging import LoggerBase
 from ..blocks import Block, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock, serialize_blocks
 from ..files import load_markdown, save_markdown
 from ..parse import parse_markdown_text
-from .nodes import HeaderNode, HeadingNode, MarkdownTree, TextNode, node_block
+from .nodes import UNNAMED, HeaderNode, HeadingNode, MarkdownTree, TextNode, node_block
 from .traversal import traverse
 
 
-def blocks_to_tree(blocks: Sequence[Block]) -> MarkdownTree:
-    """Return the tree of a block list, or None for the empty list."""
+def blocks_to_tree(blocks: Sequence[Block], name: str = UNNAMED) -> MarkdownTree:
+    """Return the tree of a block list, or None for the empty list.
+
+    name: the title of a document that has neither a title in its header nor a heading; it is written nowhere."""
     if not blocks:
         return None
-    root = HeaderNode()
+    root = HeaderNode(name=name)
     current: HeadingNode = root
     waiting: list[MetadataBlock] = []
     for block in blocks:
@@ -56,9 +58,11 @@ def tree_to_blocks(tree: MarkdownTree) -> list[Block]:
 
 
 def load_tree(path: str | Path, logger: LoggerBase | None = None) -> MarkdownTree:
-    """Return the tree of a file, None if it is empty or cannot be read, which is reported."""
+    """Return the tree of a file, None if it is empty or cannot be read, which is reported.
+
+    A document with neither a title nor a heading is named after its file."""
     text = load_markdown(path, logger)
-    return None if text is None else blocks_to_tree(parse_markdown_text(text))
+    return None if text is None else blocks_to_tree(parse_markdown_text(text), Path(path).stem or UNNAMED)
 
 
 def serialize_tree(tree: MarkdownTree) -> str:

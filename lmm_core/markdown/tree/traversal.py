@@ -65,6 +65,6 @@ def titles_path(node: Node) -> list[str]:
     A chapter's heading that repeats the document's title counts once."""
     path: list[str] = []
     for section in [*node.ancestors, *([node] if isinstance(node, HeadingNode) else [])]:
-        if section.title and section.title not in path[-1:]:
-            path.append(section.title)
+        if section.written_title and section.written_title not in path[-1:]:
+            path.append(section.written_title)
     return path

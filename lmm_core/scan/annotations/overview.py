@@ -69,7 +69,7 @@ def overview(
     missing += ["summary"] if id(tree) not in closed and "summary" in _section(tree, opts, texts, False).missing else []
     has_header = isinstance(blocks[0], HeaderBlock)
     return Overview(
-        tree.title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], found
+        tree.written_title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], found
     )
 
 

@@ -73,7 +73,7 @@ def _units(node: Node) -> Iterator[_SectionUnit]:
         if isinstance(part, HeadingNode):
             heading = trim_blank_lines(part.heading.source.lstrip("\ufeff")) if part.heading else ""
             summary = part.get("summary")
-            units[id(part)] = _SectionUnit(part.title, heading, [], summary if isinstance(summary, str) else "")
+            units[id(part)] = _SectionUnit(part.written_title, heading, [], summary if isinstance(summary, str) else "")
         elif isinstance(part, TextNode) and not isinstance(part.block, ErrorBlock):
             unit = units.setdefault(id(part) if part is node else id(part.parent), _SectionUnit("", ""))
             unit.texts.append(strip_metadata(part.content).strip("\n"))
