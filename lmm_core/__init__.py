@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .logging import ConsoleLogger as ConsoleLogger
     from .logging import ExceptionConsoleLogger as ExceptionConsoleLogger
     from .logging import ExceptionLogger as ExceptionLogger
+    from .logging import FileLogger as FileLogger
     from .logging import ListLogger as ListLogger
     from .logging import LoggerBase as LoggerBase
     from .markdown.blocks import ErrorBlock as ErrorBlock
@@ -71,6 +72,8 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .retrieve.agents.tools import Tools as Tools
     from .retrieve.answer import Conversation as Conversation
     from .retrieve.retriever import Retriever as Retriever
+    from .scan.chat import scan_messages as scan_messages
+    from .scan.exchange.record import clear_messages as clear_messages
     from .scan.knit import knit as knit
     from .scan.options import ScanOpts as ScanOpts
     from .scan.rag import scan_rag as scan_rag
@@ -103,7 +106,7 @@ _MODULES = {
     "errors": "ConfigError LmmError MarkdownError ModelError PassError ReportedError RetrieveError StoreError",
     "index.chunks": "AnnotationModel Chunk blocks_to_chunks",
     "index.encoding": "Encoder EncodingModel encoding_to_qdrantembedding_model",
-    "logging": "ConsoleLogger ExceptionConsoleLogger ExceptionLogger ListLogger LoggerBase",
+    "logging": "ConsoleLogger ExceptionConsoleLogger ExceptionLogger FileLogger ListLogger LoggerBase",
     "markdown.blocks": "ErrorBlock HeaderBlock HeadingBlock MetadataBlock TextBlock serialize_blocks",
     "markdown.files": "load_markdown save_markdown",
     "markdown.parse": "parse_markdown_text",
@@ -117,6 +120,8 @@ _MODULES = {
     "retrieve.answer": "Conversation",
     "retrieve.retriever": "Retriever",
     "retrieve.agents.tools": "Tools",
+    "scan.chat": "scan_messages",
+    "scan.exchange.record": "clear_messages",
     "scan.knit": "knit",
     "scan.options": "ScanOpts",
     "scan.rag": "scan_rag",

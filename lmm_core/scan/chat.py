@@ -61,8 +61,8 @@ def scan_messages(
 ) -> list[Block]:
     """Return the document with its questions and messages answered.
 
-    `system` is the writer's system message, `tokens` the most that a request may have. What the
-    model cannot answer is reported, and asked again in the next run.
+    `asker` is the model (see `chat_model_from_config`), `system` the writer's system message, `tokens`
+    the most that a request may have. What the model cannot answer is reported, and asked again in the next run.
     """
     return ChatRun(Talk(asker, system, tokens), logger or ConsoleLogger()).carry_out(blocks)
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.models import tokens
 from lmm_core.models.tokens import count_tokens, estimate_tokens
 from tests.strategies import LONG, PROSE, any_text, markdown
 
@@ -22,6 +23,7 @@ import socket, sys
 def refuse(*arguments, **more):
     raise AssertionError("the network was touched")
 socket.socket = socket.create_connection = socket.getaddrinfo = refuse
+from lmm_core.models import tokens
 from lmm_core.models.tokens import count_tokens, estimate_tokens
 assert count_tokens("A mean is a sum by a number.") == estimate_tokens("A mean is a sum by a number.") == 9
 print("tiktoken" in sys.modules)
@@ -116,3 +118,18 @@ def test_every_string_has_a_number_of_tokens(text):
 @given(any_text)
 def test_no_more_tokens_than_bytes(text):
     assert estimate_tokens(text) <= len(text.encode())
+
+
+# Remembered counts
+
+
+def test_equal_texts_are_counted_once(monkeypatch):
+    counted_texts = []
+    monkeypatch.setattr(tokens, "estimate_tokens", lambda text: counted_texts.append(text) or len(text))
+    monkeypatch.setattr(tokens, "_encoding", lambda: None)
+    tokens._count.cache_clear()
+    try:
+        assert [count_tokens(text) for text in ("one", "two", "one", "o" + "ne", "two")] == [3] * 5
+        assert counted_texts == ["one", "two"]
+    finally:
+        tokens._count.cache_clear()
