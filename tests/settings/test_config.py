@@ -182,6 +182,66 @@ def test_each_role_has_variables(monkeypatch):
     assert load_project(None).models == {role: f"ollama/{role}" for role in ("major", "minor", "aux", "embedding")}
 
 
+FILE = "[major]\nmodel = 'vllm/file'\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "text", "major", "minor", "aux"),
+    [
+        # The minor's source is LMM_SOURCE's, the aux role's is the minor's; models depend on the source.
+        ({"SOURCE": "Mistral"}, "", "mistral/mistral-small-latest", "mistral/mistral-small-latest", "…small-latest"),
+        ({"SOURCE": "Mistral", "MODEL_MINOR": "tiny"}, "", "mistral/mistral-small-latest", "mistral/tiny", "mistral/tiny"),
+        ({"SOURCE": "Mistral", "MODEL_AUX": "tiny"}, "", "…small-latest", "mistral/mistral-small-latest", "mistral/tiny"),
+        ({"SOURCE_MAJOR": "mistral", "MODEL_MINOR": "tiny"}, "", "…small-latest", "mistral/tiny", "mistral/tiny"),
+        ({"MODEL_MAJOR": "ollama/a", "MODEL_MINOR": "b", "MODEL_AUX": "c"}, "", "ollama/a", "ollama/b", "ollama/c"),
+        ({"MAJOR__MODEL": "ollama/a", "MODEL_MINOR": "b"}, "", "ollama/a", "ollama/b", "ollama/b"),
+        ({"SOURCE": "ollama", "MODEL": "a"}, "", "ollama/a", "ollama/a", "ollama/a"),
+        ({"SOURCE": "ollama", "MODEL": "a", "SOURCE_MINOR": "ollama"}, "", "ollama/a", "ollama/a", "ollama/a"),
+        ({"SOURCE": "mistral", "SOURCE_MINOR": "openai", "MODEL_AUX": "c"}, "", "…small-latest", "openai/gpt-4o-mini", "openai/c"),
+        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "mistral"}, "", "…small-latest", "mistral/tiny", "mistral/tiny"),
+        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "openai"}, "", "…small-latest", "mistral/tiny", "openai/gpt-4o-mini"),
+        ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL_MAJOR": "a"}, "", "vllm/a", "mistral/mistral-small-latest", "…small-latest"),
+        ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL": "a", "MODEL_MINOR": "b"}, "", "vllm/a", "mistral/b", "mistral/b"),
+        ({"MODEL_MINOR": "b"}, "", "extractive/default", "openai/b", "openai/b"),
+        ({"SOURCE": "default", "MODEL_MINOR": "b"}, "", "extractive/default", "openai/b", "openai/b"),
+        # A model that names its source keeps it, unless the source's own models are named like sources.
+        ({"SOURCE": "openai", "MODEL_MINOR": "Mistral/b"}, "", "openai/gpt-4o-mini", "mistral/b", "mistral/b"),
+        ({"SOURCE": "openrouter", "MODEL": "openai/a", "MODEL_MINOR": "openai/b", "MODEL_AUX": "mistral/c"}, "",
+         "openrouter/openai/a", "openrouter/openai/b", "openrouter/mistral/c"),
+        # Names in config.toml go over the environment, and give their source to models without one.
+        ({"MODEL_MINOR": "b"}, FILE, "vllm/file", "vllm/b", "vllm/b"),
+        ({"MODEL_AUX": "c"}, FILE, "vllm/file", "vllm/file", "vllm/c"),
+        ({"MODEL_AUX": "c"}, FILE + "[minor]\nmodel = 'ollama/b'\n", "vllm/file", "ollama/b", "ollama/c"),
+        ({"SOURCE_MINOR": "mistral", "MODEL_AUX": "c"}, "[minor]\nmodel = 'ollama/b'\n", "extractive/default", "ollama/b", "ollama/c"),
+        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny"}, FILE, "vllm/file", "mistral/tiny", "mistral/tiny"),
+        ({"SOURCE": "mistral"}, FILE, "vllm/file", "vllm/file", "vllm/file"),
+        ({"SOURCE": "lab", "MODEL_MINOR": "b"}, "[sources.lab]\nbase_url = 'http://localhost:1/v1'\nchat_model = 'a'", "lab/a", "lab/b", "lab/b"),
+    ],
+)  # fmt: skip
+def test_a_role_without_a_source_asks_the_source_of_the_role_above(variables, text, major, minor, aux, monkeypatch):
+    for variable, value in variables.items():
+        monkeypatch.setenv(f"LMM_{variable}", value)
+    config(text)
+    project = load_project(None)
+    for role, name in {"major": major, "minor": minor, "aux": aux}.items():
+        assert str(model_name(project, role)).endswith(name.removeprefix("…"))
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({"SOURCE": "mistral"}, "none"),
+        ({"SOURCE": "mistral", "MODEL_EMBEDDING": "text-embedding-3-large"}, "openai/text-embedding-3-large"),
+        ({"SOURCE": "mistral", "SOURCE_EMBEDDING": "mistral"}, "mistral/mistral-embed"),
+        ({"MODEL_EMBEDDING": "mistral/mistral-embed"}, "mistral/mistral-embed"),
+    ],
+)
+def test_embeddings_have_a_source_of_their_own(variables, name, monkeypatch):
+    for variable, value in variables.items():
+        monkeypatch.setenv(f"LMM_{variable}", value)
+    assert str(model_name(load_project(None), "embedding")) == name
+
+
 # Mistakes
 
 
