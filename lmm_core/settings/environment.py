@@ -8,14 +8,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, get_origin
 
-from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource
 
 from ..models.names import DEFAULT, is_default
 from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN
 from .names import KEY_NAME, PREFIX, is_setting
-from .reading import Keys, Reading, plain_tables
+from .reading import Keys, Reading, annotation_of, converted, plain_tables
 from .sections import EducationSections, SourceSettings, section_fields
 
 # The settings that hold the name of a model, by the role in the names of their variables.
@@ -86,11 +85,11 @@ class Environment(EnvSettingsSource):
         table = tables
         for section in way:
             table = table.get(section, {})
-        annotation = _annotation(keys)
+        annotation = annotation_of(keys)
         if not isinstance(table, dict) or not isinstance(table.get(key), str):
             return
         if annotation in (bool, int, float):
-            table[key] = _number(table[key], annotation)
+            table[key] = converted(table[key], annotation)
         elif annotation is not str and get_origin(annotation) is not Literal:
             example = '["exercise", "topic"]' if get_origin(annotation) is list else '{"key": "value"}'
             self._reading.problems.append(f"{self._written[keys]}: should be JSON, like {example}")
@@ -157,21 +156,6 @@ def _set_variables() -> dict[str, tuple[str, str]]:
     by the name in capitals."""
     found = sorted((name.upper(), name, value.strip()) for name, value in os.environ.items() if is_setting(name))
     return {upper: (name, value) for upper, name, value in found if value}
-
-
-def _number(text: str, annotation: Any) -> Any:
-    """Return the number or truth value of a text. If it has none, return the text, for the
-    model's check to report."""
-    try:
-        return TypeAdapter(annotation).validate_python(text)
-    except ValidationError:
-        return text
-
-
-def _annotation(keys: Keys) -> Any:
-    if keys[1:]:
-        return section_fields(keys[0])[keys[-1]].annotation
-    return EducationSections.model_fields[keys[0]].annotation
 
 
 # Known and unknown variables

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # The requests to a Qdrant server, the properties of new collections on it, and the file that names it.
 _SERVER: dict[str, Any] = {
+    "port": 0,
     "timeout": 30.0,
     "prefer_grpc": False,
     "on_disk": False,

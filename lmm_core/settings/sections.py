@@ -165,6 +165,7 @@ class StorageSettings(_Section):
 
     folder: str = Field(default=".lmm/index", min_length=1, description="folder of the index, from the project's root")
     url: str = Field(default="", description="address of a Qdrant server; if given, the folder is not used")
+    port: int = Field(default=0, ge=0, le=65535, description="port of the server, if its address has none; 0: 6333")
     memory: bool = Field(default=False, description="keep the index in memory, for this run only")
     timeout: float = Field(default=30.0, gt=0, allow_inf_nan=False, description="seconds for one request to the server")
     prefer_grpc: bool = Field(default=False, description="speak gRPC with the server")

@@ -26,6 +26,7 @@ from lmm_core.settings.config import (
 )
 from lmm_core.settings.names import is_setting
 from lmm_core.settings.project import Project, for_document, load_project, model_name
+from lmm_core.store.places import LocalStorage, RemoteSource
 from lmm_core.workflows.models import Models
 
 
@@ -119,6 +120,59 @@ def test_a_section_given_as_an_object_is_merged_by_what_was_set_in_it():
     section = type(ConfigSettings().RAG)(titles=True)
     found = ConfigSettings(RAG=section).RAG
     assert (found.titles, found.summaries) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("section", "given", "found"),
+    [
+        ("RAG", {"questions_threshold": "5"}, {"questions_threshold": 5}),
+        ("RAG", {"questions": "false", "titles": "yes"}, {"questions": False, "titles": True}),
+        ("major", {"timeout": "2.5", "temperature": 1}, {"timeout": 2.5, "temperature": 1.0}),
+        ("knit", {"keep": ("topic",)}, {"keep": ["topic"]}),
+        ("storage", {"folder": Path("x")}, {"folder": "x"}),
+        ("sources", {"lab": {"base_url": "http://localhost", "price": ("1", 2)}}, {}),
+    ],
+)
+def test_values_given_in_code_are_converted(section, given, found):
+    made = getattr(ConfigSettings(**{section: given}), section)
+    assert {key: getattr(made, key) for key in found} == found
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        (":memory:", (".lmm/file", "", 0, True)),
+        (LocalStorage("./mine"), ("./mine", "", 7, False)),
+        (LocalStorage(Path("mine")), ("mine", "", 7, False)),
+        (RemoteSource("https://q.example", port=21465, timeout=5.0), (".lmm/file", "https://q.example", 21465, False)),
+        ({"memory": True}, (".lmm/file", "http://file", 7, True)),
+    ],
+)
+def test_the_place_of_the_index_is_given_as_to_open_store(place, found):
+    config("[storage]\nfolder = '.lmm/file'\nurl = 'http://file'\nport = 7\n")
+    storage = ConfigSettings(storage=place).storage
+    assert (storage.folder, storage.url, storage.memory) == (found[0], found[1], found[3])
+    assert not storage.url or storage.port == found[2]
+
+
+def test_the_place_of_the_index_is_given_in_the_file_and_the_environment(monkeypatch):
+    monkeypatch.setenv("LMM_STORAGE", '{"url": "http://env"}')
+    config("storage = ':memory:'\n")
+    assert (ConfigSettings().storage.memory, ConfigSettings().storage.url) == (True, "")
+    config("[storage]\nmemory = false\n")
+    monkeypatch.setenv("LMM_STORAGE", ":memory:")
+    assert not ConfigSettings().storage.memory
+    Path("config.toml").unlink()
+    assert ConfigSettings().storage.memory
+
+
+def test_a_server_has_its_port(monkeypatch):
+    config("[storage]\nurl = 'http://localhost'\nport = 7\n")
+    index = load_project(None).index
+    assert RemoteSource(index.url, **index.server).address == "http://localhost:7"
+    monkeypatch.setenv("LMM_STORAGE__URL", "http://q")
+    config("[storage]\nport = 7\n")
+    assert load_project(None).index.server["file"]  # the file has a say in where a key would go
 
 
 def test_names_of_sources_are_in_lower_case_everywhere(monkeypatch):
@@ -356,8 +410,13 @@ def test_broken_json_is_told_even_if_the_file_overrides_it(monkeypatch):
         ({"rag": {}}, "argument: unknown key `rag`"),
         ({"_env_file": "x"}, "argument: unknown key `_env_file`"),
         ({"RAG": {"question": True}}, "argument: unknown key `RAG.question`"),
-        ({"storage": {"memory": "no"}}, "argument: `storage.memory`: should be true or false, not 'no'"),
+        ({"storage": {"memory": "perhaps"}}, "argument: `storage.memory`: should be true or false, not 'perhaps'"),
         ({"RAG": None}, "argument: `RAG`: should be a table"),
+        ({"RAG": {"questions_threshold": "five"}}, "argument: `RAG.questions_threshold`: should be a valid integer"),
+        ({"RAG": {"questions_threshold": "-5"}}, "should be greater than or equal to 0, not -5"),
+        ({"storage": "memory"}, 'argument: `storage`: should be a table, [storage] and its keys, or ":memory:"'),
+        ({"storage": RemoteSource("1.1.1.127")}, "argument: `storage.url`: should be an address that begins with http"),
+        ({"storage": RemoteSource("http://x", grpc_port=1)}, "argument: unknown key `storage.grpc_port`"),
     ],
 )
 def test_a_mistake_in_code_is_an_error_at_once(arguments, said):
