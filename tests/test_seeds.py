@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from lmm_core import (
+    AnnotationModel,
     ConfigError,
     ConfigSettings,
+    EncodingModel,
     LocalStorage,
     RemoteSource,
+    blocks_to_chunks,
     client_from_config,
     load_markdown,
     load_tree,
@@ -18,6 +21,7 @@ from lmm_core import (
     serialize_blocks,
 )
 from lmm_core.logging import ListLogger
+from lmm_core.workflows.encode import blocklist_encode
 
 # LM markdown: files, blocks and trees
 
@@ -63,6 +67,19 @@ def test_the_storage_is_a_value(storage: Any, monkeypatch: pytest.MonkeyPatch, t
     client = client_from_config(ConfigSettings(storage=storage))
     assert client is not None
     client.close()
+
+
+def test_an_annotation_model_is_two_lists(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.toml").write_text('[embeddings]\nannotations = ["questions"]\nown_annotations = ["topic"]\n')
+    text = "---\nquestions: Why?\ntopic: all\n---\n\n# A\n\nOne.\n\n---\ntopic: review\nquestions: How?\n---\n\nTwo.\n"
+    text = "---\ntitle: T\n---\n\n" + text
+    blocks = parse_markdown_text(text)
+    config = ConfigSettings(split={"short": "0"})
+    assert [chunk.annotations for chunk in blocklist_encode(blocks, config).chunks] == ["Why?", "How?\nreview"]
+    model = AnnotationModel(inherited_properties=["questions"], own_properties=["topic"])
+    made = blocks_to_chunks(blocks, encoding_model=EncodingModel.SPARSE_CONTENT, annotation_model=model)
+    assert [chunk.annotations for chunk in made] == ["Why?", "How?\nreview"]
 
 
 def test_an_invalid_setting_fails_as_soon_as_it_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ class IndexOptions:
 
     encoding: str = DEFAULT
     annotations: tuple[str, ...] = ("titles", "questions")
+    own_annotations: tuple[str, ...] = ()
     language: str = ""
     folder: str = ".lmm/index"
     url: str = ""
@@ -226,6 +227,7 @@ def _index_options(settings: ConfigSettings) -> IndexOptions:
     return IndexOptions(
         settings.embeddings.encoding,
         tuple(settings.embeddings.annotations),
+        tuple(settings.embeddings.own_annotations),
         settings.embeddings.language,
         storage.folder,
         storage.url,

@@ -155,8 +155,9 @@ class EmbeddingSettings(_Section):
         "sparse_multivector", "bm25", "hybrid",
     ] = Field(default="default", description="default: hybrid with an embedding model, else bm25")  # fmt: skip
     annotations: list[str] = Field(
-        default=["titles", "questions"], description="metadata that is encoded with a text, its own and inherited"
+        default=["titles", "questions"], description="metadata that is encoded with a text: its own, else inherited"
     )
+    own_annotations: list[str] = Field(default=[], description="metadata that is encoded with a text only if its own")
     language: str = Field(default="", description='of texts whose header has no `lang` ("en", "de"); "": recognized')
 
 
