@@ -662,6 +662,16 @@ def test_a_header_may_want_no_annotations_and_calls_summaries_by_both_names():
         assert for_document(PROJECT, {"model": {"RAG": [name]}}).opts.summaries
 
 
+def test_a_header_sets_the_options_of_annotations():
+    project = Project(Path(), opts=ScanOpts(summaries=False, questions_threshold=7))
+    options = {"titles": True, "summary": True, "questions": False, "summary_threshold": 30, "follow_prompts": False}
+    found = for_document(project, {"model": {"RAG": options}}).opts
+    wanted = {"titles": True, "summaries": True, "questions": False, "summary_threshold": 30, "follow_prompts": False}
+    assert found == ScanOpts(questions_threshold=7, **wanted)
+    assert for_document(project, {"model": [{"RAG": {"questions_threshold": 0}}]}).opts.questions_threshold == 0
+    assert for_document(project, {"model": {"RAG": {}}}) == project
+
+
 def test_a_header_has_knit_rules():
     rules = for_document(PROJECT, {"lmm": {"div-types": "solution", "keep": "topic"}}).rules
     assert "solution" in rules.div_types
@@ -685,6 +695,11 @@ def test_a_header_has_knit_rules():
         ({"system": ["x"]}, "`model.system`: should be a text"),
         ({"RAG": ["keywords"]}, "`model.RAG`: should be a list of questions, summary, summaries, titles"),
         ({"RAG": False}, "`model.RAG`: should be a list of questions"),
+        ({"RAG": {"question": True}}, "`model.RAG`: unknown key `question` (known: titles, questions, summaries, "),
+        ({"RAG": {"textid": True}}, "`model.RAG`: unknown key `textid`"),
+        ({"RAG": {"questions": "yes please"}}, "`model.RAG`: `questions` should be true or false, not 'yes please'"),
+        ({"RAG": {"summary_threshold": True}}, "`summary_threshold` should be a number of words, 0 or more, not True"),
+        ({"RAG": {"summary_threshold": -1}}, "`summary_threshold` should be a number of words, 0 or more, not -1"),
     ],
 )
 def test_a_mistake_in_the_header_is_named(model, said):
