@@ -9,14 +9,16 @@ from pathlib import Path
 
 from ..errors import ChangedError, MarkdownError, ModelError
 from ..files.walk import UNMERGED
-from ..logging import ConsoleLogger, LoggerBase, in_file
+from ..logging import ConsoleLogger, LoggerBase, counted, in_file
 from ..markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..markdown.parse import parse_markdown_text
 from ..models.own_prompts.known import own_prompt
+from ..scan.annotations.keys import KeyRemoval
 from ..scan.chat import ChatRun
 from ..scan.check.finding import report_findings
 from ..scan.check.mistakes import find_unread_requests
+from ..scan.check.near_misses import nearest
 from ..scan.edit import EditRun, requests_in
 from ..scan.exchange.decisions import Decision, accept_edits, reject_edits
 from ..scan.exchange.record import clear_messages, pending_messages
@@ -222,10 +224,16 @@ def markdown_edits(
 
 @validated
 def markdown_clear_messages(
-    path: str | Path, edits: bool = False, save: SaveTo = True, logger: LoggerBase | None = None
+    path: str | Path,
+    keys: list[str] | None = None,
+    save: SaveTo = True,
+    logger: LoggerBase | None = None,
+    edits: bool = False,
 ) -> list[Block] | None:
-    """Take the chats out of a file, and with `edits` the requests for edits; see `markdown_messages`."""
-    return run_on_file(Path(path), clear_work(edits), save, logger)
+    """Take the chats out of a file, and with `edits` the requests for edits; see `markdown_messages`.
+
+    keys: take out exactly these keys of all metadata instead, as they are spelled there."""
+    return run_on_file(Path(path), KeyClearing(keys).finish if keys else clear_work(edits), save, logger)
 
 
 def clear_work(edits: bool = False) -> Work:
@@ -235,6 +243,36 @@ def clear_work(edits: bool = False) -> Work:
         return clear_messages(blocks, edits, logger)
 
     return work
+
+
+@dataclass
+class KeyClearing:
+    """The work that takes keys out of all metadata of files, whoever wrote them.
+
+    details: how much was taken out of each file; known: the keys that there were."""
+
+    keys: Sequence[str]
+    details: dict[Path, str] = field(default_factory=dict, init=False)
+    known: set[str] = field(default_factory=set, init=False)
+
+    async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        """Return the blocks without them."""
+        removal = KeyRemoval(self.keys, logger)
+        cleared = removal.apply(blocks)
+        self.details[file.path] = counted(removal.count, "key")
+        self.known |= removal.known
+        return cleared
+
+    def unknown(self) -> list[str]:
+        """Return a sentence for each key that no file has."""
+        missing = [key for key in self.keys if key not in self.known] if self.details else []
+        return [f"no metadata here has the key {key!r}{self._meant(key)}" for key in missing]
+
+    def _meant(self, key: str) -> str:
+        """Return which key may be meant: another spelling of it, or one that is nearly the same."""
+        same = [one for one in sorted(self.known) if one.strip("~=") == key.strip("~=")]
+        meant = same[0] if same else nearest(key, self.known)
+        return f"; did you mean {meant!r}?" if meant else ""
 
 
 def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) -> list[Block] | None:
