@@ -26,7 +26,7 @@ from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
 from .merge import div_type
-from .split import ChunkBlock, ParentDocument
+from .split import ChunkBlock, ParentDocument, is_skipped
 
 SUMMARY = "summary"
 _WORD = re.compile(r"\w")
@@ -171,16 +171,6 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
         kind = node.block.kind if isinstance(node.block, ChunkBlock) else div_type(node.block, rules)
         if _WORD.search(_MARKS.sub("", content)):
             yield content, {"type": kind} if kind else {}
-
-
-def is_skipped(node: Node) -> bool:
-    """Return True if the nearest `skip` with a truth value leaves a node out."""
-    part: Node | None = node
-    while part is not None:
-        if part.metadata and isinstance(value := part.get("skip"), bool):
-            return value
-        part = part.parent
-    return False
 
 
 def _properties(node: Node) -> dict[str, Any]:

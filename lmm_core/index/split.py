@@ -32,7 +32,7 @@ from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
 from ..markdown.originals import restore_originals
 from ..markdown.rag_only import header_rules, properties_verdict
 from ..markdown.spelling import edit_block
-from ..markdown.tree import TextNode, blocks_to_tree, sections, titles_path
+from ..markdown.tree import Node, TextNode, blocks_to_tree, sections, titles_path
 from ..models.tokens import estimate_tokens
 from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, extract_parts
@@ -75,8 +75,8 @@ class ParentDocument:
     """A text that a search returns.
 
     `line` and `line_end` are its first and last line in the file (from 1, inclusive), `titles` is
-    the path to its section. A document of a single text (RAG-only, or left out of the index) may
-    stand between the lines of another.
+    the path to its section. A document of a single text (RAG-only) may stand between the lines of
+    another.
     """
 
     text: str
@@ -302,14 +302,14 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
     """Return the documents of merged blocks in the order of their lines.
 
     Each section's own text, without subsections, is one document, or several if it has more than
-    `opts.documents` characters. A text that is RAG-only or has `skip: true` is a document of its
-    own.
+    `opts.documents` characters. A text that is RAG-only is a document of its own, and what `skip: true`
+    leaves out is in none.
     """
     tree = blocks_to_tree(blocks) if opts.documents >= 0 else None
     found: list[ParentDocument] = []
     for section in sections(tree):
         titles = tuple(titles_path(section))
-        texts = [node for node in section.texts if node.block is not None and not blank(node.content)]
+        texts = [node for node in section.texts if not blank(node.content) and not is_skipped(node)]
         own: list[TextNode] = []
         alone: list[TextNode] = []
         for node in texts:
@@ -319,8 +319,18 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
     return sorted(found, key=lambda document: document.line)
 
 
+def is_skipped(node: Node) -> bool:
+    """Return True if the nearest `skip` with a truth value leaves a node out."""
+    part: Node | None = node
+    while part is not None:
+        if part.metadata and isinstance(value := part.get("skip"), bool):
+            return value
+        part = part.parent
+    return False
+
+
 def _stands_alone(node: TextNode, opts: SplitOpts) -> bool:
-    if node.get("skip") is True or properties_verdict(node, opts.rules) is not None:
+    if properties_verdict(node, opts.rules) is not None:
         return True
     return node.block is not None and div_type(node.block, opts.rules) is not None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError, MarkdownError
 from ..index.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
 from ..index.collection import GROUP
+from ..index.documents import document_annotations, documents_to_blocks
 from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
 from ..index.split import ChunkBlock, Count, ParentDocument, Split, transform
 from ..index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
@@ -153,8 +154,14 @@ def blocklist_encode(
         next((chunk.payload["docid"] for chunk in chunks), header.get("docid") or header.get("~docid") or docid)
     )
     documents = document_chunks(split.documents, docid, source, EncodingModel(project.index.companion_encoding))
+    said = document_annotations(blocks, split.documents, _annotation_names(annotations))
+    documents = [replace(one, payload={**own, **one.payload}) for one, own in zip(documents, said, strict=True)]
     chunks = _linked(chunks, split.documents, documents)
     return Encoded(docid, source, chunks, documents, too_long, language, named_by, project.system)
+
+
+def _annotation_names(model: AnnotationModel) -> list[str]:
+    return [*model.inherited_properties, *model.own_properties, SUMMARY]
 
 
 def split_blocks(
@@ -274,8 +281,10 @@ def source_of(path: Path, project: Project) -> str:
     return Path(os.path.relpath(path.resolve(), project.root)).as_posix()
 
 
-def split_work(project_for: Callable[[Path], Project], models: Models) -> Work:
-    """Return the work that cuts a file as for a new index, with a remark before each chunk."""
+def split_work(project_for: Callable[[Path], Project], models: Models, documents: bool = False) -> Work:
+    """Return the work that cuts a file as for a new index, with a remark before each chunk.
+
+    documents: the larger texts in place of the chunks, each after a block with what is said of it."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         project = project_for(file.path)
@@ -286,7 +295,11 @@ def split_work(project_for: Callable[[Path], Project], models: Models) -> Work:
         encoder = make_encoder(project, models, {}, project.index.encoding)
         window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
         annotations = AnnotationModel(project.index.annotations, project.index.own_annotations)
-        return _with_remarks(split_blocks(blocks, opts, window, annotations, logger).blocks)
+        split = split_blocks(blocks, replace(opts, rules=project.rules), window, annotations, logger)
+        if not documents:
+            return _with_remarks(split.blocks)
+        said = document_annotations(blocks, split.documents, _annotation_names(annotations))
+        return documents_to_blocks(split.documents, said)
 
     return work
 

@@ -420,9 +420,8 @@ def test_metadata_between_paragraphs_loses_no_text():
     assert documents(text) == [("One.\n\nTwo.\n\nThree.", 3, 11)]
 
 
-@pytest.mark.parametrize("line", ["type: exercise", "skip: true"])
-def test_a_text_of_another_kind_is_a_document_of_its_own(line):
-    text = f"# A\n\nOne.\n\n---\n{line}\n---\n\nTwo.\n\nThree.\n"
+def test_a_text_of_another_kind_is_a_document_of_its_own():
+    text = "# A\n\nOne.\n\n---\ntype: exercise\n---\n\nTwo.\n\nThree.\n"
     assert documents(text) == [("One.\n\nThree.", 3, 11), ("Two.", 9, 9)]
     result = transform(parse_markdown_text(text))
     found = [b for b in result.blocks if isinstance(b, ChunkBlock)]
@@ -431,6 +430,16 @@ def test_a_text_of_another_kind_is_a_document_of_its_own(line):
         "Two.",
         "One.\n\nThree.",
     ]
+
+
+@pytest.mark.parametrize("skipped", ["---\nskip: true\n---\n\nTwo.\n", "---\nskip: true\n---\n\n## B\n\nTwo.\n"])
+def test_what_is_left_out_of_the_index_is_in_no_document(skipped):
+    assert documents(f"# A\n\nOne.\n\n{skipped}") == [("One.", 3, 3)]
+
+
+def test_of_a_section_left_out_the_text_that_is_not_is_a_document():
+    text = "---\nskip: true\n---\n\n# A\n\nOne.\n\n---\nskip: false\n---\n\nTwo.\n"
+    assert documents("Start.\n\n" + text) == [("Start.", 1, 1), ("Two.", 15, 15)]
 
 
 def test_long_sections_are_several_documents():

@@ -311,8 +311,9 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--documents", is_flag=True, help="Write the texts that chunks are parts of, with titles and notes.")
 @output_option("-o", "--output", help="The file to write (default: standard output).")
-def split(path: Path, output: Path | None) -> None:
+def split(path: Path, documents: bool, output: Path | None) -> None:
     """Write a document as it is cut for the index, as markdown to look at."""
     from ...workflows.encode import split_work
 
@@ -320,7 +321,7 @@ def split(path: Path, output: Path | None) -> None:
     if output is not None:
         check_written(output, [path], MARKDOWN)
     try:
-        _, blocks = run(work_on(path, split_work(project_at, Models(warn=warn)), logger))
+        _, blocks = run(work_on(path, split_work(project_at, Models(warn=warn), documents), logger))
         text = serialize_blocks(blocks)
         if output is None:
             put(text)
