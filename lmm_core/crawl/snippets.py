@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from ..index.chunks import AnnotationModel, annotations_of, is_skipped, titles_paths
+from ..index.chunks import AnnotationModel, annotations_of, titles_paths
 from ..index.cut_points import UnitCutter
 from ..index.pieces import Piece, add_frame, cut_text
-from ..index.split import BlocksText
+from ..index.split import BlocksText, is_skipped
 from ..index.units import NO_FRAME, ChunkLimits, Frame
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut

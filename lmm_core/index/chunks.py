@@ -24,11 +24,13 @@ from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_t
 from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
+from ..settings.arguments import validated
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
 from .merge import div_type
-from .split import ChunkBlock, ParentDocument
+from .split import ChunkBlock, ParentDocument, is_skipped
 
 SUMMARY = "summary"
+CONTEXT_SUMMARY = "context_summary"  # of the section around the one that a document is of
 _WORD = re.compile(r"\w")
 _MARKS = re.compile(
     r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
@@ -91,14 +93,16 @@ class _Place:
         return self.paths[-1] if self.paths else ""
 
 
+@validated
 def blocks_to_chunks(
-    blocks: Sequence[Block],
+    blocklist: Sequence[Block],
     encoding_model: EncodingModel = EncodingModel.BM25,
     annotation_model: AnnotationModel | Sequence[str] = AnnotationModel(),
+    logger: LoggerBase | None = None,
+    *,
     docid: str = "",
     source: str = "",
     rules: KnitRules | None = None,
-    logger: LoggerBase | None = None,
     language: str = "",
 ) -> list[Chunk]:
     """Return the chunks of a document: one for each text block, and one of type `summary` for each
@@ -111,7 +115,7 @@ def blocks_to_chunks(
     """
     logger = logger or ConsoleLogger()
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else _own_and_inherited(annotation_model)
-    tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules or KnitRules()))
+    tree = blocks_to_tree(extract_parts(restore_originals(blocklist).blocks, rules or KnitRules()))
     if tree is None:
         return []
     drop_filler(tree)
@@ -166,16 +170,6 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
         kind = node.block.kind if isinstance(node.block, ChunkBlock) else div_type(node.block, rules)
         if _WORD.search(_MARKS.sub("", content)):
             yield content, {"type": kind} if kind else {}
-
-
-def is_skipped(node: Node) -> bool:
-    """Return True if the nearest `skip` with a truth value leaves a node out."""
-    part: Node | None = node
-    while part is not None:
-        if part.metadata and isinstance(value := part.get("skip"), bool):
-            return value
-        part = part.parent
-    return False
 
 
 def _properties(node: Node) -> dict[str, Any]:
@@ -333,6 +327,6 @@ def document_chunks(
             "sequence": sequence,
             "line_start": document.line,
             "line_end": document.line_end,
-        }
+        } | ({CONTEXT_SUMMARY: document.context_summary} if document.context_summary else {})
         made.append(_chunk(document.text, " - ".join(document.titles), payload, encoding, counts))
     return made
