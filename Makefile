@@ -96,9 +96,9 @@ bench: $(VENV)/.installed
 update-golden: $(VENV)/.installed-test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.golden.update
 
-# The page of the Python names, from their docstrings.
-docs/api.md: $(VENV)/.installed-test FORCE
-	$(BIN)/python docs/api.py
+# The page of the Python names, from their docstrings; the settings on theirs, from what the program reads.
+docs/api.md docs/configuration.md: $(VENV)/.installed-test FORCE
+	$(BIN)/python $(@:.md=.py)
 
 FORCE:
 

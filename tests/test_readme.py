@@ -1,13 +1,16 @@
 """Every command that the README and the docs show, run; what they show it prints."""
 
+import importlib.util
 import json
 import re
 import shlex
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from lmm_core.settings.sections import EducationSections, section_fields
 from tests.commands import run, text
 from tests.embedding_server import EmbeddingServer
 from tests.model_server import ModelServer, annotate
@@ -124,6 +127,18 @@ def test_the_configuration_page_shows_a_file_that_is_read():
     Path("config.toml").write_text(shown[1])
     shutil.copy(ROOT / "docs" / "example.md", "notes.md")
     assert run("lmm scan notes.md").returncode == 0
+
+
+def test_the_configuration_page_lists_every_setting():
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("docs_configuration", ROOT / "docs" / "configuration.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.make_page(page) == page, "run: python docs/configuration.py"
+    read = tomllib.loads(re.search(r"```toml\n(.*?)```", page, re.S)[1])
+    shown = {(section, key) for section, table in read.items() for key in (table if isinstance(table, dict) else [""])}
+    for section in EducationSections.model_fields.keys() - {"minor", "aux", "sources"}:
+        assert {(section, key) for key in section_fields(section) or [""]} <= shown, section
 
 
 def test_options_of_the_docs_are_the_filters_options():

@@ -42,13 +42,21 @@ _NOT_INHERITED = frozenset({"title", "docid", "chat", "knit", "skip", "frozen", 
 class AnnotationModel:
     """The properties that are encoded together with a text.
 
-    `own_properties` are read from the text block itself, `inherited_properties` from the nearest
-    section around it that has them. `titles` stands for the path of titles, with or without such a
-    property.
+    `inherited_properties` are the text block's own, or else those of the nearest section around it
+    that has them; `own_properties` are the block's own alone. Both are names, in the order in which
+    the values are encoded. `titles` stands for the path of titles, with or without such a property.
     """
 
-    inherited_properties: tuple[str, ...] = ("titles", "questions")
-    own_properties: tuple[str, ...] = ("titles", "questions")
+    inherited_properties: Sequence[str] = ()
+    own_properties: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("inherited_properties", "own_properties"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+
+
+DEFAULT_MODEL = AnnotationModel(("titles", "questions"))
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ class _Place:
 def blocks_to_chunks(
     blocklist: Sequence[Block],
     encoding_model: EncodingModel = EncodingModel.BM25,
-    annotation_model: AnnotationModel | Sequence[str] = AnnotationModel(),
+    annotation_model: AnnotationModel | str | Sequence[str] = DEFAULT_MODEL,
     logger: LoggerBase | None = None,
     *,
     docid: str = "",
@@ -108,13 +116,14 @@ def blocks_to_chunks(
     """Return the chunks of a document: one for each text block, and one of type `summary` for each
     summary of a section. No model is asked.
 
-    `docid` is used if the header has none; `source` is the file; `language` is the code of the
-    document's. Parts with `skip: true` are left
+    `annotation_model` says which metadata is encoded with a text: by default the titles and the
+    questions; a list of names stands for inherited properties. `docid` is used if the header has
+    none; `source` is the file; `language` is the code of the document's. Parts with `skip: true` are left
     out (the nearest value counts). A chunk without annotations is reported under the encoding
     SPARSE, which encodes nothing else.
     """
     logger = logger or ConsoleLogger()
-    model = annotation_model if isinstance(annotation_model, AnnotationModel) else _own_and_inherited(annotation_model)
+    model = annotation_model if isinstance(annotation_model, AnnotationModel) else AnnotationModel(annotation_model)
     tree = blocks_to_tree(extract_parts(restore_originals(blocklist).blocks, rules or KnitRules()))
     if tree is None:
         return []
@@ -135,10 +144,6 @@ def blocks_to_chunks(
                     "this text has no annotations, so that the encoding `sparse` cannot find it", _line(node)
                 )
     return made
-
-
-def _own_and_inherited(names: Sequence[str]) -> AnnotationModel:
-    return AnnotationModel(tuple(names), tuple(names))
 
 
 def _chunk(
@@ -208,10 +213,8 @@ def annotations_of(node: Node, titles: Sequence[str], model: AnnotationModel) ->
 
 
 def _value(node: Node, name: str, model: AnnotationModel) -> Any:
-    if name in model.own_properties and (own := node.get(name)) is not None:
+    if (own := node.get(name)) is not None or name not in model.inherited_properties:
         return own
-    if name not in model.inherited_properties:
-        return None
     around = (part for part in reversed(node.ancestors) if not isinstance(part, HeaderNode))
     return next((value for part in around if (value := part.get(name)) is not None), None)
 

@@ -14,6 +14,7 @@ from ..files.recovery import torn_problem
 from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
 from ..files.writing import write_file
 from ..logging import ConsoleLogger, LoggerBase, in_file, report_failure
+from .blocks import Block, serialize_blocks
 from .notebooks import read_notebook
 
 NOT_ANNOTATED = "a notebook is indexed as it is, and not annotated, since notebooks are never written to"
@@ -45,12 +46,12 @@ def load_markdown(path: str | Path, logger: LoggerBase | None = None) -> str | N
         return None
 
 
-def save_markdown(path: str | Path, text: str, logger: LoggerBase | None = None) -> bool:
-    """Replace a file by a text, whole or not at all. Return False if it cannot be written, which is reported.
+def save_markdown(path: str | Path, content: str | Sequence[Block], logger: LoggerBase | None = None) -> bool:
+    """Replace a file by a text or by blocks, whole or not at all.
 
-    See `write_markdown`, which raises instead."""
+    Return False if it cannot be written, which is reported. See `write_markdown`, which raises instead."""
     try:
-        write_markdown(Path(path), text)
+        write_markdown(Path(path), content if isinstance(content, str) else serialize_blocks(content))
     except (OSError, LmmError) as error:
         report_failure(error, logger or ConsoleLogger())
         return False

@@ -45,6 +45,11 @@ BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
 _STOP = re.compile(rf"\n(?:(?P<end>[ \t]*+\r?(?:\n{BLANKS.pattern}|\Z))|(?={SPECIAL.pattern}))")
 _IN_DIV = re.compile(rf"\n(?=:::|{SPECIAL.pattern})")
 _HEADING_LINE = re.compile(r"#{1,6}(?:[ \t]|\r?\n)")
+_CONTAINER = re.compile(  # the first line of what is in a quote or line block; a list item, footnote or definition
+    r"[ ]{0,3}(?:(?P<short>>|\|[ ])|[ ]|\t"
+    r"|(?:[-*+:~]|(?:\d{1,9}|\#|[a-z]|[ivxlcdm]+)[.)]|\((?:@\w*|\#|\w{1,4})\)|[A-Z][.)][ ]|\[\^[^\]\s]+\]:)[ \t])"
+)
+_DEFINED = re.compile(r"\n[ ]{0,2}[:~][ \t]")
 _TIGHT = re.compile(r"\n(?=[^ \t\r\n])")
 
 
@@ -272,8 +277,22 @@ class Regions:
         end = self.text.find("-->", stop)
         if end < 0:
             self._bury("-->", stop)
+        if end < 0 or self._leaves_container(pos, stop, end):
             return None if _CODE.match(self.text, pos) else self._note(pos, "comment")
         return end + 3
+
+    def _leaves_container(self, pos: int, stop: int, end: int) -> bool:
+        """Return True if the paragraph at `pos`, which ends at `stop`, is in a container that ends before `end`.
+
+        A quote or line block ends with its paragraph; a list item, footnote or definition before the first
+        line that is not indented."""
+        found = _CONTAINER.match(self.text, pos)
+        if found is None and not _DEFINED.search(self.text, pos, stop):
+            return False
+        if found is not None and found["short"]:
+            return True
+        below = self._tight.search(stop)
+        return below is not None and below.start() < end
 
     def div_end(self, pos: int) -> int | None:
         """Return the position after the fenced div that the line at `pos` opens, or None if unclosed."""

@@ -12,6 +12,7 @@ from .names import DEFAULT, NO_MODEL, ModelName, is_default, parse_name
 from .sources import FASTEMBED, NONE, STAND_IN, ModelSource
 
 ROLES = ("major", "minor", "aux", "embedding")
+_ABOVE = {"minor": "major", "aux": "minor"}
 
 
 def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]) -> ModelName:
@@ -26,7 +27,7 @@ def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, Mode
     found = _fit_for(role, parse_name(name, sources))
     if found.model or found == NO_MODEL:
         return found
-    return ModelName(found.source, _own_model(sources[found.source], role))
+    return _model_of_source(sources[found.source], role, names, sources)
 
 
 def _fit_for(role: str, name: ModelName) -> ModelName:
@@ -58,6 +59,21 @@ def _model_of_this_machine() -> ModelName:
 
     name = newest_model()
     return ModelName(FASTEMBED, name) if name else NO_MODEL
+
+
+def _model_of_source(
+    source: ModelSource, role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]
+) -> ModelName:
+    """Return the model for a role of which only the source is named.
+
+    For aux it is the minor's, if that has the same source; for minor, the major's, if the source
+    has no model of its own."""
+    above = _ABOVE.get(role, "")
+    if above and (role == "aux" or not source.chat_model):
+        other = choose_model(above, names, sources)
+        if other.source == source.name:
+            return other
+    return ModelName(source.name, _own_model(source, role))
 
 
 def _own_model(source: ModelSource, role: str) -> str:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from ..index.chunks import SUMMARY
 from ..index.separators import sentence_ends
 from ..index.units import Frame
 from ..models.prompts import enclose
@@ -85,6 +86,7 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
     after it have their turn; if none at all fits, the best one is cut at the end of a line or
     sentence. The sources are in the order of the documents, and no text comes twice."""
     draft = Draft(found.material, budget, count)
+    whole = whole and found.kind != SUMMARY  # what it sums up has no passages of the type
     best = {passage.id for passage in found.passages[:BEST]}
     seen: set[Key] = set()  # sections that have been looked at
     for span in found.spans[:MOST_TRIED]:

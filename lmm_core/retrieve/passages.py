@@ -231,11 +231,11 @@ def _add(material: Material, passage: Passage, payload: Mapping[str, Any]) -> No
     section = _section_for(material, passage, payload)
     material.passages[passage.id] = passage
     _extend(section, passage)
+    material.kinds.update(passage.kinds)
     if SUMMARY in passage.kinds:
         section.summary = passage.text
         return
     section.passages.append(passage)
-    material.kinds.update(passage.kinds)
     material.languages.update(filter(None, [passage.language]))
 
 

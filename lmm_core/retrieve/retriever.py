@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ..errors import ModelError, RetrieveError
+from ..index.chunks import SUMMARY
 from ..index.collection import ParsedQuery, parse_query
 from ..store.threads import out_of_turn
 from ..store.vector_store import Where
 from .library import Found, Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, OffTopic, PlainQueries
-from .ranking.fusion import WEIGHTS, Meant, Ranked, fuse, fuse_spans, rank_sections, under_summary
+from .ranking.fusion import WEIGHTS, Meant, Ranked, fuse, fuse_spans, rank_sections, themselves, under_summary
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, passages_of, whole_span
 from .ranking.surroundings import rank_spans
@@ -193,6 +194,7 @@ def rank_found(
     found: Found, queries: Sequence[str], lexical: LexicalIndex, kind: str, meant: Meant = under_summary
 ) -> list[Span]:
     """Return the spans of what several queries found as one list, the best first. meant: see `fuse`."""
+    meant = themselves if kind == SUMMARY else meant
     candidates = fuse([*found.words, *found.meaning], lexical.material, meant)
     asked = {str(meant): meant for meant in map(lexical.meant, queries)}  # queries that mean the same count once
     by_words = [rank_spans(lexical, meant, candidates, kind) for meant in asked.values()]

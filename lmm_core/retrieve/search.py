@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..index.chunks import SUMMARY
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, Where
 from .library import Library
@@ -21,7 +20,7 @@ async def search_points(library: Library, text: str, limit: int, where: Where | 
     The payload of each has its best span as `passage`. A type keyword in the text puts points of that
     type first. Raise StoreError, ModelError or RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
-    asked = parse_asked(text, [*material.kinds, SUMMARY], library.language)
+    asked = parse_asked(text, list(material.kinds), library.language)
     queries = [asked.text, *filter(None, [lexical.corrected(asked.text)])]
     searched = with_other_names(queries, asked.text, lexical)
     found = await library.find(*searched, max(limit, HITS), where, asked.type)

@@ -24,7 +24,7 @@ from ..models.sources import FASTEMBED, NONE, STAND_IN, ModelSource, known_sourc
 from ..models.trust import read_trust_variable
 from .environment import MODEL_KEYS
 from .names import KEY_NAME
-from .reading import Given, Keys, Reading
+from .reading import MEMORY, Given, Keys, Reading
 from .sections import DatabaseSettings, EducationSections, section_fields
 
 _RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
@@ -209,7 +209,8 @@ def describe(error: ErrorDetails, reading: Reading, model: type[BaseModel]) -> s
     if error["type"] == "missing":
         return f"{place}: `{name}` is required"
     if error["type"] in ("model_type", "dict_type"):
-        return f"{place}: `{name}`: should be a table, [{name}] and its keys"
+        other = f', or "{MEMORY}"' if name == "storage" else ""
+        return f"{place}: `{name}`: should be a table, [{name}] and its keys{other}"
     return f"{place}: `{name}`: {_message(error)}{_but(error, f'{place} {keys[-1]}')}"
 
 

@@ -26,7 +26,7 @@ from .checks import check_settings, describe
 from .environment import Environment
 from .explain import SettingInForce, explain_settings
 from .names import CONFIG_NAME
-from .reading import Reading, plain_tables
+from .reading import Reading, converted_tables, plain_tables
 from .sections import EducationSections, MarkdownSections
 from .toml_file import ConfigFile, default_text, write_default
 
@@ -68,7 +68,7 @@ class Settings(BaseSettings, MarkdownSections):
         """Return the layers of settings, the highest first. Raise ConfigError if the file cannot be read."""
         assert isinstance(init_settings, InitSettingsSource)
         reading = init_settings.init_kwargs["_reading"]
-        arguments = plain_tables(reading.arguments)
+        arguments = converted_tables(plain_tables(reading.arguments))
         reading.add(arguments, "argument", lambda keys: "argument")
         return (
             InitSettingsSource(settings_cls, arguments),
@@ -88,14 +88,15 @@ class Settings(BaseSettings, MarkdownSections):
 class ConfigSettings(EducationSections, Settings):
     """The settings of LM markdown and of LM markdown for education, from one file.
 
-    The sections are arguments. Keys that are not given come from the `config.toml` of the working
-    folder's project, then from the environment, then from the defaults. Raises ConfigError, which
-    lists all problems."""
+    The sections are arguments: a table as a dictionary, whose values are converted ('5' to 5), and
+    `storage` as `":memory:"`, LocalStorage or RemoteSource, too. Keys that are not given come from
+    the `config.toml` of the working folder's project, then from the environment, then from the
+    defaults. Raises ConfigError, which lists all problems."""
 
     def _remember_files(self, reading: Reading) -> None:
         super()._remember_files(reading)
         self.storage = self.storage.model_copy()  # the default one is shared by all settings
-        self.storage._file = reading.file_behind(("storage", "url")) if self.storage.url else ""
+        self.storage._file = reading.file_behind(("storage", "url"), ("storage", "port")) if self.storage.url else ""
 
 
 class _OwnSources(InitSettingsSource):

@@ -5,17 +5,16 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, get_origin
 
-from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource
 
-from ..models.names import is_default
+from ..models.names import DEFAULT, is_default
 from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN
 from .names import KEY_NAME, PREFIX, is_setting
-from .reading import Keys, Reading, plain_tables
+from .reading import Keys, Reading, annotation_of, converted, plain_tables
 from .sections import EducationSections, SourceSettings, section_fields
 
 # The settings that hold the name of a model, by the role in the names of their variables.
@@ -25,6 +24,7 @@ MODEL_KEYS: dict[str, Keys] = {
     "AUX": ("aux", "model"),
     "EMBEDDING": ("embeddings", "dense_model"),
 }
+ABOVE = {"MINOR": "MAJOR", "AUX": "MINOR"}  # the role whose source another one has if it names none
 _ROLE_VARIABLES = frozenset(
     f"{PREFIX}{kind}{role}" for kind in ("SOURCE", "MODEL") for role in ("", *(f"_{role}" for role in MODEL_KEYS))
 )
@@ -85,11 +85,11 @@ class Environment(EnvSettingsSource):
         table = tables
         for section in way:
             table = table.get(section, {})
-        annotation = _annotation(keys)
+        annotation = annotation_of(keys)
         if not isinstance(table, dict) or not isinstance(table.get(key), str):
             return
         if annotation in (bool, int, float):
-            table[key] = _number(table[key], annotation)
+            table[key] = converted(table[key], annotation)
         elif annotation is not str and get_origin(annotation) is not Literal:
             example = '["exercise", "topic"]' if get_origin(annotation) is list else '{"key": "value"}'
             self._reading.problems.append(f"{self._written[keys]}: should be JSON, like {example}")
@@ -100,19 +100,50 @@ class Environment(EnvSettingsSource):
     def _models(self, tables: dict[str, Any]) -> Iterator[tuple[Keys, str]]:
         """Yield the name of a model for each pair like `LMM_SOURCE_MINOR` and `LMM_MODEL_MINOR`.
 
-        `LMM_SOURCE` and `LMM_MODEL` name no role; they stand for the major model."""
+        `LMM_SOURCE` and `LMM_MODEL` name no role; they stand for the major model. A model without a
+        source comes from the source of the role above it, so that no role asks another provider
+        by chance."""
         own = tables.get("sources")
         sources = {*SOURCES, STAND_IN, FASTEMBED, *self._reading.source_names()}
         sources |= set(own if isinstance(own, dict) else ())
+        names = {keys: self._name_in_force(tables, keys) for keys in MODEL_KEYS.values()}
         for role, keys in MODEL_KEYS.items():
             source, model = (self._role_variable(kind, role) for kind in ("SOURCE", "MODEL"))
             if (source or model) and keys[0] in self.settings_cls.model_fields:
                 self._written[keys] = ", ".join(one[0] for one in (source, model) if one)
-                yield keys, _model_name(source[1] if source else "", model[1] if model else "", sources)
+                above = self._name_above(role, names)
+                name = _model_name(source[1] if source else "", model[1] if model else "", above, sources)
+                if self._reading.value(*keys) is None:
+                    names[keys] = "" if is_default(name) else name
+                yield keys, name
+
+    def _name_in_force(self, tables: dict[str, Any], keys: Keys) -> str:
+        """Return the name of a model that the file, the code or a variable like `LMM_MINOR__MODEL` gives, or ""."""
+        table = tables.get(keys[0])
+        name = self._reading.value(*keys) or (table.get(keys[1]) if isinstance(table, dict) else "")
+        return name if isinstance(name, str) and not is_default(name) else ""
+
+    def _name_above(self, role: str, names: Mapping[Keys, str]) -> str:
+        """Return the name whose source a role has if it names none; "" if that is OpenAI's."""
+        if role not in ABOVE:
+            return ""
+        name = names[MODEL_KEYS[ABOVE[role]]] or self._name_above(ABOVE[role], names)
+        general = self._variables.get(f"{PREFIX}SOURCE", ("", DEFAULT))[1]
+        if role == "MINOR" and not is_default(general) and _source(name) != _source(general):
+            return general
+        return name
 
     def _role_variable(self, kind: str, role: str) -> tuple[str, str] | None:
-        found = self._variables.get(f"{PREFIX}{kind}_{role}")
-        return found or (self._variables.get(PREFIX + kind) if role == "MAJOR" else None)
+        """Return the name and the value of a role's variable.
+
+        `LMM_SOURCE` alone is the minor's if the major has a source of its own; else the minor follows the major."""
+        general, of_role = f"{PREFIX}{kind}", f"{PREFIX}{kind}_{role}"
+        is_minor_s = (
+            role == "MINOR" and "LMM_SOURCE_MAJOR" in self._variables and "LMM_MODEL_MINOR" not in self._variables
+        )
+        if role == "MAJOR" or (kind == "SOURCE" and is_minor_s):
+            return self._variables.get(of_role) or self._variables.get(general)
+        return self._variables.get(of_role)
 
     def _place(self, keys: Keys) -> str:
         """Return the name of the variable that a value comes from, as the person wrote it."""
@@ -125,21 +156,6 @@ def _set_variables() -> dict[str, tuple[str, str]]:
     by the name in capitals."""
     found = sorted((name.upper(), name, value.strip()) for name, value in os.environ.items() if is_setting(name))
     return {upper: (name, value) for upper, name, value in found if value}
-
-
-def _number(text: str, annotation: Any) -> Any:
-    """Return the number or truth value of a text. If it has none, return the text, for the
-    model's check to report."""
-    try:
-        return TypeAdapter(annotation).validate_python(text)
-    except ValidationError:
-        return text
-
-
-def _annotation(keys: Keys) -> Any:
-    if keys[1:]:
-        return section_fields(keys[0])[keys[-1]].annotation
-    return EducationSections.model_fields[keys[0]].annotation
 
 
 # Known and unknown variables
@@ -164,16 +180,23 @@ def _hint(variable: str, known: Iterable[str]) -> str:
 # Variables of roles
 
 
-def _model_name(source: str, model: str, sources: Collection[str]) -> str:
+def _model_name(source: str, model: str, above: str, sources: Collection[str]) -> str:
     """Return the name of a model from its source and its own name.
 
     Either may be "" or `default` if it is not set. A model without a source may name one of
-    `sources` itself; otherwise it is OpenAI's."""
+    `sources` itself; otherwise it comes from the source of `above`, the name of another model, or
+    from OpenAI. If that name has more than one `/`, the source's models are named like sources
+    (`openrouter/openai/gpt-4o`), so that the model names none."""
     source, model = ("" if is_default(word) else word for word in (source, model))
     if not model:
         return source or "default"
     if not source and model.strip().lower() == NONE:
         return NONE
-    if not source and "/" in model and model.partition("/")[0].strip().lower() in sources:
+    if not source and "/" in model and above.count("/") < 2 and _source(model) in sources:
         return model
-    return f"{source or 'openai'}/{model}"
+    return f"{source or _source(above) or 'openai'}/{model}"
+
+
+def _source(name: str) -> str:
+    """Return the source in the name of a model."""
+    return name.partition("/")[0].strip().lower()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # The requests to a Qdrant server, the properties of new collections on it, and the file that names it.
 _SERVER: dict[str, Any] = {
+    "port": 0,
     "timeout": 30.0,
     "prefer_grpc": False,
     "on_disk": False,
@@ -40,6 +41,12 @@ _SERVER: dict[str, Any] = {
 }
 # The names of annotations in a header's `RAG`, and the options that they set.
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
+# The options that `RAG` may also set, each with its default.
+_DEFAULTS = ScanOpts()
+_RAG_KEYS: dict[str, bool | int] = {
+    key: getattr(_DEFAULTS, key)
+    for key in ("titles", "questions", "summaries", "questions_threshold", "summary_threshold", "follow_prompts")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,7 @@ class IndexOptions:
 
     encoding: str = DEFAULT
     annotations: tuple[str, ...] = ("titles", "questions")
+    own_annotations: tuple[str, ...] = ()
     language: str = ""
     folder: str = ".lmm/index"
     url: str = ""
@@ -225,6 +233,7 @@ def _index_options(settings: ConfigSettings) -> IndexOptions:
     return IndexOptions(
         settings.embeddings.encoding,
         tuple(settings.embeddings.annotations),
+        tuple(settings.embeddings.own_annotations),
         settings.embeddings.language,
         storage.folder,
         storage.url,
@@ -301,8 +310,13 @@ def _with_system(project: Project, _key: str, value: Any) -> Project:
 
 
 def _with_annotations(project: Project, _key: str, value: Any) -> Project:
-    """Return the project with other annotations; the numbers of words from which they are made stay."""
-    allowed = f"a list of {', '.join(ANNOTATIONS)} ([] for none)"
+    """Return the project with other annotations, from a list of them or a mapping as the table [RAG] is one.
+
+    Of a mapping, only the keys in it change; with a list, the numbers of words from which they are made stay."""
+    if isinstance(value, dict):
+        given: dict[str, Any] = {_rag_key(key): _rag_value(key, one) for key, one in value.items()}
+        return replace(project, opts=replace(project.opts, **given))
+    allowed = f"a list of {', '.join(ANNOTATIONS)} ([] for none), or a mapping of {', '.join(_RAG_KEYS)}"
     names = [_text(name, allowed).strip().lower() for name in (value if isinstance(value, list) else [value])]
     if unknown := [name for name in names if name not in ANNOTATIONS]:
         raise ConfigError(f"should be {allowed}, not {unknown[0]!r:.60}")
@@ -311,6 +325,23 @@ def _with_annotations(project: Project, _key: str, value: Any) -> Project:
         project.opts, titles="titles" in chosen, questions="questions" in chosen, summaries="summaries" in chosen
     )
     return replace(project, opts=opts)
+
+
+def _rag_key(key: Any) -> str:
+    name = ANNOTATIONS.get(str(key), str(key))
+    if name not in _RAG_KEYS:
+        raise ConfigError(f"unknown key `{key}` (known: {', '.join(_RAG_KEYS)})")
+    return name
+
+
+def _rag_value(key: Any, value: object) -> bool | int:
+    """Return the value of an option, of the type that config.toml wants."""
+    if isinstance(_RAG_KEYS[_rag_key(key)], bool):
+        if not isinstance(value, bool):
+            raise ConfigError(f"`{key}` should be true or false, not {value!r:.60}")
+    elif not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ConfigError(f"`{key}` should be a number of words, 0 or more, not {value!r:.60}")
+    return value
 
 
 def _text(value: Any, allowed: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from .sections import EducationSections, section_fields
+
+MEMORY = ":memory:"  # the place of an index that is kept in memory
 Keys = tuple[str, ...]  # the way to a value: ("RAG", "questions"), ("sources", "lab", "base_url")
 Layer = Literal["environment", "file", "argument"]
 
@@ -93,15 +96,24 @@ def leaves(tables: Mapping[str, Any], keys: Keys = ()) -> Iterator[tuple[Keys, A
 def plain_tables(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return nested settings as plain dictionaries, with the names of sources in lower case.
 
-    Of a section given as an object, only the keys count that were set in it."""
+    Of a section given as an object, only the keys count that were set in it. The place of the
+    index may be `":memory:"`, or an object with a folder or an address; each puts aside the others."""
     tables = {str(key): _plain(value) for key, value in given.items()}
     if isinstance(sources := tables.get("sources"), dict):
         tables["sources"] = _by_name(sources)
+    if tables.get("storage") == MEMORY:
+        tables["storage"] = {"memory": True, "url": ""}
+    elif is_dataclass(given.get("storage")):
+        tables["storage"] = {"memory": False, "url": ""} | tables["storage"]
     return tables
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
+    if isinstance(value, PurePath):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {one.name: found for one in fields(value) if (found := getattr(value, one.name)) != one.default}
+    elif isinstance(value, BaseModel):
         value = value.model_dump(exclude_unset=True)
     return {str(key): _plain(inner) for key, inner in value.items()} if isinstance(value, Mapping) else value
 
@@ -113,3 +125,40 @@ def _by_name(sources: Mapping[str, Any]) -> dict[str, Any]:
         old = named.get(key := name.strip().lower())
         named[key] = old | table if isinstance(old, dict) and isinstance(table, dict) else table
     return named
+
+
+# Conversion
+
+
+def annotation_of(keys: Keys) -> Any:
+    """Return the type of a setting, None if there is no such setting."""
+    info = section_fields(keys[0]).get(keys[-1]) if keys[1:] else EducationSections.model_fields.get(keys[0])
+    return info.annotation if info else None
+
+
+def converted(value: Any, annotation: Any) -> Any:
+    """Return a value as pydantic converts it to a type ('5' to 5, 'true' to True).
+
+    What cannot be converted is returned as it is, for the model's check to report."""
+    try:
+        return TypeAdapter(annotation).validate_python(value)
+    except ValidationError:
+        return value
+
+
+def converted_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings given in code, their values converted. The file's are not: its types are exact."""
+    made = dict(tables)
+    for section, table in tables.items():
+        if isinstance(table, dict) and section == "sources":
+            made[section] = {name: _converted_table(section, source) for name, source in table.items()}
+        elif section in EducationSections.model_fields:
+            made[section] = _converted_table(section, table)
+    return made
+
+
+def _converted_table(section: str, table: Any) -> Any:
+    if not isinstance(table, dict):
+        return table
+    kinds = {key: annotation_of((section, key)) for key in table}
+    return {key: converted(value, kinds[key]) if kinds[key] else value for key, value in table.items()}

@@ -32,7 +32,9 @@ class ModelSettings(_Section):
     timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False, description="seconds for one request")
     max_retries: int = Field(default=2, ge=0, description="further attempts after a request that failed")
     max_concurrency: int = Field(default=16, ge=1, description="requests at the same time")
-    context_tokens: int = Field(default=100_000, ge=1000, description="tokens that a chat or an edit may send")
+    context_tokens: int = Field(
+        default=100_000, ge=1000, description="tokens that a chat or an edit may send: less for small models"
+    )
     max_tokens: int = Field(default=0, ge=0, description="tokens that a reply may have; 0: by what is asked")
     temperature: float = Field(
         default=-1.0, ge=-1, le=2, description="0 to 2: how freely replies are worded; -1: as the server has it"
@@ -108,10 +110,14 @@ class SourceSettings(_Section):
     """A server that speaks the OpenAI protocol: `[sources.NAME]`."""
 
     base_url: str = Field(description="its address, with http:// or https://")
-    key_variable: str = Field(default="", description="the NAME of the environment variable that holds the key")
+    key_variable: str = Field(
+        default="", description="the NAME of the environment variable that holds the key; lmm trust lets it go there"
+    )
     chat_model: str = Field(default="", description="the chat model to use if none is named")
     embedding_model: str = Field(default="", description="the embedding model to use if none is named")
-    price: list[float] = Field(default=[], description="of a million tokens: [sent, received]; shown by --dry-run")
+    price: list[float] = Field(
+        default=[], description="of a million tokens: [sent, received]; lmm rag --dry-run shows what a run costs"
+    )
     # The config.toml that names the server or the variable, and the one that names the server.
     # Both are "" if the person names them: `models.trust` decides by them where a key may go.
     _file: str = PrivateAttr("")
@@ -155,8 +161,9 @@ class EmbeddingSettings(_Section):
         "sparse_multivector", "bm25", "hybrid",
     ] = Field(default="default", description="default: hybrid with an embedding model, else bm25")  # fmt: skip
     annotations: list[str] = Field(
-        default=["titles", "questions"], description="metadata that is encoded with a text, its own and inherited"
+        default=["titles", "questions"], description="metadata that is encoded with a text: its own, else inherited"
     )
+    own_annotations: list[str] = Field(default=[], description="metadata that is encoded with a text only if its own")
     language: str = Field(default="", description='of texts whose header has no `lang` ("en", "de"); "": recognized')
 
 
@@ -165,6 +172,7 @@ class StorageSettings(_Section):
 
     folder: str = Field(default=".lmm/index", min_length=1, description="folder of the index, from the project's root")
     url: str = Field(default="", description="address of a Qdrant server; if given, the folder is not used")
+    port: int = Field(default=0, ge=0, le=65535, description="port of the server, if its address has none; 0: 6333")
     memory: bool = Field(default=False, description="keep the index in memory, for this run only")
     timeout: float = Field(default=30.0, gt=0, allow_inf_nan=False, description="seconds for one request to the server")
     prefer_grpc: bool = Field(default=False, description="speak gRPC with the server")
@@ -242,7 +250,9 @@ class AskSettings(_Section):
     """The ways of answering questions: `[ask]`."""
 
     system: str = Field(
-        default="", max_length=10_000, description="how answers should sound, in the teacher's words; our rules hold"
+        default="",
+        max_length=10_000,
+        description="how answers should sound, in the teacher's words; the rules on sources and refusal hold",
     )
     queries: Literal["default", "keywords", "model"] = Field(
         default="default", description="how a question is searched for; default: model if one is named"
@@ -434,7 +444,8 @@ class MarkdownSections(BaseModel):
     aux: ModelSettings = Field(default=ModelSettings(), description="the model for small helps")
     RAG: RagSettings = Field(default=RagSettings(), description="which annotations are made")
     prompts: PromptSettings = Field(
-        default=PromptSettings(), description="files with prompts in your own words: lmm prompts list"
+        default=PromptSettings(),
+        description='files with prompts in your own words, like "_prompts/chat.md": lmm prompts list',
     )
     knit: KnitSettings = Field(default=KnitSettings(), description="what is left out of the lecture notes")
     files: FileSettings = Field(default=FileSettings(), description="which documents of a folder are taken")

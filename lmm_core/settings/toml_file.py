@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, TomlConfigSettingsSource
@@ -105,16 +105,24 @@ def default_text() -> str:
         if name == "sources":
             sections += ["", f"[{name}]   # {info.description}", *_source_lines(fields)]
         elif fields:
-            sections += ["", f"[{name}]   # {info.description}", *(_line(key, fields[key]) for key in fields)]
+            sections += ["", f"[{name}]   # {info.description}", *(toml_line(key, fields[key]) for key in fields)]
         else:
-            top.append(_line(name, info))
+            top.append(toml_line(name, info))
     head = "# Settings of this project. To change one, take away the `#` before its key."
     return "\n".join([head, "", *top, *sections]) + "\n"
 
 
-def _line(key: str, info: FieldInfo) -> str:
-    default = json.dumps(info.default, ensure_ascii=False)  # TOML spells these values as JSON does
-    return f"# {key} = {default}   # {info.description}"
+def toml_line(key: str, info: FieldInfo, value: Any = None) -> str:
+    """Return a key, commented out, with a value (by default the key's default) and what it is for."""
+    shown = info.default if value is None and not info.is_required() else value
+    default = json.dumps(shown, ensure_ascii=False)  # TOML spells these values as JSON does
+    return f"# {key} = {default}   # {info.description}{_choices(info)}"
+
+
+def _choices(info: FieldInfo) -> str:
+    """Return the values that a key may have, if its description does not name them all."""
+    words = [f'"{word}"' for word in get_args(info.annotation)] if get_origin(info.annotation) is Literal else []
+    return "" if all(word in (info.description or "") for word in words) else f" ({', '.join(words)})"
 
 
 def _source_lines(fields: Mapping[str, FieldInfo]) -> list[str]:

@@ -173,14 +173,22 @@ class Bench:
             named += [*WITHOUT_MODEL, *(WITH_MODEL if self.models.embedder(self.project) else ())]
         return named
 
-    def _annotations(self) -> tuple[str, ...]:
+    def _annotations(self, own: bool = False) -> tuple[str, ...]:
         """Return the annotations to embed: not the questions, of which none can be left out while it is asked."""
-        return tuple(name for name in self.project.index.annotations if _plain(name) != QUESTIONS)
+        index = self.project.index
+        return tuple(
+            name for name in (index.own_annotations if own else index.annotations) if _plain(name) != QUESTIONS
+        )
 
     @asynccontextmanager
     async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[Course]:
         """Index the documents in a temporary folder, for the block."""
-        index = replace(self.project.index, encoding=encoding, annotations=self._annotations())
+        index = replace(
+            self.project.index,
+            encoding=encoding,
+            annotations=self._annotations(),
+            own_annotations=self._annotations(True),
+        )
         project = replace(self.project, index=replace(index, companion_encoding="none"))
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
             store = open_store(LocalStorage(Path(folder) / "index"))

@@ -176,7 +176,7 @@ def blocklist_encode(
     encoding = encoding or (EncodingModel.BM25 if named == DEFAULT else EncodingModel(named))
     header = header_content(blocks)
     opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
-    annotations = AnnotationModel(project.index.annotations, project.index.annotations)
+    annotations = AnnotationModel(project.index.annotations, project.index.own_annotations)
     window = window_of(embedder, encoding)
     split = split_blocks(blocks, opts, window, annotations, logger)
     language, named_by = language_of(blocks, project)
@@ -332,7 +332,7 @@ def split_work(project_for: Callable[[Path], Project], models: Models) -> Work:
             raise MarkdownError(f"{file.path}:1: {error}") from None
         encoder = make_encoder(project, models, {}, project.index.encoding)
         window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
-        annotations = AnnotationModel(project.index.annotations, project.index.annotations)
+        annotations = AnnotationModel(project.index.annotations, project.index.own_annotations)
         return _with_remarks(split_blocks(blocks, opts, window, annotations, logger).blocks)
 
     return work

@@ -47,20 +47,20 @@ Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Bloc
 
 
 @validated
-def markdown_scan(path: str | Path, save_to: SaveTo = True, logger: LoggerBase | None = None) -> list[Block] | None:
+def markdown_scan(path: str | Path, save: SaveTo = True, logger: LoggerBase | None = None) -> list[Block] | None:
     """Complete the header (`~title`, `~docid`) and report errors.
 
-    save_to: True writes the file, False writes nothing, a path writes there. Return the
+    save: True writes the file, False writes nothing, a path writes there. Return the
     blocks, or None if the file cannot be read or written (it is not UTF-8, has changed
     meanwhile, …), which is reported."""
-    return run_on_file(Path(path), _scan, save_to, logger)
+    return run_on_file(Path(path), _scan, save, logger)
 
 
 @validated
 def markdown_rag(
     path: str | Path,
     opts: ScanOpts | None = None,
-    save_to: SaveTo = True,
+    save: SaveTo = True,
     annotator: Annotator | None = None,
     refresh: bool = False,
     logger: LoggerBase | None = None,
@@ -70,15 +70,15 @@ def markdown_rag(
     opts, annotator: by default those that header and configuration name. The other arguments
     and the result are those of `scan_rag` and `markdown_scan`. Raise ConfigError."""
     work = RagWork(Models(), opts, annotator=annotator, refresh=refresh)
-    return run_on_file(Path(path), work.finish_and_close, save_to, logger)
+    return run_on_file(Path(path), work.finish_and_close, save, logger)
 
 
 @validated
 def markdown_knit(
-    path: str | Path, keep: Sequence[str] = (), save_to: SaveTo = False, logger: LoggerBase | None = None
+    path: str | Path, keep: Sequence[str] = (), save: SaveTo = False, logger: LoggerBase | None = None
 ) -> list[Block] | None:
     """Return the lecture notes of a file; see `markdown_scan`. keep: types that stay in. Raise ConfigError."""
-    return run_on_file(Path(path), knit_work(keep), save_to, logger, [Path(path)])
+    return run_on_file(Path(path), knit_work(keep), save, logger, [Path(path)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +264,9 @@ def docid_of(path: Path) -> str:
 
 
 def run_on_file(
-    path: Path, work: Work, save_to: SaveTo, logger: LoggerBase | None, inputs: Sequence[Path] = ()
+    path: Path, work: Work, save: SaveTo, logger: LoggerBase | None, inputs: Sequence[Path] = ()
 ) -> list[Block] | None:
-    """Do some work on a file's blocks, and write them where `save_to` says, but not over an input.
+    """Do some work on a file's blocks, and write them where `save` says, but not over an input.
 
     Return the blocks, or None if that fails, which is reported."""
     from ..models.chat import run
@@ -274,9 +274,9 @@ def run_on_file(
     logger = logger or ConsoleLogger()
 
     def work_and_save() -> list[Block]:
-        check_save_to(path, save_to, inputs)
+        check_save_to(path, save, inputs)
         file, blocks = run(work_on(path, work, logger))
-        save_as(file, serialize_blocks(blocks), save_to)
+        save_as(file, serialize_blocks(blocks), save)
         return blocks
 
     return reporting(path, work_and_save, logger)
@@ -293,23 +293,23 @@ def reporting(path: Path, work: Callable[[], Result], logger: LoggerBase) -> Res
     return None
 
 
-def check_save_to(path: Path, save_to: SaveTo, inputs: Sequence[Path] = ()) -> None:
-    """Raise OutputError, before any work, if a file's text may not be written where `save_to` says.
+def check_save_to(path: Path, save: SaveTo, inputs: Sequence[Path] = ()) -> None:
+    """Raise OutputError, before any work, if a file's text may not be written where `save` says.
 
     It may be written into the file itself, unless that is one of the inputs."""
-    if not isinstance(save_to, bool):
-        check_output(Path(save_to), inputs, MARKDOWN, may_replace=_same(path, Path(save_to)))
+    if not isinstance(save, bool):
+        check_output(Path(save), inputs, MARKDOWN, may_replace=_same(path, Path(save)))
 
 
-def save_as(file: MarkdownFile, text: str, save_to: SaveTo) -> None:
-    """Write a file's new text where `save_to` says. Raise OSError and MarkdownError."""
-    if save_to is True and text != file.text:
+def save_as(file: MarkdownFile, text: str, save: SaveTo) -> None:
+    """Write a file's new text where `save` says. Raise OSError and MarkdownError."""
+    if save is True and text != file.text:
         write_markdown(file.path, text, file)
-    elif not isinstance(save_to, bool):
-        if _same(file.path, Path(save_to)):
-            write_markdown(Path(save_to), text, file)
+    elif not isinstance(save, bool):
+        if _same(file.path, Path(save)):
+            write_markdown(Path(save), text, file)
         else:
-            write_output(Path(save_to), text.encode("utf-8"))
+            write_output(Path(save), text.encode("utf-8"))
 
 
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:

@@ -9,14 +9,16 @@ from pathlib import Path
 
 from ..errors import ChangedError, MarkdownError, ModelError
 from ..files.walk import UNMERGED
-from ..logging import ConsoleLogger, LoggerBase, in_file
+from ..logging import ConsoleLogger, LoggerBase, counted, in_file
 from ..markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..markdown.parse import parse_markdown_text
 from ..models.own_prompts.known import own_prompt
+from ..scan.annotations.keys import KeyRemoval
 from ..scan.chat import ChatRun
 from ..scan.check.finding import report_findings
 from ..scan.check.mistakes import find_unread_requests
+from ..scan.check.near_misses import nearest
 from ..scan.edit import EditRun, requests_in
 from ..scan.exchange.decisions import Decision, accept_edits, reject_edits
 from ..scan.exchange.record import clear_messages, pending_messages
@@ -201,31 +203,37 @@ def _beside(path: Path) -> Path:
 
 @validated
 def markdown_messages(
-    path: str | Path, save_to: SaveTo = True, model: str = "", logger: LoggerBase | None = None
+    path: str | Path, save: SaveTo = True, model: str = "", logger: LoggerBase | None = None
 ) -> list[Block] | None:
     """Answer the questions and messages of a file.
 
-    save_to: True writes the file (merging with what an editor has saved meanwhile), False
+    save: True writes the file (merging with what an editor has saved meanwhile), False
     writes nothing, a path writes there; model: asked in place of the one that header and
     configuration name. Return the blocks, or None if the file cannot be read or written,
     which is reported. Raise ConfigError."""
-    return _talk(Path(path), save_to, ConversationWork(Models(model), edits=False), logger or ConsoleLogger())
+    return _talk(Path(path), save, ConversationWork(Models(model), edits=False), logger or ConsoleLogger())
 
 
 @validated
 def markdown_edits(
-    path: str | Path, save_to: SaveTo = True, model: str = "", logger: LoggerBase | None = None
+    path: str | Path, save: SaveTo = True, model: str = "", logger: LoggerBase | None = None
 ) -> list[Block] | None:
     """Propose the new versions that a file asks for; see `markdown_messages`."""
-    return _talk(Path(path), save_to, ConversationWork(Models(model), chats=False), logger or ConsoleLogger())
+    return _talk(Path(path), save, ConversationWork(Models(model), chats=False), logger or ConsoleLogger())
 
 
 @validated
 def markdown_clear_messages(
-    path: str | Path, edits: bool = False, save_to: SaveTo = True, logger: LoggerBase | None = None
+    path: str | Path,
+    keys: list[str] | None = None,
+    save: SaveTo = True,
+    logger: LoggerBase | None = None,
+    edits: bool = False,
 ) -> list[Block] | None:
-    """Take the chats out of a file, and with `edits` the requests for edits; see `markdown_messages`."""
-    return run_on_file(Path(path), clear_work(edits), save_to, logger)
+    """Take the chats out of a file, and with `edits` the requests for edits; see `markdown_messages`.
+
+    keys: take out exactly these keys of all metadata instead, as they are spelled there."""
+    return run_on_file(Path(path), KeyClearing(keys).finish if keys else clear_work(edits), save, logger)
 
 
 def clear_work(edits: bool = False) -> Work:
@@ -237,12 +245,42 @@ def clear_work(edits: bool = False) -> Work:
     return work
 
 
-def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBase) -> list[Block] | None:
+@dataclass
+class KeyClearing:
+    """The work that takes keys out of all metadata of files, whoever wrote them.
+
+    details: how much was taken out of each file; known: the keys that there were."""
+
+    keys: Sequence[str]
+    details: dict[Path, str] = field(default_factory=dict, init=False)
+    known: set[str] = field(default_factory=set, init=False)
+
+    async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        """Return the blocks without them."""
+        removal = KeyRemoval(self.keys, logger)
+        cleared = removal.apply(blocks)
+        self.details[file.path] = counted(removal.count, "key")
+        self.known |= removal.known
+        return cleared
+
+    def unknown(self) -> list[str]:
+        """Return a sentence for each key that no file has."""
+        missing = [key for key in self.keys if key not in self.known] if self.details else []
+        return [f"no metadata here has the key {key!r}{self._meant(key)}" for key in missing]
+
+    def _meant(self, key: str) -> str:
+        """Return which key may be meant: another spelling of it, or one that is nearly the same."""
+        same = [one for one in sorted(self.known) if one.strip("~=") == key.strip("~=")]
+        meant = same[0] if same else nearest(key, self.known)
+        return f"; did you mean {meant!r}?" if meant else ""
+
+
+def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) -> list[Block] | None:
     from ..models.chat import run
 
     async def talk() -> list[Block]:
         try:
-            if save_to is True:
+            if save is True:
                 await work.finish(path, logger)
                 return parse_markdown_text(read_markdown(path).text)
             return await work.blocks(path, logger)
@@ -250,10 +288,10 @@ def _talk(path: Path, save_to: SaveTo, work: ConversationWork, logger: LoggerBas
             await work.models.close()
 
     def talk_and_save() -> list[Block]:
-        check_save_to(path, save_to)
+        check_save_to(path, save)
         blocks = run(talk())
-        if save_to is not True:
-            save_as(read_markdown(path), serialize_blocks(blocks), save_to)
+        if save is not True:
+            save_as(read_markdown(path), serialize_blocks(blocks), save)
         return blocks
 
     return reporting(path, talk_and_save, logger)

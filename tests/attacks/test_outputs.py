@@ -312,14 +312,14 @@ def test_the_extension_is_not_copied_out_of_the_project(tmp_path):
 
 def test_python_functions_write_over_no_other_source(capsys):
     before = tree()
-    assert markdown_knit("notes.md", save_to="notes.md") is None
-    assert markdown_knit("notes.md", save_to="other.md") is None
-    assert markdown_scan("notes.md", save_to="config.toml") is None
+    assert markdown_knit("notes.md", save="notes.md") is None
+    assert markdown_knit("notes.md", save="other.md") is None
+    assert markdown_scan("notes.md", save="config.toml") is None
     assert tree() == before
     assert capsys.readouterr().err.count("\n") == 3
     for _ in range(2):
-        assert markdown_knit("notes.md", save_to="out.md")
-    assert markdown_scan("notes.md", save_to="notes.md")
+        assert markdown_knit("notes.md", save="out.md")
+    assert markdown_scan("notes.md", save="notes.md")
     assert "~docid" in Path("notes.md").read_text()
 
 

@@ -26,6 +26,7 @@ COMMANDS = [
     "lmm reject notes.md",
     "lmm clear notes.md",
     "lmm clear --annotations notes.md",
+    "lmm clear --key topic notes.md",
     "lmm index notes.md",
     "lmm chunks notes.md",
     "lmm split notes.md",

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from lmm_core.index.chunks import AnnotationModel, blocks_to_chunks
+from lmm_core.index.chunks import DEFAULT_MODEL, AnnotationModel, blocks_to_chunks
 from lmm_core.index.encoding import (
     EncodingModel,
     QdrantEmbeddingModel,
@@ -69,7 +69,7 @@ Again.
 
 def chunks(text=NOTES, encoding=EncodingModel.BM25, annotations=None, logger=None):
     blocks = scan_split(parse_markdown_text(text))
-    model = annotations if annotations is not None else AnnotationModel()
+    model = annotations if annotations is not None else DEFAULT_MODEL
     return blocks_to_chunks(blocks, encoding, model, logger or ListLogger(), docid="notes.md", source="notes.md")
 
 
@@ -175,7 +175,22 @@ def test_own_and_inherited_properties_are_told_apart():
     inherited = AnnotationModel(("questions",), ())
     found = {chunk.content: chunk.annotations for chunk in chunks(annotations=inherited)}
     assert found["The mean is a sum divided by a count."] == "What is a mean?"
-    assert found["An outlier pulls it."] == "What is a mean?"
+    assert found["An outlier pulls it."] == "Why not?\nWhen not?"  # its own, not its section's
+
+
+def test_a_text_s_own_property_counts_before_that_of_its_section():
+    text = "# A\n\nOne.\n\n---\ntopic: own\nlevel: hard\n---\n\nTwo.\n"
+    text = "---\ntopic: of all\n---\n\n---\ntopic: section\nlevel: easy\n---\n\n" + text
+
+    def annotations(model):
+        return [chunk.annotations for chunk in chunks(text, annotations=model)]
+
+    assert annotations(AnnotationModel(inherited_properties=["topic"])) == ["section", "own"]
+    assert annotations(AnnotationModel(own_properties=["topic"])) == ["", "own"]
+    assert annotations(AnnotationModel(["level"], ["topic"])) == ["easy", "hard\nown"]
+    assert annotations(AnnotationModel(["topic"], ["topic"])) == ["section", "own"]
+    assert annotations("topic") == annotations(AnnotationModel("topic")) == ["section", "own"]
+    assert annotations(AnnotationModel()) == annotations([]) == ["", ""]
 
 
 def test_a_list_of_names_is_an_annotation_model():

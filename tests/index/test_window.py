@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.index.chunks import AnnotationModel, blocks_to_chunks
+from lmm_core.index.chunks import DEFAULT_MODEL, blocks_to_chunks
 from lmm_core.index.encoding import EncodingModel
 from lmm_core.index.split import ChunkBlock, scan_split
 from lmm_core.index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
@@ -20,7 +20,7 @@ from lmm_core.workflows.encode import blocklist_encode
 from tests.commands import write
 from tests.indexing import MINILM, lmm, stored
 
-MODEL = AnnotationModel()
+MODEL = DEFAULT_MODEL
 EXERCISE = "---\ntype: exercise\n---\n\n" + "Short sentences, many of them. " * 60 + "\n\n# A\n\nA few words.\n"
 QUESTIONS = (
     "---\ntitle: T\n---\n\n---\nquestions: [{}]\n---\n\n# Means\n\n"

@@ -61,7 +61,7 @@ def test_a_file_that_is_not_there_is_reported(tmp_path):
         markdown_scan(tmp_path / "no.md", logger=ExceptionLogger())
 
 
-@pytest.mark.parametrize("wrong", [{"path": 3}, {"opts": "all"}, {"save_to": 2.5}, {"logger": print}, {"tile": True}])
+@pytest.mark.parametrize("wrong", [{"path": 3}, {"opts": "all"}, {"save": 2.5}, {"logger": print}, {"tile": True}])
 def test_wrong_arguments_crash_at_once(notes, wrong):
     before = notes.read_bytes()
     with pytest.raises(ValidationError):
@@ -240,13 +240,13 @@ def test_scan_completes_the_header_in_the_file(notes):
 
 
 def test_save_false_writes_nothing(notes, tmp_path):
-    assert len(markdown_scan(notes, save_to=False)) == 3
+    assert len(markdown_scan(notes, save=False)) == 3
     assert notes.read_text() == NOTES
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_save_to_another_path(notes, tmp_path):
-    markdown_rag(notes, save_to=tmp_path / "other.md")
+    markdown_rag(notes, save=tmp_path / "other.md")
     assert notes.read_text() == NOTES
     assert "~questions" in (tmp_path / "other.md").read_text()
 

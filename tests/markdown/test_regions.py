@@ -129,6 +129,19 @@ def test_a_comment_in_a_code_span_is_none():
     assert titles("write `<!--` here\n\n# yes\n\n-->\n") == ["yes"]
 
 
+@pytest.mark.parametrize(
+    "item", ["> a", "| a", "- a", "1. a", "- a\n\n  b", "(@) a", "[^1]: a", "term\n:   a", "term\n\n: a"]
+)
+def test_a_comment_does_not_leave_its_item(item):
+    """For Pandoc it is text there; what stands below it, an exercise's block for one, is none of it."""
+    assert contents(f"{item} <!-- b\n\n---\ntype: exercise\n---\n\ntext\n\n-->\n") == [{"type": "exercise"}]
+
+
+@pytest.mark.parametrize("text", ["- a <!-- b\n\n  # no\n\n  -->\n", "A. Smith <!-- b\n\n# no\n\n-->\n"])
+def test_a_comment_that_ends_in_its_paragraph_or_item_is_one(text):
+    assert titles(f"{text}\n# yes\n") == ["yes"]
+
+
 def test_inline_html_opens_nothing():
     assert titles("<b>bold\n\n# yes\n\n</b>\n") == ["yes"]
 

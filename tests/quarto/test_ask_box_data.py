@@ -123,7 +123,7 @@ def test_rag_only_parts_are_not_in_the_data(site):
     data = "".join(text(path) for path in (site / "lmm-ask").glob("*.js"))
     for secret in ("Basel", "Practice", "regretful", "first-year student", "For the examination"):
         assert secret not in data
-    assert about(site)["kinds"] == {}
+    assert about(site)["kinds"] == {"summary": 1}
 
 
 def test_other_names_are_those_of_the_pages(site):
@@ -159,7 +159,7 @@ def test_the_teacher_may_include_a_type(site):
     assert '["Twelve students forgot their umbrellas on the train to Basel.","exercise"]' in data
     assert "regretful" in data
     assert "For the examination" not in data
-    assert about(site)["kinds"] == {"exercise": 1}
+    assert about(site)["kinds"] == {"exercise": 1, "summary": 1}
     assert run("lmm leak-check _site").returncode == 0
 
 
@@ -303,7 +303,7 @@ def test_what_a_profile_keeps_is_shown_and_found(site, monkeypatch):
     assert finish() == []
     data = text(site / "lmm-ask/part-1.js")
     assert "Twelve students forgot" in data and "For the examination" in data
-    assert about(site)["kinds"] == {"exercise": 1, "topic": 1}
+    assert about(site)["kinds"] == {"exercise": 1, "summary": 1, "topic": 1}
 
 
 def test_in_a_partial_render_the_other_pages_stay(site):

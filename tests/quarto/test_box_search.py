@@ -132,6 +132,15 @@ def test_what_is_shown_begins_at_the_part_that_fits_best(tmp_path):
     assert road.startswith("A bridge carries a road")
 
 
+def test_summaries_are_found_as_a_type(tmp_path):
+    book = tmp_path / "book"
+    summary = "---\nsummary: Wood rots, stone stays.\n---\n"
+    write(book / "notes.md", f"---\ntitle: Notes\n---\n\n{summary}{BRIDGES}\n# Boats\n\nWood floats.\n")
+    lmm(f"index {book} -q")
+    shown = found(book, tmp_path, "*summary* of wood", "wood", "*summary* of boats")
+    assert [[one.partition("#")[2] for one in cited] for cited in shown] == [["bridges"], ["bridges", "boats"], []]
+
+
 TEXTS = [
     "Don't, can't, it’s: two-sample *t* test, $t$ and R^2 (§3), x_1, ‘t’ l'erreur d’un",
     "标准误随样本量n的增大而减小；BM25模型、R语言。熵",

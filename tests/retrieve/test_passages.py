@@ -91,7 +91,7 @@ def test_a_document_is_read_as_it_stands():
         (0, "", "Book"), (1, "1", "Residuals"), (2, "1.1", "Plots"), (2, "1.2", "Sums"), (1, "2", "Centre"),
     ]  # fmt: skip
     assert made.sections["a", "1"].summary == "Residuals are what is left."
-    assert made.kinds == {"exercise": 1}
+    assert made.kinds == {"exercise": 1, "summary": 1}
     assert [one.text for one in made.sections["a", "1"].all_passages()] == [
         "The text of residuals.", "The text of plots.", "The text of sums.",
     ]  # fmt: skip

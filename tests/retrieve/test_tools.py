@@ -133,6 +133,16 @@ def test_a_type_of_material_is_asked_for_by_name_or_in_the_query(notes):
     assert names(call(notes, "exercises", topic="residuals")["passages"]) == ["linear#3"]
 
 
+def test_summaries_are_a_type():
+    write("notes.md", "---\nsummary: A slope says how steep.\n---\n# Slopes\n\nA slope is not a cause.\n")
+    lmm("index -q notes.md")
+    library = SharedLibrary(load_project(Path.cwd() / "-"), Models())
+    for arguments in ({"query": "slope", "kind": "summary"}, {"query": "*summary*"}):
+        (found,) = run(Tools(library).call("search", arguments))["passages"]
+        assert found["text"] == "A slope says how steep." and found["kinds"] == ["summary"]
+    assert run(Tools(library).call("outline", {}))["kinds"] == {"summary": 1}
+
+
 def test_an_unknown_type_is_answered_with_those_there_are(notes):
     assert "types of material in the collection: exercise" in refused(notes, "search", query="x", kind="theorem")
 

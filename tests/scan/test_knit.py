@@ -1,7 +1,7 @@
 """The knit pass: lecture notes without metadata and without RAG-only material."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, MetadataBlock, parse_markdown_text
@@ -385,6 +385,7 @@ def test_no_metadata_is_left(text):
 
 
 @often
+@example("> <!-- lmm\n\n---\nkey: value\n---\n\n\n<!-- lmm\nkey: value\n-->\n\n")
 @given(markdown())
 def test_knitting_twice_is_knitting_once(text):
     assert knitted(knitted(text)) == knitted(text)

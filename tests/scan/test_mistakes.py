@@ -176,6 +176,20 @@ def test_settings_in_the_wrong_place(body, key):
     assert f"`{key}`" in found(text)[0].message
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("{questions: true, summary_threshold: 30}", "(`  RAG: {questions: true, summary_threshold: 30}`)"),
+        ("[summaries]", "(`  RAG: {summaries: true}`)"),
+        ("{headingid: true}", "(`  RAG: {questions: true}`); text ids need no option"),
+    ],
+)
+def test_options_of_lm_markdown_are_said_in_our_words(options, said):
+    text = f"---\ntitle: T\noptions: {options}\n---\n\nText.\n"
+    assert codes(text) == [(3, "header-key")]
+    assert said in found(text)[0].message
+
+
 @pytest.mark.parametrize("body", ["major: Biology", "options: {toc: true}", "split: true", "storage: [a]", "ask: me",
                                   "model: {major: default, RAG: [questions]}", "database: {name: x}"])  # fmt: skip
 def test_keys_of_other_programs(body):

@@ -26,6 +26,7 @@ from lmm_core.settings.config import (
 )
 from lmm_core.settings.names import is_setting
 from lmm_core.settings.project import Project, for_document, load_project, model_name
+from lmm_core.store.places import LocalStorage, RemoteSource
 from lmm_core.workflows.models import Models
 
 
@@ -121,6 +122,59 @@ def test_a_section_given_as_an_object_is_merged_by_what_was_set_in_it():
     assert (found.titles, found.summaries) == (True, False)
 
 
+@pytest.mark.parametrize(
+    ("section", "given", "found"),
+    [
+        ("RAG", {"questions_threshold": "5"}, {"questions_threshold": 5}),
+        ("RAG", {"questions": "false", "titles": "yes"}, {"questions": False, "titles": True}),
+        ("major", {"timeout": "2.5", "temperature": 1}, {"timeout": 2.5, "temperature": 1.0}),
+        ("knit", {"keep": ("topic",)}, {"keep": ["topic"]}),
+        ("storage", {"folder": Path("x")}, {"folder": "x"}),
+        ("sources", {"lab": {"base_url": "http://localhost", "price": ("1", 2)}}, {}),
+    ],
+)
+def test_values_given_in_code_are_converted(section, given, found):
+    made = getattr(ConfigSettings(**{section: given}), section)
+    assert {key: getattr(made, key) for key in found} == found
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        (":memory:", (".lmm/file", "", 0, True)),
+        (LocalStorage("./mine"), ("./mine", "", 7, False)),
+        (LocalStorage(Path("mine")), ("mine", "", 7, False)),
+        (RemoteSource("https://q.example", port=21465, timeout=5.0), (".lmm/file", "https://q.example", 21465, False)),
+        ({"memory": True}, (".lmm/file", "http://file", 7, True)),
+    ],
+)
+def test_the_place_of_the_index_is_given_as_to_open_store(place, found):
+    config("[storage]\nfolder = '.lmm/file'\nurl = 'http://file'\nport = 7\n")
+    storage = ConfigSettings(storage=place).storage
+    assert (storage.folder, storage.url, storage.memory) == (found[0], found[1], found[3])
+    assert not storage.url or storage.port == found[2]
+
+
+def test_the_place_of_the_index_is_given_in_the_file_and_the_environment(monkeypatch):
+    monkeypatch.setenv("LMM_STORAGE", '{"url": "http://env"}')
+    config("storage = ':memory:'\n")
+    assert (ConfigSettings().storage.memory, ConfigSettings().storage.url) == (True, "")
+    config("[storage]\nmemory = false\n")
+    monkeypatch.setenv("LMM_STORAGE", ":memory:")
+    assert not ConfigSettings().storage.memory
+    Path("config.toml").unlink()
+    assert ConfigSettings().storage.memory
+
+
+def test_a_server_has_its_port(monkeypatch):
+    config("[storage]\nurl = 'http://localhost'\nport = 7\n")
+    index = load_project(None).index
+    assert RemoteSource(index.url, **index.server).address == "http://localhost:7"
+    monkeypatch.setenv("LMM_STORAGE__URL", "http://q")
+    config("[storage]\nport = 7\n")
+    assert load_project(None).index.server["file"]  # the file has a say in where a key would go
+
+
 def test_names_of_sources_are_in_lower_case_everywhere(monkeypatch):
     monkeypatch.setenv("LMM_SOURCES__Lab__CHAT_MODEL", "7")
     config("[sources.LAB]\nbase_url = 'http://localhost:1'\n")
@@ -180,6 +234,66 @@ def test_each_role_has_variables(monkeypatch):
         monkeypatch.setenv(f"LMM_SOURCE_{role}", "ollama")
         monkeypatch.setenv(f"LMM_MODEL_{role}", role.lower())
     assert load_project(None).models == {role: f"ollama/{role}" for role in ("major", "minor", "aux", "embedding")}
+
+
+FILE = "[major]\nmodel = 'vllm/file'\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "text", "major", "minor", "aux"),
+    [
+        # The minor's source is LMM_SOURCE's, the aux role's is the minor's; models depend on the source.
+        ({"SOURCE": "Mistral"}, "", "mistral/mistral-small-latest", "mistral/mistral-small-latest", "…small-latest"),
+        ({"SOURCE": "Mistral", "MODEL_MINOR": "tiny"}, "", "mistral/mistral-small-latest", "mistral/tiny", "mistral/tiny"),
+        ({"SOURCE": "Mistral", "MODEL_AUX": "tiny"}, "", "…small-latest", "mistral/mistral-small-latest", "mistral/tiny"),
+        ({"SOURCE_MAJOR": "mistral", "MODEL_MINOR": "tiny"}, "", "…small-latest", "mistral/tiny", "mistral/tiny"),
+        ({"MODEL_MAJOR": "ollama/a", "MODEL_MINOR": "b", "MODEL_AUX": "c"}, "", "ollama/a", "ollama/b", "ollama/c"),
+        ({"MAJOR__MODEL": "ollama/a", "MODEL_MINOR": "b"}, "", "ollama/a", "ollama/b", "ollama/b"),
+        ({"SOURCE": "ollama", "MODEL": "a"}, "", "ollama/a", "ollama/a", "ollama/a"),
+        ({"SOURCE": "ollama", "MODEL": "a", "SOURCE_MINOR": "ollama"}, "", "ollama/a", "ollama/a", "ollama/a"),
+        ({"SOURCE": "mistral", "SOURCE_MINOR": "openai", "MODEL_AUX": "c"}, "", "…small-latest", "openai/gpt-4o-mini", "openai/c"),
+        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "mistral"}, "", "…small-latest", "mistral/tiny", "mistral/tiny"),
+        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "openai"}, "", "…small-latest", "mistral/tiny", "openai/gpt-4o-mini"),
+        ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL_MAJOR": "a"}, "", "vllm/a", "mistral/mistral-small-latest", "…small-latest"),
+        ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL": "a", "MODEL_MINOR": "b"}, "", "vllm/a", "mistral/b", "mistral/b"),
+        ({"MODEL_MINOR": "b"}, "", "extractive/default", "openai/b", "openai/b"),
+        ({"SOURCE": "default", "MODEL_MINOR": "b"}, "", "extractive/default", "openai/b", "openai/b"),
+        # A model that names its source keeps it, unless the source's own models are named like sources.
+        ({"SOURCE": "openai", "MODEL_MINOR": "Mistral/b"}, "", "openai/gpt-4o-mini", "mistral/b", "mistral/b"),
+        ({"SOURCE": "openrouter", "MODEL": "openai/a", "MODEL_MINOR": "openai/b", "MODEL_AUX": "mistral/c"}, "",
+         "openrouter/openai/a", "openrouter/openai/b", "openrouter/mistral/c"),
+        # Names in config.toml go over the environment, and give their source to models without one.
+        ({"MODEL_MINOR": "b"}, FILE, "vllm/file", "vllm/b", "vllm/b"),
+        ({"MODEL_AUX": "c"}, FILE, "vllm/file", "vllm/file", "vllm/c"),
+        ({"MODEL_AUX": "c"}, FILE + "[minor]\nmodel = 'ollama/b'\n", "vllm/file", "ollama/b", "ollama/c"),
+        ({"SOURCE_MINOR": "mistral", "MODEL_AUX": "c"}, "[minor]\nmodel = 'ollama/b'\n", "extractive/default", "ollama/b", "ollama/c"),
+        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny"}, FILE, "vllm/file", "mistral/tiny", "mistral/tiny"),
+        ({"SOURCE": "mistral"}, FILE, "vllm/file", "vllm/file", "vllm/file"),
+        ({"SOURCE": "lab", "MODEL_MINOR": "b"}, "[sources.lab]\nbase_url = 'http://localhost:1/v1'\nchat_model = 'a'", "lab/a", "lab/b", "lab/b"),
+    ],
+)  # fmt: skip
+def test_a_role_without_a_source_asks_the_source_of_the_role_above(variables, text, major, minor, aux, monkeypatch):
+    for variable, value in variables.items():
+        monkeypatch.setenv(f"LMM_{variable}", value)
+    config(text)
+    project = load_project(None)
+    for role, name in {"major": major, "minor": minor, "aux": aux}.items():
+        assert str(model_name(project, role)).endswith(name.removeprefix("…"))
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({"SOURCE": "mistral"}, "none"),
+        ({"SOURCE": "mistral", "MODEL_EMBEDDING": "text-embedding-3-large"}, "openai/text-embedding-3-large"),
+        ({"SOURCE": "mistral", "SOURCE_EMBEDDING": "mistral"}, "mistral/mistral-embed"),
+        ({"MODEL_EMBEDDING": "mistral/mistral-embed"}, "mistral/mistral-embed"),
+    ],
+)
+def test_embeddings_have_a_source_of_their_own(variables, name, monkeypatch):
+    for variable, value in variables.items():
+        monkeypatch.setenv(f"LMM_{variable}", value)
+    assert str(model_name(load_project(None), "embedding")) == name
 
 
 # Mistakes
@@ -296,8 +410,13 @@ def test_broken_json_is_told_even_if_the_file_overrides_it(monkeypatch):
         ({"rag": {}}, "argument: unknown key `rag`"),
         ({"_env_file": "x"}, "argument: unknown key `_env_file`"),
         ({"RAG": {"question": True}}, "argument: unknown key `RAG.question`"),
-        ({"storage": {"memory": "no"}}, "argument: `storage.memory`: should be true or false, not 'no'"),
+        ({"storage": {"memory": "perhaps"}}, "argument: `storage.memory`: should be true or false, not 'perhaps'"),
         ({"RAG": None}, "argument: `RAG`: should be a table"),
+        ({"RAG": {"questions_threshold": "five"}}, "argument: `RAG.questions_threshold`: should be a valid integer"),
+        ({"RAG": {"questions_threshold": "-5"}}, "should be greater than or equal to 0, not -5"),
+        ({"storage": "memory"}, 'argument: `storage`: should be a table, [storage] and its keys, or ":memory:"'),
+        ({"storage": RemoteSource("1.1.1.127")}, "argument: `storage.url`: should be an address that begins with http"),
+        ({"storage": RemoteSource("http://x", grpc_port=1)}, "argument: unknown key `storage.grpc_port`"),
     ],
 )
 def test_a_mistake_in_code_is_an_error_at_once(arguments, said):
@@ -543,6 +662,16 @@ def test_a_header_may_want_no_annotations_and_calls_summaries_by_both_names():
         assert for_document(PROJECT, {"model": {"RAG": [name]}}).opts.summaries
 
 
+def test_a_header_sets_the_options_of_annotations():
+    project = Project(Path(), opts=ScanOpts(summaries=False, questions_threshold=7))
+    options = {"titles": True, "summary": True, "questions": False, "summary_threshold": 30, "follow_prompts": False}
+    found = for_document(project, {"model": {"RAG": options}}).opts
+    wanted = {"titles": True, "summaries": True, "questions": False, "summary_threshold": 30, "follow_prompts": False}
+    assert found == ScanOpts(questions_threshold=7, **wanted)
+    assert for_document(project, {"model": [{"RAG": {"questions_threshold": 0}}]}).opts.questions_threshold == 0
+    assert for_document(project, {"model": {"RAG": {}}}) == project
+
+
 def test_a_header_has_knit_rules():
     rules = for_document(PROJECT, {"lmm": {"div-types": "solution", "keep": "topic"}}).rules
     assert "solution" in rules.div_types
@@ -566,6 +695,11 @@ def test_a_header_has_knit_rules():
         ({"system": ["x"]}, "`model.system`: should be a text"),
         ({"RAG": ["keywords"]}, "`model.RAG`: should be a list of questions, summary, summaries, titles"),
         ({"RAG": False}, "`model.RAG`: should be a list of questions"),
+        ({"RAG": {"question": True}}, "`model.RAG`: unknown key `question` (known: titles, questions, summaries, "),
+        ({"RAG": {"textid": True}}, "`model.RAG`: unknown key `textid`"),
+        ({"RAG": {"questions": "yes please"}}, "`model.RAG`: `questions` should be true or false, not 'yes please'"),
+        ({"RAG": {"summary_threshold": True}}, "`summary_threshold` should be a number of words, 0 or more, not True"),
+        ({"RAG": {"summary_threshold": -1}}, "`summary_threshold` should be a number of words, 0 or more, not -1"),
     ],
 )
 def test_a_mistake_in_the_header_is_named(model, said):

@@ -139,6 +139,22 @@ def test_results_are_limited_and_filtered(notes):
     assert found("variance --under 9") == []
 
 
+def test_the_values_of_a_key_are_counted(notes):
+    write(
+        "part/other.md",
+        "---\nlevel: 2\n---\n\n---\nlevel: 3\n---\n# One\n\nText.\n\n---\nlevel: 3\n---\n# Two\n\nMore.\n",
+    )
+    lmm("index notes.md part")
+    types, told = lmm("search --values type")
+    assert types == "     1  exercise\n     1  summary\n"
+    assert told.endswith(" without type\n")
+    assert json.loads(lmm("search --values level --json")[0]) == {"3": 2}
+    assert set(json.loads(lmm("search --values source --json")[0])) == {"notes.md", "part/other.md"}
+    _, told = lmm("search --values page_content", status=1)
+    assert "no chunk has a key 'page_content' whose values can be listed; there are anchor, " in told
+    assert "takes neither" in lmm("search --values type -k 3", status=2)[1]
+
+
 def test_a_type_keyword_puts_the_type_first(notes):
     lmm("index notes.md")
     assert found("median")[0].get("type") is None

@@ -73,12 +73,13 @@ def test_a_session_goes_on_from_what_was_asked(indexed_book):
     assert last[1:3] == ["When does the mean mislead?", "When a few wild values carry it away [1]."]
     assert len(queries) == 1  # the words of the first question are enough
     assert "When does the mean mislead?" in queries[0]["messages"][-1]["content"]
-    assert "*definition* *exercise* *topic*" in said
+    assert "*definition* *exercise* *summary* *topic*" in said
     assert "8 documents" in said
 
 
 def test_help_names_what_can_be_asked_for(indexed_book):
-    assert "In this index, types of material to ask for: *definition* *exercise* *topic*" in ask("--help")[0]
+    said = " ".join(ask("--help")[0].split())
+    assert "In this index, types of material to ask for: *definition* *exercise* *summary* *topic*" in said
 
 
 def test_help_is_there_without_an_index():
@@ -207,6 +208,15 @@ def test_a_type_that_is_not_there_is_told(indexed_book):
         "of the type 'riddle'; types of material in the collection: definition" in ask("--type riddle x", status=1)[1]
     )
     assert json.loads(ask("--type Exercise --no-model --json mean")[0])["sources"]
+
+
+@pytest.mark.parametrize("options", ["'*summary* of mean and median'", "--type Summary 'mean and median'"])
+def test_summaries_are_asked_for_as_a_type(options, indexed_book):
+    answer = json.loads(ask(f"--json {options}")[0])
+    cited = [source for source in answer["sources"] if source["number"] in answer["cited"]]
+    assert "drawn towards extreme values" in answer["answer"] and "summary" in answer["kinds"]
+    assert [source["kinds"] for source in cited] == [["summary"]] * len(cited)
+    assert "(summary), 02-describing.md" in ask(f"--no-model {options}")[0]
 
 
 def test_titles_and_files_cannot_steer_the_terminal():

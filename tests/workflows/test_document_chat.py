@@ -521,9 +521,9 @@ def test_the_functions_do_what_the_command_does(model):
     assert chats(text("notes.md")) == [[("user", QUESTION), ("model", "Mostly.")]]
     assert "new text" not in text("notes.md")
     before = text("notes.md")
-    assert "new text" in serialize_blocks(markdown_edits("notes.md", save_to=False))
+    assert "new text" in serialize_blocks(markdown_edits("notes.md", save=False))
     assert text("notes.md") == before
-    markdown_edits("notes.md", save_to="out.md", model="openai/other")
+    markdown_edits("notes.md", save="out.md", model="openai/other")
     assert "new text" in text("out.md")
     assert text("notes.md") == before
     assert model.requests[-1]["model"] == "other"
@@ -541,13 +541,13 @@ def test_what_cannot_be_read_is_reported(function):
     assert function("latin.md", logger=logger) is None
     assert function(".", logger=logger) is None
     assert [report.level for report in logger.reports] == ["error"] * 3
-    with pytest.raises(Exception, match="save_to"):
-        function("missing.md", save_to=3.5)
+    with pytest.raises(Exception, match="save"):
+        function("missing.md", save=3.5)
 
 
 def test_a_request_that_was_kept_in_the_cache_is_not_paid_for_twice(model):
     write("notes.md", NOTES)
-    markdown_messages("notes.md", save_to=False)
+    markdown_messages("notes.md", save=False)
     markdown_messages("notes.md")
     assert model.count == 1
     assert parse_markdown_text(text("notes.md"))

@@ -197,24 +197,30 @@ def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
 
 
 @click.command()
-@click.argument("query", required=True)
-@click.option("-k", "limit", type=click.IntRange(1), default=6, metavar="N", help="How many results (6).")
+@click.argument("query", required=False)
+@click.option("-k", "limit", type=click.IntRange(1), metavar="N", help="How many results (6).")
 @click.option(
     "--type", "kind", default="", metavar="TYPE", help="Find only chunks of this type (exercise, summary, …)."
 )
 @click.option("--no-type", is_flag=True, help="Find only chunks without a type.")
 @click.option("--under", default="", metavar="PATH", help="Search only in a section (a path like 1.2) or a file.")
 @click.option("--group", is_flag=True, help="Find whole sections in place of chunks.")
+@click.option("--values", "key", default="", metavar="KEY", help="List the values of a key of the chunks; no QUERY.")
 @json_option
-def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: bool, as_json: bool) -> None:
+def search(
+    query: str | None, limit: int | None, kind: str, no_type: bool, under: str, group: bool, key: str, as_json: bool
+) -> None:
     """Find chunks by a question or by words. *exercise* in it puts exercises first."""
     from ...errors import RetrieveError
     from ...workflows.indexing.search import find_in_index, types_in_index
     from ...workflows.indexing.stores import open_index
 
-    if not query.strip():
-        raise click.UsageError("an empty query: say what to look for")
-    logger = ReportPrinter()
+    if key and (query or limit or kind or no_type or under or group):
+        raise click.UsageError("--values takes neither a QUERY nor other options than --json")
+    if key:
+        _print_values(key, as_json)
+        return
+    asked, logger = _checked_query(query), ReportPrinter()
     project = searched_project()
     models = Models(warn=warn)
 
@@ -223,7 +229,7 @@ def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: 
 
     async def work() -> tuple[list[ScoredPoint], dict[str, int]]:
         async with open_index(project, models) as store:
-            points = await find_in_index(store, project, models, query, limit, kind, no_type, under, group, tell)
+            points = await find_in_index(store, project, models, asked, limit or 6, kind, no_type, under, group, tell)
             return points, {} if points else types_in_index(store, project)
 
     found = run_or_report(work(), logger, RetrieveError)
@@ -231,12 +237,45 @@ def search(query: str, limit: int, kind: str, no_type: bool, under: str, group: 
         sys.exit(1)
     points, types = found
     if not points:
-        say(_nothing_found(query, kind, under, types), err=True)
+        say(_nothing_found(asked, kind, under, types), err=True)
     if as_json:
         print_json([{"id": point.id, "score": point.score, **point.payload} for point in points])
     else:
         for point in points:
             _print_point(point, project)
+
+
+def _checked_query(query: str | None) -> str:
+    if query is None:
+        raise click.UsageError("Missing argument 'QUERY'.")
+    if not query.strip():
+        raise click.UsageError("an empty query: say what to look for")
+    return query
+
+
+def _print_values(key: str, as_json: bool) -> None:
+    """Print the values of a key in the index with the numbers of their chunks."""
+    from ...errors import RetrieveError
+    from ...workflows.indexing.search import values_in_index
+    from ...workflows.indexing.stores import open_index
+
+    project, logger = searched_project(), ReportPrinter()
+
+    async def work() -> tuple[dict[str, int], int]:
+        async with open_index(project, Models(warn=warn)) as store:
+            return values_in_index(store, project, key)
+
+    found = run_or_report(work(), logger, RetrieveError)
+    if found is None:
+        sys.exit(1)
+    counts, without = found
+    if as_json:
+        print_json(counts)
+        return
+    for value, count in counts.items():
+        say(one_line(f"{count:>6}  {value}"))
+    if without:
+        say(f"{counted(without, 'chunk')} without {one_line(key)}", err=True)
 
 
 def _nothing_found(query: str, kind: str, under: str, types: dict[str, int]) -> str:

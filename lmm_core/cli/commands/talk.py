@@ -12,12 +12,12 @@ from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.models import Models
 from ...workflows.passes import AnnotationClearing
 from ...workflows.session import SavedFiles
-from ...workflows.talk import ConversationWork, clear_work, decide
+from ...workflows.talk import ConversationWork, KeyClearing, clear_work, decide
 from ..arguments import asking_options, find_documents, folders_argument, json_option, writing_options
 from ..files import FileOutcome, at_every_save, exit_with_outcomes, for_each, is_done, rewrite, say_at
 from ..reports import ReportPrinter, TerminalScreen, warn
 
-_KEYS = f"Only this annotation (repeatable): {', '.join(REMOVABLE)}."
+_KEYS = "Take this key out of all metadata instead, whoever wrote it; with --annotations, only as rag wrote it."
 
 
 @click.command()
@@ -85,7 +85,7 @@ def _answer_one(path: Path, model: str, jobs: int | None, quiet: bool) -> bool:
 @writing_options
 @click.option("--edits", is_flag=True, help="Also take out the requests for edits.")
 @click.option("--annotations", is_flag=True, help="Take out what the system wrote by itself instead.")
-@click.option("--key", "keys", type=click.Choice(REMOVABLE), multiple=True, metavar="KEY", help=_KEYS)
+@click.option("--key", "keys", multiple=True, metavar="KEY", help=f"{_KEYS} Repeatable.")
 @click.option("--by", type=click.Choice(["stand-in", "model"]), help="Only questions and summaries by this annotator.")
 @click.option("--all", "corrected", is_flag=True, help="Also annotations that were corrected by hand or are frozen.")
 def clear(
@@ -103,16 +103,27 @@ def clear(
     """Take questions, messages and answers out of the documents.
 
     With --annotations: what `rag` wrote. A document that nobody else has touched since is then,
-    byte for byte, what it was before."""
-    if annotations and edits:
-        raise click.UsageError("--annotations and --edits exclude each other")
-    if not annotations and (keys or by or corrected):
-        raise click.UsageError("--key, --by and --all are about annotations: add --annotations")
+    byte for byte, what it was before.
+
+    With --key KEY: exactly this key, as it is spelled in the header and the blocks ('~summary')."""
+    if edits and (annotations or keys):
+        raise click.UsageError("--edits excludes --annotations and --key")
+    if not annotations and (by or corrected):
+        raise click.UsageError("--by and --all are about annotations: add --annotations")
+    if annotations and (wrong := [key for key in keys if key not in REMOVABLE]):
+        raise click.UsageError(f"--annotations takes out {', '.join(REMOVABLE)}, and no key {wrong[0]!r}")
     if by and not {"questions", "summary"}.issuperset(keys):
         raise click.UsageError("--by is about questions and summaries alone")
     if annotations:
         work = AnnotationClearing(keys, by or "", corrected)
         rewrite(paths, work.finish, check, diff, as_json, "cleared", details=work.details, finder=finder)
+    elif keys:
+        named = KeyClearing(keys)
+        try:
+            rewrite(paths, named.finish, check, diff, as_json, "cleared", details=named.details, finder=finder)
+        finally:
+            for said in named.unknown():
+                warn(said)
     else:
         rewrite(paths, clear_work(edits), check, diff, as_json, "cleared", finder=finder)
 

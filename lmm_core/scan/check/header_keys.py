@@ -17,23 +17,24 @@ _ROLES = ("embedding", "embeddings", "major", "minor", "aux")
 # The sections of config.toml, each with its keys: other programs have keys of these names as well.
 # `split` is missing here, since a header may have it.
 SECTIONS: dict[str, frozenset[str]] = {
-    "RAG": frozenset({"titles", "questions", "summaries", "questions_threshold", "summary_threshold"}),
+    "RAG": frozenset(
+        {"titles", "questions", "summaries", "questions_threshold", "summary_threshold", "follow_prompts"}
+    ),
     "knit": frozenset({"div_types", "keep", "allowed_words"}),
-    "embeddings": frozenset({"dense_model", "encoding", "annotations", "language"}),
-    "storage": frozenset({"folder", "url", "memory", "prefer_grpc", "on_disk", "quantization"}),
+    "embeddings": frozenset({"dense_model", "encoding", "annotations", "own_annotations", "language"}),
+    "storage": frozenset({"folder", "url", "port", "memory", "prefer_grpc", "on_disk", "quantization"}),
     "database": frozenset({"collection_name", "companion_collection", "companion_encoding"}),
     "ask": frozenset({"queries", "rerank", "context", "level", "budget", "tool_calls", "off_topic", "subjects"}),
     "serve": frozenset({"origins", "hosts", "proxies", "rate", "concurrency", "max_question"}),
 }
-_SETTINGS = {*MODEL_KEYS, "summary", *SECTIONS, *frozenset().union(*SECTIONS.values())}
+_OTHER_OPTIONS = {"remove_messages", "textid", "headingid", "textUUID", "headingUUID"}  # of scan_rag
+_SETTINGS = {*MODEL_KEYS, *_OTHER_OPTIONS, "summary", *SECTIONS, *frozenset().union(*SECTIONS.values())}
 _NAME = re.compile(r"[\w.-]+/[\w./:-]+|default")
 
 UNDER_MODEL = "`{}` is not read here: write it below `model:` in the header, indented (`model:` and below it `  {}: …`)"
 IN_CONFIG = "`{}` is not read in a header: it is a section of config.toml (`lmm config init` writes one)"
-OPTIONS = (
-    "`options` is not read: what is annotated stands in the header below `model:` (`  RAG: [questions, summaries]`), "
-    "everything else in config.toml"
-)
+OPTIONS = "`options` is not read. Write what is annotated below `model:`, indented (`  RAG: {{{}}}`){}"
+_NUMBERED = "; text ids need no option, and chats and edits are removed by `lmm clear`"
 
 
 def find_header_keys(blocks: Sequence[Block]) -> Iterator[Finding]:
@@ -53,10 +54,17 @@ def _explain(key: str, value: Any) -> str:
     if key.lower() == "rag" or (key in _ROLES and isinstance(value, str) and _NAME.fullmatch(value.strip())):
         return UNDER_MODEL.format(key, "RAG" if key.lower() == "rag" else key.replace("embeddings", "embedding"))
     if key == "options" and not _names(value).isdisjoint(_SETTINGS):
-        return OPTIONS
+        return _explain_options(value)
     if key in SECTIONS and isinstance(value, Mapping) and value and _names(value) <= SECTIONS[key]:
         return IN_CONFIG.format(key)
     return ""
+
+
+def _explain_options(value: Any) -> str:
+    """Return what to write instead of `options`, by which LM markdown's documents set those of scan_rag."""
+    given = value if isinstance(value, Mapping) else dict.fromkeys(sorted(_names(value)), True)
+    pairs = [f"{key}: {str(given[key]).lower()}" for key in given if key in SECTIONS["RAG"]]
+    return OPTIONS.format(", ".join(pairs) or "questions: true", _NUMBERED if _names(value) & _OTHER_OPTIONS else "")
 
 
 def _names(value: Any) -> set[str]:

@@ -1,9 +1,10 @@
 """Stray marks: text that looks like a mark of ours but has no effect, so that an exercise would be
 shown.
 
-These are lines of colons that open or close no div, types on anything but a div, and blocks that
-annotate nothing that could be left out. Pandoc's rules for divs are strict: a blank line before, no
-blanks at the start of the line, one word or attributes in braces.
+These are lines of colons that open or close no div, types on anything but a div, blocks that
+annotate nothing that could be left out, and keys with `=` in place of the colon. Pandoc's rules for
+divs are strict: a blank line before, no blanks at the start of the line, one word or attributes in
+braces.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...markdown.blocks import (
     parse_attributes,
 )
 from ...markdown.divs import Part, parts_by_line
+from ...markdown.metadata.lists import BLOCK_KEYS
 from .finding import Finding
 
 _COLONS = re.compile(r"(?P<before>[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*)(?P<colons>[:\uff1a]{2,})(?P<rest>.*)")
@@ -35,6 +37,7 @@ _UNSEEN = re.compile(
     re.S | re.X,
 )
 _UNDERLINED = re.compile(r"[^\n]+\n(?:=+|-+)[ \t]*(?:\n|\Z)")
+_EQUALS = re.compile(r"(\w+)[ \t]*=[ \t]*[^\s=]")
 # Reads the divs and metadata blocks in a text, as `parts_by_line` does.
 ReadParts = Callable[[str], list[tuple[int, Part, str]]]
 ABOUT_NOTHING = (
@@ -42,6 +45,7 @@ ABOUT_NOTHING = (
     "put it directly before the part"
 )
 UNDERLINED = "an underlined heading starts no section, so that its text is not left out: write it as `## Heading`"
+EQUALS = "`{key} =` is not read: a key ends with a colon (`{key}: …`)"
 STRAY = (
     "colons that open or close no div, so that what is meant to be left out may be shown: a div needs a blank line "
     "before it, stands at the start of its line (in a list, where the item's text begins), and has one class "
@@ -77,9 +81,10 @@ def explain_misplaced(text: str) -> str:
 def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterator[Finding]:
     source = block.source
     first = block.line - count_lead(source)
-    if not any(sign in source for sign in ("::", "\uff1a", "{")):
+    if not any(sign in source for sign in ("::", "\uff1a", "{", "=")):
         return
     lines = source.split("\n")
+    yield from _with_equals_signs(lines, first)
     fences = _fences(read(source)) if "::" in source else {}
     opened = 0  # stray colons with a word, which the bare colons below them would close
     for number, line in lines_outside_code(lines):
@@ -93,6 +98,19 @@ def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterat
             opened = max(0, opened - 1) if closes else opened + 1
         else:
             yield from _on_others(line, first + number, types)
+
+
+def _with_equals_signs(lines: Sequence[str], first: int) -> Iterator[Finding]:
+    """Yield the keys of ours between two lines `---` that have `=` for the colon, as in TOML."""
+    inside = False
+    for number, line in lines_outside_code(lines):
+        if line.rstrip() in ("---", "..."):
+            inside = not inside and line.startswith("-") and not (number and lines[number - 1].strip())
+        elif inside and (found := _EQUALS.match(line)):
+            if found[1] in BLOCK_KEYS:
+                yield Finding(first + number, "near-miss", EQUALS.format(key=found[1]))
+        else:
+            inside = False
 
 
 def _fences(parts: Sequence[tuple[int, Part, str]]) -> dict[int, bool]:

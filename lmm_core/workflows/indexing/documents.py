@@ -91,8 +91,9 @@ def hash_document(file: MarkdownFile, project: Project, encoder: Encoder | None)
     rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
     split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
     language = project.index.language or quarto_language(project.root)
+    annotations = [project.index.annotations, project.index.own_annotations]
     identity = encoder.identity() if encoder else ""
-    settings = [split, project.index.annotations, rules, VERSION, language, identity, RECORDED]
+    settings = [split, annotations, rules, VERSION, language, identity, RECORDED]
     data = json.dumps(settings, default=str, sort_keys=True).encode() + b"\0" + file.data
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
+from ...errors import RetrieveError
 from ...index.collection import afind_documents, chunks_for, find_types
 from ...retrieve.library import Library
 from ...retrieve.search import search_points
@@ -12,6 +16,8 @@ from ...settings.project import Project
 from ...store.vector_store import ScoredPoint, VectorStore, Where
 from ..encode import encoder_for
 from ..models import Models
+
+_OF_EACH = {"page_content", "hash", "sequence", "textid", "line_start", "line_end"}  # every chunk has another one
 
 
 async def find_in_index(
@@ -46,6 +52,29 @@ async def find_in_index(
 def types_in_index(store: VectorStore, project: Project) -> dict[str, int]:
     """Return the types of material in the index, each with the number of its chunks. Raise StoreError."""
     return {kind: count for kind, count in sorted(find_types(store, project.index.collection).items()) if kind}
+
+
+def values_in_index(store: VectorStore, project: Project, key: str) -> tuple[dict[str, int], int]:
+    """Return the values of a key in the index with the numbers of their chunks, the most frequent first, and the
+    number of chunks without one.
+
+    Each item of a list counts. Raise StoreError, and RetrieveError if no chunk has the key."""
+    name = project.index.collection
+    if store.metadata(name) is None:
+        raise RetrieveError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
+    payloads = [point.payload for point in store.scroll(name)]
+    known = sorted({one for payload in payloads for one in payload} - _OF_EACH)
+    if key not in known:
+        raise RetrieveError(f"no chunk has a key {key!r} whose values can be listed; there are {', '.join(known)}")
+    values = [_values(payload.get(key)) for payload in payloads]
+    counts = Counter(value for many in values for value in many)
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))), values.count([])
+
+
+def _values(value: Any) -> list[str]:
+    """Return the values of a key in a chunk as text, each once."""
+    found = value if isinstance(value, list) else [] if value is None else [value]
+    return list(dict.fromkeys(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in found))
 
 
 def _where(store: VectorStore, collection: str, kind: str, no_type: bool, under: str) -> Where | None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ....errors import LmmError
-from ....index.chunks import SUMMARY
 from ....logging import LoggerBase, printable, say
 from ....models.sources import STAND_IN_NAME
 from ....settings.project import Project
@@ -47,6 +46,7 @@ class _CommandWithTypes(click.Command):
 def _indexed_types() -> list[str]:
     """Return the types of material in the index of the working folder, or none if it cannot be read."""
     from ....errors import StoreError
+    from ....index.collection import find_types
     from ....workflows.indexing.stores import project_store
 
     try:
@@ -57,7 +57,7 @@ def _indexed_types() -> list[str]:
     except (StoreError, click.UsageError):
         return []
     try:
-        return sorted(kind for kind in store.facet(project.index.collection, "type") if kind != SUMMARY)
+        return sorted(filter(None, find_types(store, project.index.collection)))
     except StoreError:
         return []
     finally:
@@ -66,7 +66,9 @@ def _indexed_types() -> list[str]:
 
 @click.command(cls=_CommandWithTypes)
 @click.argument("question", required=False)
-@click.option("--type", "kind", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, …")
+@click.option(
+    "--type", "kind", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
+)
 @click.option("--context", type=click.Choice(["passages", "outline", "text"]), help="What to show to the model.")
 @click.option("--level", type=click.IntRange(1, 6), help="The level of headings, for outline and text.")
 @click.option("--budget", type=click.IntRange(50), metavar="TOKENS", help="How much of the notes to show to the model.")

@@ -216,6 +216,9 @@
 
   const fits = (passage, kind) => !kind || (kind === "notes" ? !passage.kind : passage.kind === kind);
 
+  // Summaries are no passages: they are shown where no passage of a section is.
+  const holds = (section, kind) => (kind === "summary" ? section.summary : section.passages.some((one) => fits(one, kind)));
+
   // How much each word says: most if it is rare.
   function rarity(found, terms) {
     const counts = new Map(terms.map((term) => [term, 0]));
@@ -293,7 +296,7 @@
     };
     for (const { id, score, queryTerms, terms } of found) {
       const { section, passage } = texts[id];
-      if (passage ? !fits(passage, kind) : kind && !section.passages.some((one) => fits(one, kind))) continue;
+      if (passage ? !fits(passage, kind) : kind && !holds(section, kind)) continue;
       const own = passage && about.get(section);
       add(section, passage, score + (own?.score || 0), [...queryTerms, ...(own?.queryTerms || [])], terms);
     }
