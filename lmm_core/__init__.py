@@ -24,9 +24,12 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .index.chunks import AnnotationModel as AnnotationModel
     from .index.chunks import Chunk as Chunk
     from .index.chunks import blocks_to_chunks as blocks_to_chunks
+    from .index.collection import points_to_blocks as points_to_blocks
     from .index.encoding import Encoder as Encoder
     from .index.encoding import EncodingModel as EncodingModel
+    from .index.encoding import QdrantEmbeddingModel as QdrantEmbeddingModel
     from .index.encoding import encoding_to_qdrantembedding_model as encoding_to_qdrantembedding_model
+    from .index.split import scan_split as scan_split
     from .logging import ConsoleLogger as ConsoleLogger
     from .logging import ExceptionConsoleLogger as ExceptionConsoleLogger
     from .logging import ExceptionLogger as ExceptionLogger
@@ -88,6 +91,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .vector_store_qdrant import upload as upload
     from .workflows.ask import SharedLibrary as SharedLibrary
     from .workflows.ask import open_library as open_library
+    from .workflows.encode import blocklist_encode as blocklist_encode
     from .workflows.indexing.stores import client_from_config as client_from_config
     from .workflows.indexing.stores import global_client_from_config as global_client_from_config
     from .workflows.indexing.upload import markdown_upload as markdown_upload
@@ -105,7 +109,9 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
 _MODULES = {
     "errors": "ConfigError LmmError MarkdownError ModelError PassError ReportedError RetrieveError StoreError",
     "index.chunks": "AnnotationModel Chunk blocks_to_chunks",
-    "index.encoding": "Encoder EncodingModel encoding_to_qdrantembedding_model",
+    "index.collection": "points_to_blocks",
+    "index.encoding": "Encoder EncodingModel QdrantEmbeddingModel encoding_to_qdrantembedding_model",
+    "index.split": "scan_split",
     "logging": "ConsoleLogger ExceptionConsoleLogger ExceptionLogger FileLogger ListLogger LoggerBase",
     "markdown.blocks": "ErrorBlock HeaderBlock HeadingBlock MetadataBlock TextBlock serialize_blocks",
     "markdown.files": "load_markdown save_markdown",
@@ -131,6 +137,7 @@ _MODULES = {
     "store.places": "LocalStorage RemoteSource",
     "vector_store_qdrant": "initialize_collection query query_grouped upload",
     "workflows.ask": "SharedLibrary open_library",
+    "workflows.encode": "blocklist_encode",
     "workflows.indexing.stores": "client_from_config global_client_from_config",
     "workflows.indexing.upload": "markdown_upload",
     "workflows.models": "Models annotator_from_config chat_model_from_config embedder_from_config",

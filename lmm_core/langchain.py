@@ -1,52 +1,57 @@
-"""Retrievers for LangChain that search in the index; they need the extra `langchain`."""
+"""Retrievers for LangChain that search in the index; they need the extra `langchain`.
+
+    QdrantVectorStoreRetriever.from_config_settings().invoke("Where is the variance explained?")
+
+A retriever finds chunks, a grouped one the texts around them in the companion collection. Each takes the
+clients and models that the functions of `lmm_core.vector_store_qdrant` take. As LangChain expects it,
+what fails raises: StoreError, ModelError, ConfigError.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict
+try:
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+except ModuleNotFoundError as error:
+    from .installation import PACKAGE
 
-from .index.collection import aquery
+    raise ImportError(
+        f"lmm_core.langchain needs the package langchain-core: pip install '{PACKAGE}[langchain]'"
+    ) from error
+from typing import Self
+
+from pydantic import ConfigDict, PrivateAttr
+
+from .index.chunks import CONTEXT_SUMMARY
+from .index.collection import aquery, aquery_grouped
 from .index.encoding import Encoder
+from .logging import ConsoleLogger
 from .models.chat import run
-from .store.vector_store import ScoredPoint, VectorStore
-from .workflows.encode import encoder_for, project_from
-from .workflows.indexing.stores import client_from_config, global_client_from_config
-from .workflows.models import Models
+from .store.opening import as_store
+from .store.vector_store import ScoredPoint
+from .workflows.encode import project_from
+from .workflows.indexing.arguments import Client, Config, Model, aencoder_from
+from .workflows.indexing.stores import client_from_config, shared_store
 
-if TYPE_CHECKING:
-    from .settings.config import ConfigSettings
-    from .settings.project import Project
+__all__ = [
+    "AsyncQdrantVectorStoreRetriever", "AsyncQdrantVectorStoreRetrieverGrouped", "QdrantVectorStoreRetriever",
+    "QdrantVectorStoreRetrieverGrouped", "client_from_config",
+]  # fmt: skip
 
-__all__ = ["AsyncQdrantVectorStoreRetriever", "QdrantVectorStoreRetriever", "client_from_config"]
 
-
-class QdrantVectorStoreRetriever(BaseRetriever):
-    """A retriever that finds chunks of a collection.
-
-    In the documents, `page_content` is the text, and `metadata` the payload and the score.
-    `encoder` has to be the one that the collection was made with."""
+class _StoreRetriever(BaseRetriever):
+    """What the retrievers share: the collection that is searched, and how."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    client: VectorStore
+    client: Client
     collection_name: str
-    encoder: Encoder
-    limit: int = 6
-
-    @classmethod
-    def from_config_settings(
-        cls, config: ConfigSettings | Project | None = None, limit: int = 6
-    ) -> QdrantVectorStoreRetriever:
-        """Return the retriever for the configured index. Raise StoreError, ModelError and ConfigError."""
-        project = project_from(config)
-        client = global_client_from_config(project)
-        index = project.index
-        encoder = run(encoder_for(client, project, Models(), index.collection, index.encoding))
-        return cls(client=client, collection_name=index.collection, encoder=encoder, limit=limit)
+    embedding_model: Model
+    _encoder: Encoder | None = PrivateAttr(default=None)
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         return run(self._find(query))
@@ -57,18 +62,85 @@ class QdrantVectorStoreRetriever(BaseRetriever):
         return await self._find(query)
 
     async def _find(self, query: str) -> list[Document]:
-        points = await aquery(self.client, self.collection_name, self.encoder, query, self.limit)
+        encoder = self._encoder or await aencoder_from(
+            self.client, self.collection_name, self.embedding_model, ConsoleLogger()
+        )
+        points = await self._search(query, encoder)
+        self._encoder = encoder  # of a collection that is there
         return [_document(point) for point in points]
+
+    async def _search(self, query: str, encoder: Encoder) -> Sequence[ScoredPoint]:
+        raise NotImplementedError
+
+
+class QdrantVectorStoreRetriever(_StoreRetriever):
+    """A retriever that finds chunks of a collection.
+
+    In the documents, `page_content` is the text, and `metadata` the payload and the score. The collection
+    has to have been made with the same `embedding_model`."""
+
+    limit: int = 6
+
+    def __init__(
+        self, client: Client, collection_name: str, embedding_model: Model, limit: int = 6, **kwargs: Any
+    ) -> None:
+        given: dict[str, Any] = {"client": client, "embedding_model": embedding_model, "limit": limit}
+        super().__init__(collection_name=collection_name, **given, **kwargs)
+
+    @classmethod
+    def from_config_settings(cls, config: Config = None, limit: int = 6) -> Self:
+        """Return the retriever for the configured index. Raise StoreError and ConfigError."""
+        project = project_from(config)
+        return cls(shared_store(project), project.index.collection, project, limit)
+
+    async def _search(self, query: str, encoder: Encoder) -> Sequence[ScoredPoint]:
+        return await aquery(as_store(self.client), self.collection_name, encoder, query, self.limit)
+
+
+class QdrantVectorStoreRetrieverGrouped(_StoreRetriever):
+    """A retriever that finds the texts of a companion collection which the best chunks are parts of.
+
+    `group_collection` is the companion collection, `max_companion_docs` the greatest number of texts. If
+    the section around a text's own has a summary, the text begins with it, and `context_summary` in
+    `metadata` is the summary alone."""
+
+    group_collection: str
+    max_companion_docs: int = 4
+
+    def __init__(
+        self, client: Client, collection_name: str, group_collection: str, embedding_model: Model,
+        max_companion_docs: int = 4, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        given: dict[str, Any] = {"client": client, "embedding_model": embedding_model}
+        given |= {"group_collection": group_collection, "max_companion_docs": max_companion_docs}
+        super().__init__(collection_name=collection_name, **given, **kwargs)
+
+    @classmethod
+    def from_config_settings(cls, config: Config = None, max_companion_docs: int = 4) -> Self:
+        """Return the retriever for the configured index. Raise StoreError and ConfigError."""
+        project = project_from(config)
+        index = project.index
+        return cls(shared_store(project), index.collection, index.companion, project, max_companion_docs)
+
+    async def _search(self, query: str, encoder: Encoder) -> Sequence[ScoredPoint]:
+        store, companion = as_store(self.client), self.group_collection
+        return await aquery_grouped(store, self.collection_name, companion, encoder, query, self.max_companion_docs)
 
 
 class AsyncQdrantVectorStoreRetriever(QdrantVectorStoreRetriever):
     """The same retriever, under the name that asynchronous code looks for (`await retriever.ainvoke(…)`)."""
 
 
+class AsyncQdrantVectorStoreRetrieverGrouped(QdrantVectorStoreRetrieverGrouped):
+    """The same grouped retriever, under the name that asynchronous code looks for."""
+
+
 def _document(point: ScoredPoint) -> Document:
-    metadata: dict[str, Any] = {key: value for key, value in point.payload.items() if key != "page_content"}
+    """Return a point as a document, its text under the summary of the section around, if it has one."""
+    metadata = {key: value for key, value in point.payload.items() if key != "page_content"}
+    parts = (metadata.get(CONTEXT_SUMMARY), point.payload.get("page_content"))
     return Document(
-        page_content=str(point.payload.get("page_content", "")),
+        page_content="\n\n".join(str(part) for part in parts if part),
         metadata={**metadata, "score": point.score},
         id=point.id,
     )

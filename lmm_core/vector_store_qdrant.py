@@ -1,136 +1,184 @@
 """Make, fill and query collections, under the names that LM markdown for education gives these functions.
 
-They are the functions of `lmm_core.index.collection`, but where those take an encoder, these also
-take a configuration, or the kind of vectors that a collection has (`QdrantEmbeddingModel`, with
-the models of the working folder's configuration). Each function has an asynchronous form whose
-name begins with `a`. All raise StoreError, ModelError and ConfigError.
+They are the functions of `lmm_core.index.collection`, but where those take a store and an encoder,
+these take
+
+- a client: a store of ours (`client_from_config`, `open_store`), or a `QdrantClient` or
+  `AsyncQdrantClient` of the package `qdrant-client`;
+- a model: the vectors that the collection has (`QdrantEmbeddingModel`), an `EncodingModel`, the name of
+  either (`"dense"`, `"bm25"`), each with the models of the working folder's configuration; or else a
+  `ConfigSettings`, or an `Encoder`.
+
+Each has an asynchronous form whose name begins with `a`. If a store, a model or the system fails, that
+is reported to the logger, by default on the console, and the result is an empty list or False; with
+a logger that raises, the exception rises. Wrong settings raise ConfigError, and wrong arguments
+pydantic's ValidationError, at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
 
 from .index import collection
 from .index.chunks import Chunk
 from .index.collection import points_to_blocks
-from .index.encoding import (
-    Encoder,
-    EncodingModel,
-    QdrantEmbeddingModel,
-    encoding_to_qdrantembedding_model,
-    has_dense,
-)
-from .logging import ConsoleLogger
+from .index.encoding import Encoder, QdrantEmbeddingModel, encoding_to_qdrantembedding_model
+from .logging import ConsoleLogger, LoggerBase
 from .models.chat import run
-from .models.embedders.bm25 import Bm25Encoder
-from .settings.project import Project
-from .store.vector_store import Point, ScoredPoint, VectorStore, Where
-from .workflows.encode import cached_embedder, encoder_for, project_from
+from .settings.arguments import validated
+from .store.opening import as_store
+from .store.vector_store import Point, ScoredPoint, Where
+from .workflows.indexing.arguments import Client, Model, aencoder_from, reported
 from .workflows.indexing.stores import client_from_config, global_client_from_config
-from .workflows.models import Models
-
-if TYPE_CHECKING:
-    from .settings.config import ConfigSettings
-
-    Model: TypeAlias = Encoder | QdrantEmbeddingModel | ConfigSettings | Project
 
 __all__ = [
-    "QdrantEmbeddingModel", "ainitialize_collection", "aquery", "aquery_grouped", "aupload", "client_from_config",
-    "encoder_from", "encoding_to_qdrantembedding_model", "global_client_from_config", "initialize_collection",
-    "points_to_blocks", "query", "query_grouped", "upload",
+    "QdrantEmbeddingModel", "ScoredPoint", "ainitialize_collection", "aquery", "aquery_grouped", "aupload",
+    "client_from_config", "encoder_from", "encoding_to_qdrantembedding_model", "global_client_from_config",
+    "initialize_collection", "points_to_blocks", "query", "query_grouped", "upload",
 ]  # fmt: skip
 
 
-async def aencoder_from(client: VectorStore, collection_name: str, model: Model) -> Encoder:
-    """Return the encoder for a collection."""
-    if isinstance(model, Encoder):
-        return model
-    models = Models(warn=ConsoleLogger().warning)
-    if not isinstance(model, QdrantEmbeddingModel):
-        project = project_from(model)
-        return await encoder_for(client, project, models, collection_name, project.index.encoding)
-    project, known = project_from(None), client.metadata(collection_name) or {}
-    stored = EncodingModel(known["encoding"]) if known.get("encoding") else None
-    embedder = cached_embedder(models.embedder(project), project, models) if has_dense(model) else None
-    same = stored is not None and encoding_to_qdrantembedding_model(stored) is model
-    return Encoder(model, embedder, Bm25Encoder(project.index.language), stored if same else None)
+@validated
+def encoder_from(client: Client, collection_name: str, model: Model) -> Encoder:
+    """Return the encoder for a collection. Raise StoreError, ModelError and ConfigError."""
+    return run(aencoder_from(client, collection_name, model, ConsoleLogger()))
 
 
-def encoder_from(client: VectorStore, collection_name: str, model: Model) -> Encoder:
-    """Return the encoder for a collection; see `aencoder_from`."""
-    return run(aencoder_from(client, collection_name, model))
+@validated
+async def ainitialize_collection(
+    client: Client, collection_name: str, model: Model, logger: LoggerBase | None = None
+) -> bool:
+    """Make a collection, unless it is there; see `initialize_collection`."""
+    told = logger or ConsoleLogger()
+
+    async def work() -> bool:
+        encoder = await aencoder_from(client, collection_name, model, told)
+        await collection.ainitialize_collection(as_store(client), collection_name, encoder)
+        return True
+
+    return await reported(work(), False, told)
 
 
-async def ainitialize_collection(client: VectorStore, collection_name: str, model: Model) -> bool:
-    """Make a collection. Return True if it is new. Raise StoreError if it exists and was made otherwise."""
-    encoder = await aencoder_from(client, collection_name, model)
-    return await collection.ainitialize_collection(client, collection_name, encoder)
+@validated
+def initialize_collection(client: Client, collection_name: str, model: Model, logger: LoggerBase | None = None) -> bool:
+    """Make a collection, unless it is there. Return True if it can be used.
+
+    False, which is reported: it is there and was made otherwise, or the store or the model failed."""
+    return run(ainitialize_collection(client, collection_name, model, logger))
 
 
-def initialize_collection(client: VectorStore, collection_name: str, model: Model) -> bool:
-    """Make a collection and return True if it is new; see `ainitialize_collection`."""
-    return run(ainitialize_collection(client, collection_name, model))
+@validated
+async def aupload(
+    client: Client, collection_name: str, model: Model, chunks: Sequence[Chunk], logger: LoggerBase | None = None
+) -> list[Point]:
+    """Embed chunks, write them and return the points; see `upload`."""
+    told = logger or ConsoleLogger()
+
+    async def work() -> list[Point]:
+        encoder = await aencoder_from(client, collection_name, model, told)
+        return await collection.aupload(as_store(client), collection_name, encoder, chunks)
+
+    return await reported(work(), [], told)
 
 
-async def aupload(client: VectorStore, collection_name: str, model: Model, chunks: Sequence[Chunk]) -> list[Point]:
-    """Embed chunks and write them in place of those with the same ids. Return the points."""
-    encoder = await aencoder_from(client, collection_name, model)
-    return await collection.aupload(client, collection_name, encoder, chunks)
+@validated
+def upload(
+    client: Client, collection_name: str, model: Model, chunks: Sequence[Chunk], logger: LoggerBase | None = None
+) -> list[Point]:
+    """Embed chunks and write them in place of those with the same ids.
+
+    The collection is made if it is not there. Return the points, or none if the store or the model
+    failed, which is reported."""
+    return run(aupload(client, collection_name, model, chunks, logger))
 
 
-def upload(client: VectorStore, collection_name: str, model: Model, chunks: Sequence[Chunk]) -> list[Point]:
-    """Embed chunks, write them and return the points; see `aupload`."""
-    return run(aupload(client, collection_name, model, chunks))
-
-
+@validated
 async def aquery(
-    client: VectorStore,
+    client: Client,
     collection_name: str,
     model: Model,
     querytext: str,
     limit: int = 6,
+    payload: bool | list[str] = True,
     where: Where | None = None,
+    logger: LoggerBase | None = None,
 ) -> list[ScoredPoint]:
-    """Return the chunks that match a text best, best first, with their whole payload."""
-    encoder = await aencoder_from(client, collection_name, model)
-    return await collection.aquery(client, collection_name, encoder, querytext, limit, where)
+    """Return the chunks that match a text best; see `query`."""
+    told = logger or ConsoleLogger()
+
+    async def work() -> list[ScoredPoint]:
+        encoder = await aencoder_from(client, collection_name, model, told)
+        found = await collection.aquery(as_store(client), collection_name, encoder, querytext, limit, where)
+        return _with_fields(found, payload)
+
+    return await reported(work(), [], told)
 
 
+@validated
 def query(
-    client: VectorStore,
+    client: Client,
     collection_name: str,
     model: Model,
     querytext: str,
     limit: int = 6,
+    payload: bool | list[str] = True,
     where: Where | None = None,
+    logger: LoggerBase | None = None,
 ) -> list[ScoredPoint]:
-    """Return the chunks that match a text best, best first; see `aquery`."""
-    return run(aquery(client, collection_name, model, querytext, limit, where))
+    """Return the chunks that match a text best, best first.
+
+    payload: True for all fields, False for none, or the names of some; where: a filter by fields.
+    The list is empty if the store or the model failed, which is reported."""
+    return run(aquery(client, collection_name, model, querytext, limit, payload, where, logger))
 
 
+@validated
 async def aquery_grouped(
-    client: VectorStore,
+    client: Client,
     collection_name: str,
     companion_name: str,
     model: Model,
     querytext: str,
     limit: int = 4,
+    payload: bool | list[str] = True,
     where: Where | None = None,
+    logger: LoggerBase | None = None,
 ) -> list[ScoredPoint]:
-    """Return the texts of a companion collection that the best chunks are parts of."""
-    encoder = await aencoder_from(client, collection_name, model)
-    return await collection.aquery_grouped(client, collection_name, companion_name, encoder, querytext, limit, where)
+    """Return the texts that the best chunks are parts of; see `query_grouped`."""
+    told = logger or ConsoleLogger()
+
+    async def work() -> list[ScoredPoint]:
+        store, encoder = as_store(client), await aencoder_from(client, collection_name, model, told)
+        found = await collection.aquery_grouped(
+            store, collection_name, companion_name, encoder, querytext, limit, where
+        )
+        return _with_fields(found, payload)
+
+    return await reported(work(), [], told)
 
 
+@validated
 def query_grouped(
-    client: VectorStore,
+    client: Client,
     collection_name: str,
     companion_name: str,
     model: Model,
     querytext: str,
     limit: int = 4,
+    payload: bool | list[str] = True,
     where: Where | None = None,
+    logger: LoggerBase | None = None,
 ) -> list[ScoredPoint]:
-    """Return the texts that the best chunks are parts of; see `aquery_grouped`."""
-    return run(aquery_grouped(client, collection_name, companion_name, model, querytext, limit, where))
+    """Return the texts of a companion collection that the best chunks are parts of.
+
+    Each comes once, with the score of its best chunk; the arguments are those of `query`."""
+    return run(aquery_grouped(client, collection_name, companion_name, model, querytext, limit, payload, where, logger))
+
+
+def _with_fields(points: list[ScoredPoint], payload: bool | list[str]) -> list[ScoredPoint]:
+    """Return points with all fields of their payloads, none, or those that are named."""
+    if payload is True:
+        return points
+    names = frozenset(payload or ())
+    return [replace(one, payload={key: one.payload[key] for key in one.payload if key in names}) for one in points]

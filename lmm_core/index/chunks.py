@@ -24,11 +24,13 @@ from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_t
 from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
+from ..settings.arguments import validated
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
 from .merge import div_type
 from .split import ChunkBlock, ParentDocument, is_skipped
 
 SUMMARY = "summary"
+CONTEXT_SUMMARY = "context_summary"  # of the section around the one that a document is of
 _WORD = re.compile(r"\w")
 _MARKS = re.compile(
     r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
@@ -99,14 +101,16 @@ class _Place:
         return self.paths[-1] if self.paths else ""
 
 
+@validated
 def blocks_to_chunks(
-    blocks: Sequence[Block],
+    blocklist: Sequence[Block],
     encoding_model: EncodingModel = EncodingModel.BM25,
-    annotation_model: AnnotationModel | Sequence[str] = DEFAULT_MODEL,
+    annotation_model: AnnotationModel | str | Sequence[str] = DEFAULT_MODEL,
+    logger: LoggerBase | None = None,
+    *,
     docid: str = "",
     source: str = "",
     rules: KnitRules | None = None,
-    logger: LoggerBase | None = None,
     language: str = "",
 ) -> list[Chunk]:
     """Return the chunks of a document: one for each text block, and one of type `summary` for each
@@ -120,7 +124,7 @@ def blocks_to_chunks(
     """
     logger = logger or ConsoleLogger()
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else AnnotationModel(annotation_model)
-    tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules or KnitRules()))
+    tree = blocks_to_tree(extract_parts(restore_originals(blocklist).blocks, rules or KnitRules()))
     if tree is None:
         return []
     drop_filler(tree)
@@ -326,6 +330,6 @@ def document_chunks(
             "sequence": sequence,
             "line_start": document.line,
             "line_end": document.line_end,
-        }
+        } | ({CONTEXT_SUMMARY: document.context_summary} if document.context_summary else {})
         made.append(_chunk(document.text, " - ".join(document.titles), payload, encoding, counts))
     return made

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import StoreError
 from ..logging import counted
@@ -190,16 +190,26 @@ def _put_together(store: VectorStore, name: str, chunk: ScoredPoint) -> ScoredPo
     return replace(chunk, payload={**parts[0], "page_content": text, "line_end": last})
 
 
-def points_to_blocks(points: Sequence[ScoredPoint]) -> list[Block]:
-    """Return points as markdown: each text under a metadata block with its payload."""
+def points_to_blocks(points: Sequence[_StoredText]) -> list[Block]:
+    """Return points as markdown: each text under a metadata block with its payload, and its score if it was found.
+
+    They are points that were uploaded or found, of ours or of Qdrant's own classes."""
     blocks: list[Block] = []
     for point in points:
-        entries: dict[str, Any] = {
-            key: value for key, value in point.payload.items() if key not in ("page_content", "hash")
-        }
-        body = "".join(dump_entry(key, value) for key, value in {"score": round(point.score, 4), **entries}.items())
-        blocks += [make_block(body, "div"), TextBlock(str(point.payload.get("page_content", "")) + "\n\n")]
+        payload = dict(point.payload or {})
+        text, score = payload.pop("page_content", ""), getattr(point, "score", None)
+        payload.pop("hash", None)
+        entries = payload if score is None else {"score": round(score, 4), **payload}
+        body = "".join(dump_entry(key, value) for key, value in entries.items())
+        blocks += [make_block(body, "div"), TextBlock(f"{text}\n\n")]
     return blocks
+
+
+class _StoredText(Protocol):
+    """A point with a payload."""
+
+    @property
+    def payload(self) -> Mapping[str, Any] | None: ...
 
 
 # What is in an index

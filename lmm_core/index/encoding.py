@@ -249,8 +249,10 @@ def _version(known: Mapping[str, Any]) -> int:
 def differing(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Return the choices (encoding, models) in which a collection differs from what is wanted.
 
-    What an earlier version called its sparse vectors is none."""
+    What an earlier version called its sparse vectors is none, and one that was made for vectors alone
+    remembers no encoding."""
     ignored = {"version", "sparse"} if is_earlier(known) else {"version"}
+    ignored |= set() if known.get("encoding") else {"encoding"}
     return [key for key, value in wanted.items() if key not in ignored and known.get(key) != value]
 
 
@@ -266,6 +268,11 @@ def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, A
 
 def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Raise IndexChangedError if a collection was made by other models, with another encoding or by a later version."""
+    if not known:
+        raise IndexChangedError(
+            f"The collection {name!r} was not made by LM markdown, so that nothing says what its vectors are. Make one "
+            "with `initialize_collection` or `lmm index FILES`, under another name, and upload the texts to it."
+        )
     if is_later(known):
         raise IndexChangedError(
             f"The collection {name!r} was made by a later version of LM markdown. Update this one, name another "

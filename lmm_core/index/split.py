@@ -32,7 +32,7 @@ from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
 from ..markdown.originals import restore_originals
 from ..markdown.rag_only import header_rules, properties_verdict
 from ..markdown.spelling import edit_block
-from ..markdown.tree import Node, TextNode, blocks_to_tree, sections, titles_path
+from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, sections, titles_path
 from ..models.tokens import estimate_tokens
 from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, extract_parts
@@ -75,7 +75,8 @@ class ParentDocument:
     """A text that a search returns.
 
     `line` and `line_end` are its first and last line in the file (from 1, inclusive), `titles` is
-    the path to its section. A document of a single text (RAG-only) may stand between the lines of
+    the path to its section, `context_summary` the summary of the nearest section around that which has
+    one. A document of a single text (RAG-only) may stand between the lines of
     another.
     """
 
@@ -83,6 +84,7 @@ class ParentDocument:
     line: int
     line_end: int
     titles: tuple[str, ...] = ()
+    context_summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +317,8 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
         for node in texts:
             (alone if _stands_alone(node, opts) else own).append(node)
         for group in [own, *([node] for node in alone)]:
-            found += _documents([node.block for node in group if node.block is not None], titles, opts)
+            made = _documents([node.block for node in group if node.block is not None], titles, opts)
+            found += [replace(one, context_summary=_summary_around(section)) for one in made]
     return sorted(found, key=lambda document: document.line)
 
 
@@ -327,6 +330,12 @@ def is_skipped(node: Node) -> bool:
             return value
         part = part.parent
     return False
+
+
+def _summary_around(section: HeadingNode) -> str:
+    """Return the summary of the nearest section around a section that has one, or ""."""
+    around = (part.get("summary") for part in reversed(section.ancestors) if not is_skipped(part))
+    return next((said.strip() for said in around if isinstance(said, str) and said.strip()), "")
 
 
 def _stands_alone(node: TextNode, opts: SplitOpts) -> bool:

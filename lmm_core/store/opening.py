@@ -1,13 +1,24 @@
-"""Opening the store at a place."""
+"""Opening the store at a place, and the store that a client of Qdrant's own stands for."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from ..errors import StoreError
 from ..models.addresses import is_address
+from ..models.chat import run
 from .places import LocalStorage, Place, RemoteSource
 from .vector_store import VectorStore
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient, QdrantClient
+
+    Client: TypeAlias = VectorStore | QdrantClient | AsyncQdrantClient
+
+_twins: WeakKeyDictionary[AsyncQdrantClient, QdrantClient] = WeakKeyDictionary()
 
 
 def open_store(place: Place) -> VectorStore:
@@ -31,3 +42,58 @@ def open_store(place: Place) -> VectorStore:
 
         return memory_store()
     raise StoreError(f"{place!r} is not a place for an index: use ':memory:', a LocalStorage or a RemoteSource")
+
+
+def as_store(client: Client) -> VectorStore:
+    """Return the store that a client stands for: a store of ours, or a client of the package `qdrant-client`.
+
+    The client stays its owner's, who closes it. Raise ValueError for anything else."""
+    if isinstance(client, VectorStore):
+        return client
+    from qdrant_client import AsyncQdrantClient, QdrantClient
+
+    from .qdrant_store import QdrantStore, ServerStore
+
+    if not isinstance(client, QdrantClient | AsyncQdrantClient):
+        raise ValueError(
+            f"this should be a store (client_from_config, open_store) or a QdrantClient, not {type(client).__name__}"
+        )
+    options = client.init_options
+    if address := _server_of(options):
+        served = _twin(client) if isinstance(client, AsyncQdrantClient) else client
+        return ServerStore(served, RemoteSource(address), str(options["api_key"] or ""))
+    local: Any = _Waiting(client) if isinstance(client, AsyncQdrantClient) else client
+    return QdrantStore(local, place=f"in {options['path']}" if options["path"] else "in memory")
+
+
+def _server_of(options: dict[str, Any]) -> str:
+    """Return the address of a client's server, "" if its collections are in memory or in a folder."""
+    if options["path"] or options["location"] == ":memory:":
+        return ""
+    named = str(options["url"] or options["host"] or options["location"] or "localhost")
+    if "://" in named:
+        return named
+    scheme = "https" if options["https"] or (options["https"] is None and options["api_key"]) else "http"
+    return f"{scheme}://{named}" + (f":{options['port']}" if options["port"] else "")
+
+
+def _twin(client: AsyncQdrantClient) -> QdrantClient:
+    """Return a client of the same server whose methods wait: the connections of the other one are its loop's."""
+    from qdrant_client import QdrantClient
+
+    if client not in _twins:
+        _twins[client] = QdrantClient(**{**client.init_options, "check_compatibility": False})
+    return _twins[client]
+
+
+class _Waiting:
+    """The methods of an asynchronous client in memory or in a folder, which wait for their results."""
+
+    def __init__(self, client: AsyncQdrantClient) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return partial(self._wait, name)
+
+    def _wait(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        return run(getattr(self._client, name)(*args, **kwargs))

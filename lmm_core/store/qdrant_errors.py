@@ -8,12 +8,13 @@ from .places import KEY_VARIABLE, RemoteSource
 
 
 def client_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that the client raises: a server's, gRPC's, and (ValueError) its local mode's."""
+    """Return the errors that the client raises: a server's, gRPC's, those of its local mode
+    (ValueError) and of a client that is closed (RuntimeError)."""
     import grpc  # type: ignore[import-untyped]
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ApiException
 
-    return (ApiException, QdrantException, grpc.RpcError, ValueError)
+    return (ApiException, QdrantException, grpc.RpcError, ValueError, RuntimeError)
 
 
 def _status(error: Exception) -> int:

@@ -60,22 +60,24 @@ def remote_store(source: RemoteSource) -> ServerStore:
             trust_env=not is_loopback(source.url),  # what stays on this machine does not go through a proxy
             check_compatibility=False,  # the check would contact the server now, and print its warning
         )
-    return ServerStore(client, source)
+    return ServerStore(client, source, key)
 
 
 class QdrantStore:
-    """The collections of a client; `source` is None for those in memory."""
+    """The collections of a client.
 
-    def __init__(self, client: QdrantClient, source: RemoteSource | None = None) -> None:
+    source: its server, None for those in memory or in a folder of its own; key: what it sends to the
+    server, to remove it from what that repeats; place: where the collections are, for messages."""
+
+    def __init__(
+        self, client: QdrantClient, source: RemoteSource | None = None, key: str = "", place: str = "in memory"
+    ) -> None:
         self._client = client
         self._source = source
         self._specs: dict[str, VectorSpec] = {}
-        self._key = source.key() if source else ""  # to remove it from what a server repeats
+        self._key = key
+        self._place = f"on {source.address}" if source else place
         self._closed = False
-
-    @property
-    def _place(self) -> str:
-        return f"on {self._source.address}" if self._source else "in memory"
 
     # Collections
 

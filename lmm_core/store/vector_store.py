@@ -40,11 +40,17 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPoint:
-    """A point that was found; `score` is 0 if nothing was compared."""
+    """A point that was found; `score` is 0 if nothing was compared.
+
+    It has the fields of Qdrant's class of this name, those that we do not ask for with their defaults."""
 
     id: str
     payload: dict[str, Any]
     score: float = 0.0
+    version: int = 0
+    vector: Any = None
+    shard_key: int | str | None = None
+    order_value: int | float | None = None
 
 
 @dataclass(frozen=True, slots=True)

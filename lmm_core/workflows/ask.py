@@ -30,7 +30,7 @@ from ..store.folder_lock import Lending
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .encode import encoder_for
-from .indexing.stores import client_from_config, index_info
+from .indexing.stores import index_info, project_store
 from .models import Models
 
 NOTHING = "nothing is indexed yet: lmm index FILES"
@@ -51,7 +51,7 @@ async def open_library(
     patience: see `Encoder`. Raise StoreError, ModelError, and RetrieveError if nothing is
     indexed."""
     index = project.index
-    opened: VectorStore = store if store is not None else await run_in_thread(client_from_config, project)
+    opened: VectorStore = store if store is not None else await run_in_thread(project_store, project)
     try:
         if await run_in_thread(opened.metadata, index.collection) is None:
             raise RetrieveError(NOTHING)
@@ -117,7 +117,7 @@ class SharedLibrary:
     async def _open(self, opened: VectorStore | None = None) -> Library:
         """Open the library. opened: the store, if it is open."""
         order = await asyncio.to_thread(reading_order, self.project)
-        store: VectorStore = await run_in_thread(client_from_config, self.project) if opened is None else opened
+        store: VectorStore = await run_in_thread(project_store, self.project) if opened is None else opened
         known = await run_in_thread(_metadata, store, self.project.index.collection)
         if known is None and self._known is not None:
             store.close()

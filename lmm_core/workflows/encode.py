@@ -13,7 +13,13 @@ from ..errors import ConfigError, MarkdownError
 from ..index.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
 from ..index.collection import GROUP
 from ..index.documents import document_annotations, documents_to_blocks
-from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
+from ..index.encoding import (
+    Encoder,
+    EncodingModel,
+    QdrantEmbeddingModel,
+    encoding_to_qdrantembedding_model,
+    has_dense,
+)
 from ..index.split import ChunkBlock, Count, ParentDocument, Split, transform
 from ..index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
 from ..logging import ConsoleLogger, LoggerBase, in_file
@@ -62,17 +68,42 @@ def make_encoder(project: Project, models: Models, known: Mapping[str, Any], enc
     What the configuration leaves open is as in `known`, the identity of the encoder that a
     collection was made with (empty for a new one). `encoding` may be `default`. Raise
     StoreError and ModelError."""
-    if encoding == DEFAULT and known.get("encoding"):
-        encoding = str(known["encoding"])
+    if encoding == DEFAULT:
+        encoding = _known_encoding(known)
     embedder = None
-    if encoding not in ("none", "sparse", "bm25"):
-        named = project.models["embedding"] == DEFAULT and known.get("embedding")
-        wanted = replace(project, models=project.models | {"embedding": str(named)}) if named else project
-        embedder = cached_embedder(models.embedder(wanted), project, models)
+    if encoding == DEFAULT or has_dense(encoding_to_qdrantembedding_model(EncodingModel(encoding))):
+        embedder = _embedder(project, models, known)
     if encoding == DEFAULT:
         encoding = "hybrid" if embedder else "bm25"
     kind = EncodingModel(encoding)
     return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project), kind)
+
+
+def make_encoder_of(
+    project: Project, models: Models, known: Mapping[str, Any], wanted: QdrantEmbeddingModel | EncodingModel
+) -> Encoder:
+    """Return the encoder of an encoding, or of vectors alone; see `make_encoder`.
+
+    For vectors, the encoding is that of the collection if it has the same."""
+    if isinstance(wanted, EncodingModel):
+        return make_encoder(project, models, known, str(wanted))
+    embedder = _embedder(project, models, known) if has_dense(wanted) else None
+    stored = EncodingModel(known["encoding"]) if known.get("encoding") else None
+    same = stored is not None and encoding_to_qdrantembedding_model(stored) is wanted
+    return Encoder(wanted, embedder, _sparse(project), stored if same else None)
+
+
+def _known_encoding(known: Mapping[str, Any]) -> str:
+    """Return the encoding of a collection, the plainest with its vectors if they are all that it remembers."""
+    fitting = (kind for kind in EncodingModel if encoding_to_qdrantembedding_model(kind) == known.get("vectors"))
+    return str(known.get("encoding") or next(fitting, DEFAULT))
+
+
+def _embedder(project: Project, models: Models, known: Mapping[str, Any]) -> Embedder | None:
+    """Return the embedding model that is configured, or else that of the collection."""
+    named = project.models["embedding"] == DEFAULT and known.get("embedding")
+    wanted = replace(project, models=project.models | {"embedding": str(named)}) if named else project
+    return cached_embedder(models.embedder(wanted), project, models)
 
 
 def cached_embedder(embedder: Embedder | None, project: Project, models: Models) -> Embedder | None:
@@ -128,25 +159,38 @@ def language_of(blocks: Sequence[Block], project: Project) -> tuple[str, str]:
 def blocklist_encode(
     blocks: Sequence[Block],
     config: ConfigSettings | Project | None = None,
-    encoding: EncodingModel = EncodingModel.BM25,
+    logger: LoggerBase | None = None,
+    *,
+    encoding: EncodingModel | None = None,
     docid: str = "",
     source: str = "",
     embedder: Embedder | None = None,
-    logger: LoggerBase | None = None,
 ) -> Encoded:
     """Return a document as it will be stored. No model is asked.
 
-    docid: used if the header has none; source: the document's file; embedder: the one that will
-    embed the chunks. If it can count tokens, it counts them for sizes in tokens, and chunks of
-    the default sizes are made to fit its window. Raise ConfigError for a wrong `split` in the header."""
+    encoding: by default the one that is configured, or else `bm25`; docid: used if the header has none;
+    source: the document's file; embedder: the one that will embed the chunks. If it can count tokens, it
+    counts them for sizes in tokens, and chunks of the default sizes are made to fit its window. Raise
+    ConfigError for a wrong `split` in the header."""
     project, logger = project_from(config), logger or ConsoleLogger()
+    named = project.index.encoding
+    encoding = encoding or (EncodingModel.BM25 if named == DEFAULT else EncodingModel(named))
     header = header_content(blocks)
     opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
     annotations = AnnotationModel(project.index.annotations, project.index.own_annotations)
     window = window_of(embedder, encoding)
     split = split_blocks(blocks, opts, window, annotations, logger)
     language, named_by = language_of(blocks, project)
-    chunks = blocks_to_chunks(split.blocks, encoding, annotations, docid, source, project.rules, logger, language)
+    chunks = blocks_to_chunks(
+        split.blocks,
+        encoding,
+        annotations,
+        logger,
+        docid=docid,
+        source=source,
+        rules=project.rules,
+        language=language,
+    )
     if window is not None and has_default_sizes(opts):
         chunks = fit_annotations(chunks, window)
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
@@ -241,13 +285,16 @@ def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encod
     found = project_of(blocks, project, in_file(logger, path))
     if found is None:
         return []
-    name = project.index.encoding
-    encoding = EncodingModel.BM25 if name == DEFAULT else EncodingModel(name)
-    embedder = None
-    if encoder is not None:
-        encoding, embedder = encoder.encoding or encoding, encoder.embedder
-    source, located = source_of(path, project), in_file(logger, path)
-    return blocklist_encode(blocks, found, encoding, docid_of(path), source, embedder, located).chunks
+    made = blocklist_encode(
+        blocks,
+        found,
+        in_file(logger, path),
+        encoding=encoder.encoding if encoder is not None else None,
+        docid=docid_of(path),
+        source=source_of(path, project),
+        embedder=encoder.embedder if encoder is not None else None,
+    )
+    return made.chunks
 
 
 def encode_files(

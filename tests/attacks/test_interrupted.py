@@ -24,7 +24,7 @@ from lmm_core.settings.project import load_project
 from lmm_core.store.places import RemoteSource
 from lmm_core.workflows.folders import encoder_for
 from lmm_core.workflows.indexing.search import find_in_index
-from lmm_core.workflows.indexing.stores import client_from_config
+from lmm_core.workflows.indexing.stores import project_store
 from lmm_core.workflows.models import Models
 from tests.attacks.killed_runs import ENDS, Commands
 from tests.commands import text, write
@@ -68,7 +68,7 @@ class Lmm:
     def state(self):
         """All that is stored, and what is found."""
         project = load_project(None)
-        store, index = client_from_config(project), project.index
+        store, index = project_store(project), project.index
         try:
             names = (index.collection, index.companion, index.collection + FILES)
             stored = {name: {point.id: without_time(point.payload) for point in store.scroll(name)} for name in names}

@@ -27,7 +27,7 @@ from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from lmm_core.workflows.ask import _reranker
 from lmm_core.workflows.doctor import examine
-from lmm_core.workflows.indexing.stores import client_from_config
+from lmm_core.workflows.indexing.stores import project_store
 from lmm_core.workflows.models import Models
 from tests.indexing import lmm
 from tests.model_server import ModelServer
@@ -119,7 +119,7 @@ async def rerank(project):
 
 
 async def look_up(project):
-    store = await asyncio.to_thread(client_from_config, project)
+    store = await asyncio.to_thread(project_store, project)
     try:
         return await asyncio.to_thread(store.collections)
     finally:

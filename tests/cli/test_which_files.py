@@ -97,10 +97,10 @@ def test_an_interrupted_run_does_not_bring_back_what_is_left_out(book):
     """A run that was stopped while it wrote README.md left a record that says so."""
     from lmm_core.index.refresh import begin_files, read_records
     from lmm_core.settings.project import load_project
-    from lmm_core.workflows.indexing.stores import client_from_config
+    from lmm_core.workflows.indexing.stores import project_store
 
     lmm("index . README.md")
-    store = client_from_config(load_project(None))
+    store = project_store(load_project(None))
     begin_files(store, "chunks", [read_records(store, "chunks")["README.md"]])
     store.close()
     assert counts(".")[2] == 2

@@ -70,7 +70,7 @@ Again.
 def chunks(text=NOTES, encoding=EncodingModel.BM25, annotations=None, logger=None):
     blocks = scan_split(parse_markdown_text(text))
     model = annotations if annotations is not None else DEFAULT_MODEL
-    return blocks_to_chunks(blocks, encoding, model, "notes.md", "notes.md", logger=logger or ListLogger())
+    return blocks_to_chunks(blocks, encoding, model, logger or ListLogger(), docid="notes.md", source="notes.md")
 
 
 def payload(content, **options):

@@ -57,7 +57,15 @@ def chunks_of(blocks):
 
 def encode(text, tokens, encoding=EncodingModel.HYBRID, split=None):
     project = Project(Path(), index=IndexOptions(split=split or SplitOpts()))
-    return blocklist_encode(parse_markdown_text(text), project, encoding, "d", "d.md", Words(tokens), ListLogger())
+    return blocklist_encode(
+        parse_markdown_text(text),
+        project,
+        ListLogger(),
+        encoding=encoding,
+        docid="d",
+        source="d.md",
+        embedder=Words(tokens),
+    )
 
 
 def sizes(made):

@@ -24,7 +24,7 @@ from lmm_core.serving.access.rates import MOST, Rates
 from lmm_core.serving.page import own_page
 from lmm_core.serving.texts import served_texts
 from lmm_core.settings.project import Project, ServeOptions, load_project
-from lmm_core.workflows.indexing.stores import client_from_config
+from lmm_core.workflows.indexing.stores import project_store
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import lmm, section
@@ -525,7 +525,7 @@ def test_a_refresh_is_seen(own_course):
 
 
 def test_an_index_that_is_written_is_waited_for(course):
-    store = client_from_config(load_project(course / "-"))
+    store = project_store(load_project(course / "-"))
     timer = threading.Timer(1.5, store.close)
     with Served(course) as served:
         timer.start()
@@ -534,7 +534,7 @@ def test_an_index_that_is_written_is_waited_for(course):
 
 def test_an_index_that_is_written_for_long_is_told(course, monkeypatch):
     monkeypatch.setattr(serving_answers.Answers.read, "__defaults__", (0.0,))
-    store = client_from_config(load_project(course / "-"))
+    store = project_store(load_project(course / "-"))
     with Served(course) as served:
         response = served.client.post("/ask", json=ASK)
         store.close()

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from lmm_core.errors import StoreError
+from lmm_core.errors import ReportedError
 from lmm_core.index.encoding import VERSION, EncodingModel, QdrantEmbeddingModel
-from lmm_core.logging import ListLogger
+from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.settings.config import ConfigSettings
@@ -64,7 +64,7 @@ def minilm(monkeypatch):
 
 
 def chunks(encoding=EncodingModel.BM25):
-    return blocklist_encode(parse_markdown_text(NOTES), None, encoding, "notes.md", "notes.md")
+    return blocklist_encode(parse_markdown_text(NOTES), encoding=encoding, docid="notes.md", source="notes.md")
 
 
 # Encodings
@@ -81,8 +81,8 @@ def test_every_encoding_in_every_place(encoding, minilm):
         assert len(upload(store, "chunks", config, made.chunks)) == len(made.chunks) == 4
         upload(store, "documents", QdrantEmbeddingModel.UUID, made.documents)
         if encoding is EncodingModel.NONE:
-            with pytest.raises(StoreError, match="cannot be searched by text"):
-                query(store, "chunks", config, "variance")
+            with pytest.raises(ReportedError, match="cannot be searched by text"):
+                query(store, "chunks", config, "variance", logger=ExceptionLogger())
         else:
             text = "spread: how far do values lie apart? the mean of squared deviations"
             results.append([point.payload["page_content"] for point in query(store, "chunks", config, text)])
@@ -194,8 +194,8 @@ def test_the_functions_as_the_seeds_have_them(notes):
     assert isinstance(points[0].vectors["sparse"], Sparse)
     best = query(client, collection_name="mine", model=QdrantEmbeddingModel.BM25, querytext="deviations", limit=2)
     assert "squared deviations" in best[0].payload["page_content"]
-    with pytest.raises(StoreError, match="made otherwise"):
-        query(client, "mine", QdrantEmbeddingModel.SPARSE, "deviations")
+    with pytest.raises(ReportedError, match="made otherwise"):
+        query(client, "mine", QdrantEmbeddingModel.SPARSE, "deviations", logger=ExceptionLogger())
     client.close()
 
 

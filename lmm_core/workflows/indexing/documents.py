@@ -25,7 +25,8 @@ from ..models import Models
 from ..passes import RagWork, docid_of, project_of, report_concerns, reporting, save_as
 
 STDIN = "stdin:"  # before the id of a document that has no file
-RECORDED = "system"  # what a record has of the header; in each hash, so that older records are written anew
+# What records and documents have that they had not before; in each hash, so that older ones are written anew.
+RECORDED = "system, context_summary"
 
 
 def load_document(path: Path, logger: LoggerBase) -> MarkdownFile | None:
@@ -71,7 +72,15 @@ def encode_document(
     assert encoder.encoding is not None
     docid, source = docid_of(file.path), source_of(file.path, project)
     try:
-        return blocklist_encode(blocks, own, encoder.encoding, docid, source, encoder.embedder, located)
+        return blocklist_encode(
+            blocks,
+            own,
+            located,
+            encoding=encoder.encoding,
+            docid=docid,
+            source=source,
+            embedder=encoder.embedder,
+        )
     except ConfigError as error:
         located.error(str(error), 1)
         return None

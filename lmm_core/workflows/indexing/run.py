@@ -145,8 +145,15 @@ class Upload:
             if (known := await asyncio.to_thread(self.store.metadata, collection)) is not None:
                 compare_identity(collection, known, encoder.identity())
         assert self.encoder is not None and self.encoder.encoding is not None
-        embedder = self.encoder.embedder
-        one = blocklist_encode(blocks, self.project, self.encoder.encoding, docid, source, embedder, self.logger)
+        one = blocklist_encode(
+            blocks,
+            self.project,
+            self.logger,
+            encoding=self.encoder.encoding,
+            docid=docid,
+            source=source,
+            embedder=self.encoder.embedder,
+        )
         await self._begin([one])
         report_long([one], self.encoder, self.logger)
         return await self._write(one, "")

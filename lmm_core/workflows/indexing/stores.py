@@ -5,36 +5,61 @@ from __future__ import annotations
 import asyncio
 import atexit
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...errors import FolderError, StoreError
 from ...files.marked import own_place
 from ...files.walk import size_on_disk
 from ...index.collection import IndexInfo, read_info
 from ...index.refresh import FILES, check_collections
+from ...logging import ConsoleLogger, LoggerBase, report_failure
 from ...models.addresses import shown_address
 from ...scan.options import SplitOpts
+from ...settings.arguments import validated
 from ...settings.project import Project
 from ...store.vector_store import VectorStore
 from ..encode import project_from
 from ..models import Models
-
-if TYPE_CHECKING:
-    from ...settings.config import ConfigSettings
+from .arguments import Config
 
 _open: dict[str, VectorStore] = {}
 
 
-def client_from_config(config: ConfigSettings | Project | None = None) -> VectorStore:
-    """Return the store that the configuration names; the caller closes it. Raise StoreError and ConfigError."""
+@validated
+def client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
+    """Return the store that the configuration names, by default that of the working folder; the caller closes it.
+
+    None if it cannot be opened, which is reported. Raise ConfigError, and pydantic's ValidationError
+    for wrong arguments."""
+    return _reported(project_store, config, logger)
+
+
+@validated
+def global_client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
+    """Return the store that the configuration names, the same one each time; it is closed when the program ends.
+
+    See `client_from_config`."""
+    return _reported(shared_store, config, logger)
+
+
+def _reported(
+    open_one: Callable[[Project], VectorStore], config: Config, logger: LoggerBase | None
+) -> VectorStore | None:  # fmt: skip
+    try:
+        return open_one(project_from(config))
+    except (StoreError, OSError) as error:
+        report_failure(error, logger or ConsoleLogger())
+        return None
+
+
+def project_store(project: Project) -> VectorStore:
+    """Open the store of a project; the caller closes it. Raise StoreError."""
     from ...store.opening import open_store
     from ...store.places import LocalStorage, RemoteSource
 
-    project = project_from(config)
     index = project.index
     check_collections(index.collection, index.companion)
     if index.memory:
@@ -47,12 +72,11 @@ def client_from_config(config: ConfigSettings | Project | None = None) -> Vector
         raise StoreError(str(error)) from error
 
 
-def global_client_from_config(config: ConfigSettings | Project | None = None) -> VectorStore:
-    """Return the store that the configuration names, the same one each time; it is closed when the program ends."""
-    project = project_from(config)
+def shared_store(project: Project) -> VectorStore:
+    """Return the store of a project, the same one each time. Raise StoreError."""
     place = json.dumps([str(project.root), asdict(replace(project.index, split=SplitOpts()))], default=str)
     if place not in _open:
-        _open[place] = client_from_config(project)
+        _open[place] = project_store(project)
         atexit.register(_open[place].close)
     return _open[place]
 
@@ -60,7 +84,7 @@ def global_client_from_config(config: ConfigSettings | Project | None = None) ->
 @asynccontextmanager
 async def open_index(project: Project, models: Models) -> AsyncIterator[VectorStore]:
     """Open a project's store for the block, and close it and the models after it. Raise StoreError and ConfigError."""
-    store = await asyncio.to_thread(client_from_config, project)
+    store = await asyncio.to_thread(project_store, project)
     try:
         yield store
     finally:
@@ -70,7 +94,7 @@ async def open_index(project: Project, models: Models) -> AsyncIterator[VectorSt
 
 def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo:
     """Return what is in a project's index. opened: its store, if it is open. Raise StoreError and ConfigError."""
-    index, store = project.index, opened or client_from_config(project)
+    index, store = project.index, opened or project_store(project)
     folder = None if index.memory or index.url else project.root / index.folder
     place = str(folder) if folder else shown_address(index.url) if index.url else "memory"
     try:

@@ -47,13 +47,13 @@ def _indexed_types() -> list[str]:
     """Return the types of material in the index of the working folder, or none if it cannot be read."""
     from ....errors import StoreError
     from ....index.collection import find_types
-    from ....workflows.indexing.stores import client_from_config
+    from ....workflows.indexing.stores import project_store
 
     try:
         project = searched_project()
         if project.index.url or not (project.root / project.index.folder).exists():
             return []
-        store = client_from_config(project)
+        store = project_store(project)
     except (StoreError, click.UsageError):
         return []
     try:
