@@ -206,6 +206,7 @@ class DatabaseSettings(_Section):
 class SplitSettings(_Section):
     """The sizes of chunks: `[split]`."""
 
+    splitter: Literal["default", "none"] = Field(default="default", description="none: each text block stays whole")
     size: int = Field(default=1000, ge=1, description="characters that a chunk should have")
     max_size: int = Field(default=2000, ge=1, description="characters that a chunk may have")
     overlap: int = Field(default=0, ge=0, description="characters that a chunk repeats of the one before")
