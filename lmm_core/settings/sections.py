@@ -156,6 +156,10 @@ class EmbeddingSettings(_Section):
     dense_model: str = Field(
         default="default", description='"source/model", "fastembed/MODEL", a source alone, or "default"'
     )
+    sparse_model: Literal["Qdrant/bm25", "prithivida/Splade_PP_en_v1"] = Field(
+        default="Qdrant/bm25",
+        description='of words: "Qdrant/bm25" (any language), or "prithivida/Splade_PP_en_v1" (English, 0.5 GB)',
+    )
     encoding: Literal[
         "default", "none", "content", "merged", "multivector", "sparse", "sparse_content", "sparse_merged",
         "sparse_multivector", "bm25", "hybrid",

@@ -330,6 +330,7 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
             "`minor.model`: 'opnai/x': the source 'opnai' is unknown. The sources are openai, mistral",
         ),
         ("[embeddings]\ndense_model = 'x'", "`embeddings.dense_model`: 'x': the source 'x' is unknown"),
+        ("[embeddings]\nsparse_model = 'x'", "should be 'Qdrant/bm25' or 'prithivida/Splade_PP_en_v1', not 'x'"),
         ("[knit]\nkeep = 'topic'", "`knit.keep`: should be a valid list, not 'topic'"),
         ("[split]\nsize = 3000", "`split`: max_size (2000) should be at least size (3000)"),
         ("[split]\noverlap = 1000", "`split`: overlap (1000) should be less than size (1000)"),
@@ -369,6 +370,7 @@ def test_a_file_that_cannot_be_read_is_named(text, said):
 
 LM_MARKDOWN = """[embeddings]
 dense_model = "OpenAI/text-embedding-3-small"
+sparse_model = "Qdrant/bm25"
 [major]
 model = "OpenAI/gpt-4.1-mini"
 temperature = 0.1
