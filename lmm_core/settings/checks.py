@@ -198,10 +198,10 @@ def _collection(reading: Reading, key: str) -> str:
 # Keys of LM markdown's and LM markdown for education's config.toml that are called otherwise here
 
 
-_PARAMETERS = "write `extra` in [{0}], for example extra = {{ top_p = 0.9 }}"
+_PARAMETERS = "write `extra` in [{0}], for example extra = {{ top_p = 0.9 }}; take an empty table out"
 _ANNOTATIONS = (
     "write the lists in [embeddings]: inherited_properties as `annotations`, own_properties as `own_annotations`. "
-    "`filters` are not needed, since every property can be searched by"
+    "`filters` are not needed: a search can be restricted to the values of any property"
 )
 _SPLIT = "write [split], with splitter, size (was chunk_size) and overlap (was chunk_overlap)"
 MOVED: dict[Keys, str] = {

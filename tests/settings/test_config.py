@@ -405,7 +405,7 @@ threshold = 125
 def test_each_key_of_lm_markdown_is_told_with_what_to_write_instead():
     file = config(LM_MARKDOWN)
     assert {line.removeprefix(f"{file}: unknown key ") for line in problems()} == {
-        "`major.provider_params`: write `extra` in [major], for example extra = { top_p = 0.9 }",
+        "`major.provider_params`: write `extra` in [major], for example extra = { top_p = 0.9 }; take an empty table out",
         "`server`: " + MOVED["server",],
         '`RAG.encoding_model`: write `encoding` in [embeddings]: encoding = "content"',
         "`RAG.annotation_model`: " + MOVED["RAG", "annotation_model"],
