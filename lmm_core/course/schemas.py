@@ -31,6 +31,8 @@ def config_schema() -> Schema:
         "properties": dict.fromkeys(known_sources(), one),
         "additionalProperties": {"allOf": [one], "required": needed},
     }
+    storage = schema["properties"]["storage"]
+    storage["anyOf"] = [{"$ref": storage.pop("$ref")}, {"const": ":memory:"}]
     return {"$schema": _DIALECT, **_without_titles(schema), "title": "config.toml of LM markdown",
             "additionalProperties": False}  # fmt: skip
 

@@ -167,6 +167,7 @@ class Encoder:
             dense if self.model in _WITH_DENSE else {},
             dense if self.model in _WITH_MULTI else {},
             (SPARSE,) if self.model in _WITH_SPARSE else (),
+            self.sparse is None or self.sparse.idf,
         )
 
     def identity(self) -> dict[str, Any]:

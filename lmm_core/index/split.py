@@ -131,11 +131,13 @@ def transform(
 ) -> Split:
     """Return the chunks and the documents of a document.
 
-    The old text of an edit that is not decided is used. The header may add RAG-only divs to those
-    of the options. `count` counts the tokens of a text, for sizes in tokens; the default is an
-    estimate. Metadata blocks that cannot be read are reported.
+    `strategy` is by default the one that the options name. The old text of an edit that is not
+    decided is used. The header may add RAG-only divs to those of the options. `count` counts the
+    tokens of a text, for sizes in tokens; the default is an estimate. Metadata blocks that cannot
+    be read are reported.
     """
-    opts, strategy = opts or SplitOpts(), strategy or DEFAULT_STRATEGY
+    opts = opts or SplitOpts()
+    strategy = strategy or (NULL_SPLITTER if opts.splitter == "none" else DEFAULT_STRATEGY)
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
     merged = strategy.merge(extract_parts(restore_originals(blocks).blocks, opts.rules), opts)

@@ -10,6 +10,7 @@ from ..errors import ModelError
 from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelSource
 
 DEFAULT = "default"
+SENTENCE_TRANSFORMERS = "sentencetransformers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ NO_MODEL = ModelName(NONE, "")
 def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
     """Return the name that a text holds: `OpenAI/gpt-4o-mini`, or a source alone.
 
-    A source alone means its default model. Raise ModelError, with the names that are allowed, if
+    A source alone means its default model. `SentenceTransformers/all-MiniLM-L6-v2`, as LM markdown
+    writes it, is a model on this machine, by fastembed. Raise ModelError, with the names that are allowed, if
     the source is unknown."""
     source, _, model = text.strip().partition("/")
     name = source.strip().lower()
@@ -39,6 +41,8 @@ def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
         return ModelName(STAND_IN, "default")
     if name == NONE and not model.strip():
         return NO_MODEL
+    if name == SENTENCE_TRANSFORMERS and model.strip():
+        return ModelName(FASTEMBED, f"sentence-transformers/{model.strip()}")
     if name == FASTEMBED:
         if not model.strip():
             raise ModelError(f"{text!r}: name a model, {FASTEMBED}/MODEL; `lmm models list` shows them")

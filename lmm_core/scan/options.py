@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ..markdown.rag_only import KnitRules
 
+Splitter = Literal["default", "none"]
 SizeUnit = Literal["characters", "tokens"]
 
 
@@ -49,7 +50,7 @@ class SplitOpts:
     size) how much of the chunk before it repeats, all in `unit`. A text of fewer than `short`
     characters is merged with its neighbour. `documents` is the greatest size of a document in
     characters; 0 makes each section a document, -1 makes no documents. `rules` say which divs are
-    RAG-only. Raise ValueError for other values.
+    RAG-only. With the `splitter` "none", no text block is cut, whatever the sizes. Raise ValueError for other values.
     """
 
     size: int = 1000
@@ -59,6 +60,7 @@ class SplitOpts:
     short: int = 120
     documents: int = 0
     rules: KnitRules = field(default_factory=KnitRules)
+    splitter: Splitter = "default"
 
     def __post_init__(self) -> None:
         _check_types(self)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource
 
-from ..models.names import DEFAULT, is_default
+from ..models.names import DEFAULT, SENTENCE_TRANSFORMERS, is_default
 from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN
 from .names import KEY_NAME, PREFIX, is_setting
 from .reading import Keys, Reading, annotation_of, converted, plain_tables
@@ -104,7 +104,7 @@ class Environment(EnvSettingsSource):
         source comes from the source of the role above it, so that no role asks another provider
         by chance."""
         own = tables.get("sources")
-        sources = {*SOURCES, STAND_IN, FASTEMBED, *self._reading.source_names()}
+        sources = {*SOURCES, STAND_IN, FASTEMBED, SENTENCE_TRANSFORMERS, *self._reading.source_names()}
         sources |= set(own if isinstance(own, dict) else ())
         names = {keys: self._name_in_force(tables, keys) for keys in MODEL_KEYS.values()}
         for role, keys in MODEL_KEYS.items():

@@ -39,6 +39,7 @@ _SERVER: dict[str, Any] = {
     "replication_factor": 1,
     "file": "",
 }
+BM25 = "Qdrant/bm25"  # the sparse model that needs no download
 # The names of annotations in a header's `RAG`, and the options that they set.
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
 # The options that `RAG` may also set, each with its default.
@@ -57,6 +58,7 @@ class IndexOptions:
     encoding: str = DEFAULT
     annotations: tuple[str, ...] = ("titles", "questions")
     own_annotations: tuple[str, ...] = ()
+    sparse_model: str = BM25
     language: str = ""
     folder: str = ".lmm/index"
     url: str = ""
@@ -234,6 +236,7 @@ def _index_options(settings: ConfigSettings) -> IndexOptions:
         settings.embeddings.encoding,
         tuple(settings.embeddings.annotations),
         tuple(settings.embeddings.own_annotations),
+        settings.embeddings.sparse_model,
         settings.embeddings.language,
         storage.folder,
         storage.url,

@@ -156,6 +156,10 @@ class EmbeddingSettings(_Section):
     dense_model: str = Field(
         default="default", description='"source/model", "fastembed/MODEL", a source alone, or "default"'
     )
+    sparse_model: Literal["Qdrant/bm25", "prithivida/Splade_PP_en_v1"] = Field(
+        default="Qdrant/bm25",
+        description='of words: "Qdrant/bm25" (any language), or "prithivida/Splade_PP_en_v1" (English, 0.5 GB)',
+    )
     encoding: Literal[
         "default", "none", "content", "merged", "multivector", "sparse", "sparse_content", "sparse_merged",
         "sparse_multivector", "bm25", "hybrid",
@@ -206,6 +210,7 @@ class DatabaseSettings(_Section):
 class SplitSettings(_Section):
     """The sizes of chunks: `[split]`."""
 
+    splitter: Literal["default", "none"] = Field(default="default", description="none: each text block stays whole")
     size: int = Field(default=1000, ge=1, description="characters that a chunk should have")
     max_size: int = Field(default=2000, ge=1, description="characters that a chunk may have")
     overlap: int = Field(default=0, ge=0, description="characters that a chunk repeats of the one before")

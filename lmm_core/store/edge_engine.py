@@ -39,10 +39,11 @@ def edge_config(spec: VectorSpec, removed: float) -> EdgeConfig:
         for name, size in sizes.items()
     }
     # Edge requires a vector in every collection; points leave this one out
+    modifier = edge.Modifier.Idf if spec.idf else None
     sparse = spec.sparse or (() if dense else (NO_VECTOR,))
     return edge.EdgeConfig(
         vectors=dense,
-        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=cold) for name in sparse},
+        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=modifier, memory=cold) for name in sparse},
         optimizers=edge.EdgeOptimizersConfig(
             deleted_threshold=removed,
             vacuum_min_vector_number=1,

@@ -351,7 +351,7 @@ class EdgeStore:
 
     def _spec(self, name: str) -> VectorSpec:
         spec = self._records[name]["spec"]
-        return VectorSpec(spec["dense"], spec["multi"], tuple(spec["sparse"]))
+        return VectorSpec(spec["dense"], spec["multi"], tuple(spec["sparse"]), spec.get("idf", True))
 
     def _record(self, name: str) -> dict[str, Any] | None:
         """Return what `create` has written, or None if there is no such collection."""

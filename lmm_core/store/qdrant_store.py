@@ -117,8 +117,8 @@ class QdrantStore:
             name: models.VectorParams(size=size, multivector_config=most_similar, **cosine)
             for name, size in spec.multi.items()
         }
-        idf = models.SparseVectorParams(modifier=models.Modifier.IDF)
-        return {"vectors_config": dense | multi, "sparse_vectors_config": dict.fromkeys(spec.sparse, idf) or None}
+        words = models.SparseVectorParams(modifier=models.Modifier.IDF if spec.idf else None)
+        return {"vectors_config": dense | multi, "sparse_vectors_config": dict.fromkeys(spec.sparse, words) or None}
 
     def _options(self) -> dict[str, Any]:
         """Return the options by which a server stores a new collection."""
@@ -390,4 +390,4 @@ def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
     named = vectors if isinstance(vectors, dict) else {"": vectors} if vectors else {}
     dense = {name: params.size for name, params in named.items() if not params.multivector_config}
     multi = {name: params.size for name, params in named.items() if params.multivector_config}
-    return VectorSpec(dense, multi, tuple(sparse or ()))
+    return VectorSpec(dense, multi, tuple(sparse or ()), all(params.modifier for params in (sparse or {}).values()))

@@ -30,7 +30,7 @@ from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import language_code
 from ..models.names import DEFAULT
 from ..scan.options import SplitOpts
-from ..settings.project import Project, load_project, project_from_settings
+from ..settings.project import BM25, Project, load_project, project_from_settings
 from ..settings.quarto_project import quarto_language
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
@@ -38,7 +38,7 @@ from .models import Models
 from .passes import Work, docid_of, project_of
 
 if TYPE_CHECKING:
-    from ..models.embedders.embedder import Embedder
+    from ..models.embedders.embedder import Embedder, SparseEncoder
     from ..settings.config import ConfigSettings
 
 
@@ -115,7 +115,12 @@ def cached_embedder(embedder: Embedder | None, project: Project, models: Models)
     return CachedEmbedder(embedder, EmbeddingCache(), models.warn, project.requests["embedding"].max_concurrency)
 
 
-def _sparse(project: Project) -> Any:
+def _sparse(project: Project) -> SparseEncoder:
+    """Return the encoder of words that is configured. Raise ModelError if its model is not on this machine."""
+    if project.index.sparse_model != BM25:
+        from ..models.embedders.splade import SpladeEncoder
+
+        return SpladeEncoder(project.index.sparse_model)
     from ..models.embedders.bm25 import Bm25Encoder
 
     return Bm25Encoder(project.index.language)

@@ -43,6 +43,7 @@ def test_schemas_are_printed():
 
 
 def test_the_configuration_of_the_docs():
+    assert of_config('storage = ":memory:"') == [] and of_config('storage = "memory"')
     assert of_config(re.search(r"```toml\n(.*?)```", text(DOCS / "configuration.md"), re.S)[1]) == []
 
 

@@ -189,7 +189,7 @@ def test_a_text_s_own_property_counts_before_that_of_its_section():
     assert annotations(AnnotationModel(own_properties=["topic"])) == ["", "own"]
     assert annotations(AnnotationModel(["level"], ["topic"])) == ["easy", "hard\nown"]
     assert annotations(AnnotationModel(["topic"], ["topic"])) == ["section", "own"]
-    assert annotations("topic") == annotations(AnnotationModel("topic")) == ["section", "own"]
+    assert annotations(["topic"]) == annotations(AnnotationModel("topic")) == ["section", "own"]
     assert annotations(AnnotationModel()) == annotations([]) == ["", ""]
 
 

@@ -459,6 +459,14 @@ def test_no_documents_and_no_chunking():
     assert [block.line for block in result.blocks if isinstance(block, ChunkBlock)] == [3]
 
 
+def test_the_options_name_the_splitter():
+    text = f"# A\n\n{PROSE}\n\n{(LONG + ' ') * 40}\n"
+    whole = [block.content for block in scan_split(parse_markdown_text(text), SplitOpts(splitter="none", short=0))
+             if isinstance(block, ChunkBlock)]  # fmt: skip
+    assert whole == [PROSE, ((LONG + " ") * 40).strip()]
+    assert len(scan_split(parse_markdown_text(text))) > 3
+
+
 def test_titles_of_documents():
     result = transform(parse_markdown_text(f"---\ntitle: T\n---\n\n# A\n\n## B\n\n{PROSE}\n"))
     assert [document.titles for document in result.documents] == [("T", "A", "B")]

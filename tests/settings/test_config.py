@@ -16,6 +16,7 @@ from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
 from lmm_core.scan.options import ScanOpts
+from lmm_core.settings.checks import MOVED
 from lmm_core.settings.config import (
     ConfigSettings,
     Settings,
@@ -26,6 +27,7 @@ from lmm_core.settings.config import (
 )
 from lmm_core.settings.names import is_setting
 from lmm_core.settings.project import Project, for_document, load_project, model_name
+from lmm_core.settings.sections import EducationSections, section_fields
 from lmm_core.store.places import LocalStorage, RemoteSource
 from lmm_core.workflows.models import Models
 
@@ -288,6 +290,8 @@ def test_a_role_without_a_source_asks_the_source_of_the_role_above(variables, te
         ({"SOURCE": "mistral", "MODEL_EMBEDDING": "text-embedding-3-large"}, "openai/text-embedding-3-large"),
         ({"SOURCE": "mistral", "SOURCE_EMBEDDING": "mistral"}, "mistral/mistral-embed"),
         ({"MODEL_EMBEDDING": "mistral/mistral-embed"}, "mistral/mistral-embed"),
+        ({"MODEL_EMBEDDING": "SentenceTransformers/x"}, "fastembed/sentence-transformers/x"),
+        ({"SOURCE_EMBEDDING": "SentenceTransformers", "MODEL_EMBEDDING": "x"}, "fastembed/sentence-transformers/x"),
     ],
 )
 def test_embeddings_have_a_source_of_their_own(variables, name, monkeypatch):
@@ -326,6 +330,7 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
             "`minor.model`: 'opnai/x': the source 'opnai' is unknown. The sources are openai, mistral",
         ),
         ("[embeddings]\ndense_model = 'x'", "`embeddings.dense_model`: 'x': the source 'x' is unknown"),
+        ("[embeddings]\nsparse_model = 'x'", "should be 'Qdrant/bm25' or 'prithivida/Splade_PP_en_v1', not 'x'"),
         ("[knit]\nkeep = 'topic'", "`knit.keep`: should be a valid list, not 'topic'"),
         ("[split]\nsize = 3000", "`split`: max_size (2000) should be at least size (3000)"),
         ("[split]\noverlap = 1000", "`split`: overlap (1000) should be less than size (1000)"),
@@ -361,6 +366,62 @@ def test_a_file_that_cannot_be_read_is_named(text, said):
     Path("config.toml").write_bytes(text)
     with pytest.raises(ConfigError, match=re.escape(said)):
         read_settings(Path("config.toml").resolve())
+
+
+LM_MARKDOWN = """[embeddings]
+dense_model = "OpenAI/text-embedding-3-small"
+sparse_model = "Qdrant/bm25"
+[major]
+model = "OpenAI/gpt-4.1-mini"
+temperature = 0.1
+max_retries = 2
+[major.provider_params]
+[server]
+mode = "local"
+port = 61543
+host = "localhost"
+[storage]
+folder = "./storage"
+[database]
+collection_name = "chunks"
+companion_collection = "documents"
+[RAG]
+titles = true
+questions = false
+summaries = false
+encoding_model = "content"
+retrieve_companion_docs = true
+max_companion_docs = 2
+[RAG.annotation_model]
+inherited_properties = []
+own_properties = ["topic"]
+filters = []
+[textSplitter]
+splitter = "default"
+threshold = 125
+"""
+
+
+def test_each_key_of_lm_markdown_is_told_with_what_to_write_instead():
+    file = config(LM_MARKDOWN)
+    assert {line.removeprefix(f"{file}: unknown key ") for line in problems()} == {
+        "`major.provider_params`: write `extra` in [major], for example extra = { top_p = 0.9 }; take an empty table out",
+        "`server`: " + MOVED["server",],
+        '`RAG.encoding_model`: write `encoding` in [embeddings]: encoding = "content"',
+        "`RAG.annotation_model`: " + MOVED["RAG", "annotation_model"],
+        "`RAG.retrieve_companion_docs`: " + MOVED["RAG", "retrieve_companion_docs"],
+        "`RAG.max_companion_docs`: " + MOVED["RAG", "max_companion_docs"],
+        "`textSplitter`: write [split], with splitter, size (was chunk_size) and overlap (was chunk_overlap)",
+    }
+    assert problem("collection_name = 'c'").endswith("unknown key `collection_name`: write it in [database]")
+
+
+def test_what_is_written_instead_is_a_setting():
+    words = {
+        word for said in MOVED.values() for word in re.findall(r"`(\w+)`|\[(\w+)\]", said) for word in word if word
+    }
+    keys = {key for section in EducationSections.model_fields for key in (section, *section_fields(section))}
+    assert words - {"filters"} <= keys
 
 
 def test_a_source_of_ours_keeps_what_a_table_does_not_say(monkeypatch):
@@ -748,6 +809,11 @@ def test_with_a_key_openai_works(monkeypatch):
         ("embedding", {"embedding": "None"}, "none"),
         ("embedding", {"embedding": "extractive"}, "none"),
         ("embedding", {"embedding": "FastEmbed/BAAI/x"}, "fastembed/BAAI/x"),
+        (
+            "embedding",
+            {"embedding": "SentenceTransformers/all-MiniLM-L6-v2"},
+            "fastembed/sentence-transformers/all-MiniLM-L6-v2",
+        ),
     ],
 )
 def test_a_model_that_is_not_named_follows_from_what_is(role, models, name):

@@ -38,7 +38,7 @@ class CrossEncoder:
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
         folder = local_folder(name, root or Path.cwd())
-        self._files = local_files(self.name, folder) if folder else cached_files(name.model, cross_encoder=True)
+        self._files = local_files(self.name, folder) if folder else cached_files(name.model, "cross-encoder")
         self._lock = threading.Lock()
         self._model: TextCrossEncoder | None = None
 

@@ -11,11 +11,11 @@ import difflib
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from ...errors import ModelError
 from ...files.user import cache_folder
@@ -76,11 +76,12 @@ def newest_model() -> str:
 
 
 def get_model(name: str) -> str:
-    """Download an embedding model or cross-encoder, unless it is here, and return its full name.
+    """Download an embedding model, a cross-encoder or a SPLADE model, unless it is here, and return its full name.
 
-    The name is the one to write into `config.toml`. Raise ModelError if there is no such model, or
-    the download fails."""
-    model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), [*_descriptions(), *_cross_encoders()])
+    The name (of a SPLADE model without `fastembed/`) is the one to write into `config.toml`. Raise
+    ModelError if there is no such model, or the download fails."""
+    known = [*_descriptions(), *_cross_encoders(), *_sparse_models()]
+    model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), known)
     if _find(model) is None:
         _download(model)
     with suppress(OSError):
@@ -123,6 +124,14 @@ def _cross_encoders() -> list[BaseModelDescription]:
     return [one for one in known if one.sources.hf and not one.model.startswith(LOCAL)]
 
 
+def _sparse_models() -> list[BaseModelDescription]:
+    """Return fastembed's descriptions of SPLADE models on the hub."""
+    silence_fastembed()
+    from fastembed.sparse.splade_pp import SpladePP
+
+    return [one for one in SpladePP._list_supported_models() if one.sources.hf]
+
+
 def _describe(name: str, models: Sequence[Known]) -> Known:
     known = {one.model.lower(): one for one in models}
     if name.lower() in known:
@@ -162,11 +171,14 @@ def _download_time(model: DenseModelDescription) -> float:
     return 0.0
 
 
-def cached_files(name: str, cross_encoder: bool = False) -> ModelFiles:
-    """Return the files of a downloaded embedding model, or of a cross-encoder.
+def cached_files(name: str, kind: Literal["dense", "sparse", "cross-encoder"] = "dense") -> ModelFiles:
+    """Return the files of a downloaded model of a kind.
 
     Raise ModelError if it is not on this machine."""
-    model = _describe(name, _cross_encoders() if cross_encoder else _descriptions())
+    listed: dict[str, Callable[[], Sequence[BaseModelDescription]]] = {
+        "dense": _descriptions, "sparse": _sparse_models, "cross-encoder": _cross_encoders,
+    }  # fmt: skip
+    model = _describe(name, listed[kind]())
     folder = _find(model)
     if folder is None:
         raise ModelError(

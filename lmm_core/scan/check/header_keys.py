@@ -21,7 +21,7 @@ SECTIONS: dict[str, frozenset[str]] = {
         {"titles", "questions", "summaries", "questions_threshold", "summary_threshold", "follow_prompts"}
     ),
     "knit": frozenset({"div_types", "keep", "allowed_words"}),
-    "embeddings": frozenset({"dense_model", "encoding", "annotations", "own_annotations", "language"}),
+    "embeddings": frozenset({"dense_model", "sparse_model", "encoding", "annotations", "own_annotations", "language"}),
     "storage": frozenset({"folder", "url", "port", "memory", "prefer_grpc", "on_disk", "quantization"}),
     "database": frozenset({"collection_name", "companion_collection", "companion_encoding"}),
     "ask": frozenset({"queries", "rerank", "context", "level", "budget", "tool_calls", "off_topic", "subjects"}),

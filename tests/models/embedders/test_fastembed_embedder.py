@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,20 @@ from click.testing import CliRunner
 
 from lmm_core.cli.commands.machine import models as models_command
 from lmm_core.errors import ConfigError, ModelError
-from lmm_core.models.embedders.embedder import Embedder
+from lmm_core.models.embedders.embedder import Embedder, Sparse, SparseEncoder
 from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
 from lmm_core.models.embedders.fastembed_models import list_models, models_folder, newest_model
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
+from lmm_core.models.embedders.splade import SpladeEncoder
 from lmm_core.models.names import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.project import for_document, load_project
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.doctor import examine
 from lmm_core.workflows.models import Models, embedder_from_config
+from tests.indexing import lmm
 
 ROOT = Path(__file__).parents[3]
 MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
@@ -288,6 +293,36 @@ def test_of_several_models_the_one_that_was_got_last_is_used():
     done = CliRunner().invoke(models_command, ["get", HUB_NAME])
     assert (done.exit_code, done.stdout) == (0, "")
     assert newest_model() == HUB_NAME
+
+
+# Sparse vectors
+
+
+SPLADE = "prithivida/Splade_PP_en_v1"
+
+
+def test_a_splade_model_that_was_not_got_is_told_with_the_command():
+    with pytest.raises(ModelError, match=f"is not on this machine. To download it, run `lmm models get {SPLADE}`"):
+        SpladeEncoder(SPLADE)
+
+
+@needs_model
+def test_a_splade_model_makes_sparse_vectors_that_a_store_compares_without_idf():
+    """The code is that of SPLADE, the weights are another model's: its 384 numbers stand for words."""
+    put_on_machine("Qdrant/Splade_PP_en_v1")
+    encoder = SpladeEncoder(SPLADE)
+    assert isinstance(encoder, SparseEncoder)
+    near, same, empty = encoder.encode([NEAR[0], NEAR[0], " "])
+    assert near == same == encoder.encode_query(NEAR[0], ["de"]) and empty == Sparse([], [])
+    assert 0 < len(near.indices) <= 384 and all(type(value) is float and value > 0 for value in near.values)
+    Path("config.toml").write_text(f'[embeddings]\nencoding = "bm25"\nsparse_model = "{SPLADE}"\n')
+    Path("notes.md").write_text(f"# A\n\n{NEAR[0]}\n\n# B\n\n{NEAR[2]}\n")
+    lmm("index notes.md")
+    assert "beach" in lmm(f"search '{NEAR[2]}'")[0]
+    with closing(open_store(LocalStorage(".lmm/index"))) as store:
+        assert store.metadata("chunks")["sparse"] == SPLADE
+        record = json.loads(Path(".lmm/index/chunks/collection.json").read_text())
+    assert record["spec"]["idf"] is False
 
 
 @needs_model

@@ -113,6 +113,16 @@ def test_settings_that_change_chunks_are_noticed_in_unchanged_files():
     assert counts("notes.md")[0] > 2
 
 
+def test_text_blocks_stay_whole_by_configuration_and_header():
+    long = " ".join(f"The mean of sample {number} is a sum by a count." for number in range(200))
+    write("cut.md", document(long))
+    write("whole.md", document(long, header="split: {splitter: none}"))
+    assert counts("cut.md")[0] > 3
+    assert counts("whole.md")[0] == 1
+    write("config.toml", '[split]\nsplitter = "none"\n')
+    assert counts("cut.md")[0] == 1
+
+
 def test_what_is_told_is_quiet_when_asked():
     write("notes.md", document("alpha"))
     assert lmm("index -q notes.md") == ("", "")
@@ -374,9 +384,9 @@ def test_the_header_says_how_a_document_is_split():
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("{siez: 50}", "unknown key `split.siez` (known: size, max_size, overlap, unit, short, documents)"),
-        ("{rules: 50}", "unknown key `split.rules` (known: size, max_size, overlap, unit, short, documents)"),
-        ("{1: 50}", "unknown key `split.1` (known: size, max_size, overlap, unit, short, documents)"),
+        ("{siez: 50}", "unknown key `split.siez` (known: size, max_size, overlap, unit, short, documents, splitter)"),
+        ("{rules: 50}", "unknown key `split.rules` (known: size, max_size, overlap, unit, short, documents, splitter)"),
+        ("{1: 50}", "unknown key `split.1` (known: size, max_size, overlap, unit, short, documents, splitter)"),
         ("{size: many}", "`split`: size: "),
         ("{size: 5000}", "`split`: max_size should be at least 5000, not 2000"),
         ("{unit: words}", "`split`: unit: "),
