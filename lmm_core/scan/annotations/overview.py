@@ -66,7 +66,7 @@ def overview(
     sections = [_section(node, opts, texts, closed) for node in nodes]
     words = sum(count_words(node.content) for node in traverse(tree) if isinstance(node, TextNode))
     missing = [key for key in ("title", "docid") if tree.get(key) is None]
-    missing += ["summary"] if id(tree) not in closed and "summary" in _section(tree, opts, texts, closed).missing else []
+    missing += ["summary"] if "summary" in _section(tree, opts, texts, closed).missing else []
     has_header = isinstance(blocks[0], HeaderBlock)
     return Overview(
         tree.title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], found
