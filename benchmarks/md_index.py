@@ -26,8 +26,7 @@ from evaluation import CORPORA, EVAL, MODEL, Corpus, Question, Spans, read_quest
 from tables import machine, print_table, say
 from texts import MB, corpora, size
 
-from lmm_core.crawl import ranking
-from lmm_core.crawl.ranking import Match
+from lmm_core.crawl.ranking import MOST_SHOWN, Match
 from lmm_core.crawl.search import Indexes
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.walk import CrawledFile, Skipped, crawl, read_all
@@ -227,7 +226,7 @@ async def answer(indexes: Indexes) -> list[list[str]]:
     for corpus in CORPORA:
         text = Corpus.of_file((EVAL / f"{corpus}.md").read_bytes().decode("utf-8"))
         of_it = [question for question in asked if question.corpus == corpus]
-        covered = [_covered(text, one, await indexes.search(one.text, k=FEW)) for one in of_it]
+        covered = [_covered(text, one, await indexes.search(one.text, k=FEW, shown=MOST_SHOWN)) for one in of_it]
         firsts = [next((at for at, share in enumerate(shares, 1) if share), 0) for shares in covered]
         hits = [sum(0 < first <= most for first in firsts) / len(firsts) for most in (1, FEW)]
         rank = mean(1 / first if first else 0.0 for first in firsts)
@@ -249,7 +248,6 @@ def _covered(text: Corpus, question: Question, found: Sequence[Match]) -> list[f
 
 def print_retrieval(folder: Path) -> None:
     """How well questions are answered, each corpus an index of its own."""
-    ranking.SHOWN = sys.maxsize  # whole snippets
     rows = []
     for encoding in ("bm25", "hybrid") if MODEL.is_dir() else ("bm25",):
         say(encoding)

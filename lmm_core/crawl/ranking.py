@@ -28,7 +28,7 @@ from .points import snippet_of
 from .snippets import Snippet
 from .terms import Terms, inverse_document_frequency
 
-SHOWN = 500  # characters of a snippet
+SHOWN, MOST_SHOWN = 500, 8_000  # characters of a snippet: usually, and on request; a whole one has fewer
 BETWEEN = 3  # lines that may stand between neighbours: blank ones, and the end of a block
 Found: TypeAlias = tuple[str, str, list[ScoredPoint]]  # index, kind of vector, points
 
@@ -54,13 +54,14 @@ class Match:
 class Query:
     """One search: the query with its vectors, and the terms of all indexes that are searched.
 
-    languages: of the snippets in them."""
+    languages: of the snippets in them; shown: characters of each snippet that are shown at most."""
 
     text: str
     languages: Sequence[str]
     vectors: Mapping[str, Vector]
     encoder: Encoder
     terms: Mapping[str, Terms]
+    shown: int = SHOWN
 
     def candidates(self, opened: OpenIndex, name: str, kinds: Sequence[str], depth: int) -> list[Found]:
         """Return the best points of an index by each kind of vector."""
@@ -108,9 +109,9 @@ class Query:
     def _matches(self, found: Sequence[tuple[Snippet, float]]) -> list[Match]:
         ranked = self.spans([one for one, _ in found])
         best = best_spans(ranked)
-        shown = [_widened(best[one.id], ranked) for one, _ in found]
+        shown = [_widened(best[one.id], ranked, self.shown) for one, _ in found]
         return [
-            Match(one.index, round(score, 6), beginning_of(span.text), _place(span))
+            Match(one.index, round(score, 6), beginning_of(span.text, self.shown), _place(span))
             for (one, score), span in zip(found, shown, strict=True)
         ]
 
@@ -175,11 +176,11 @@ def _passage(snippet: Snippet, number: int) -> Passage:
     )  # fmt: skip
 
 
-def _widened(span: Span, ranked: Sequence[Span]) -> Span:
+def _widened(span: Span, ranked: Sequence[Span], shown: int) -> Span:
     """Return a span with those beside it in its snippet, the better one first, as long as that can be shown."""
     beside = [one for one in ranked if one.passage.id == span.passage.id]
     while near := [one for one in beside if one.start == span.end or one.end == span.start]:
-        wider = next((span.joined(one) for one in near if len(span.joined(one).text) <= SHOWN), None)
+        wider = next((span.joined(one) for one in near if len(span.joined(one).text) <= shown), None)
         if wider is None:
             break
         span = wider
@@ -190,10 +191,10 @@ def _place(span: Span) -> str:
     return f"{span.passage.source}#L{span.line_start}-L{span.line_end}"
 
 
-def beginning_of(text: str) -> str:
-    """Return the beginning of a text, about 500 characters, cut at a word."""
+def beginning_of(text: str, shown: int = SHOWN) -> str:
+    """Return the beginning of a text, about so many characters, cut at a word."""
     text = text.strip()
-    if len(text) <= SHOWN:
+    if len(text) <= shown:
         return text
-    end = max(text.rfind(space, SHOWN // 2, SHOWN) for space in " \n\t")
-    return text[: end if end > 0 else SHOWN].rstrip() + " …"
+    end = max(text.rfind(space, shown // 2, shown) for space in " \n\t")
+    return text[: end if end > 0 else shown].rstrip() + " …"

@@ -34,7 +34,7 @@ from .catalogue import (
     shortlist,
 )
 from .points import snippet_of
-from .ranking import Found, Match, Query
+from .ranking import SHOWN, Found, Match, Query
 from .snippets import Snippet
 from .terms import Terms
 
@@ -64,10 +64,11 @@ class Indexes:
         self._opening = asyncio.Lock()
         self._lending = Lending(self._let_go, lambda: map(database.folder, self._opened))
 
-    async def search(self, query: str, index: str = ALL, k: int = 5) -> list[Match]:
+    async def search(self, query: str, index: str = ALL, k: int = 5, shown: int = SHOWN) -> list[Match]:
         """Return the `k` snippets that fit a query best, the best first.
 
-        index: its name, or `all` for the five that the catalogue ranks best. Raise CrawlError,
+        index: its name, or `all` for the five that the catalogue ranks best; shown: characters of
+        each snippet at most, those that fit best. Raise CrawlError,
         StoreError or ModelError."""
         entries = await asyncio.to_thread(self._wanted, index)
         encoder = self._encoder(entries)
@@ -77,7 +78,7 @@ class Indexes:
         vectors = (await encoder.searches([as_utf8(query)], k, languages=languages))[0].vectors
         chosen = shortlist([entry for entry in entries if entry.name in fitting], terms, vectors, SHORTLIST)
         async with self._lent([entry.name for entry in chosen], index) as opened:
-            asked = Query(query, languages, vectors, encoder, {name: terms[name] for name in opened})
+            asked = Query(query, languages, vectors, encoder, {name: terms[name] for name in opened}, shown)
             depth = max(DEPTH, 4 * k)
             found = await self._found(asked, opened, fitting, depth, index)
             if len(asked.best(found, k)) < k and any(len(points) == depth for _, _, points in found):

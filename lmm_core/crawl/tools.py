@@ -12,10 +12,11 @@ from typing import Annotated
 
 from ..errors import CrawlError, ToolError
 from ..logging import one_line
-from ..retrieve.agents.library_tools import Function, Result
-from ..retrieve.agents.results import NUMBER, TEXT, listed, record
+from ..retrieve.agents.library_tools import Function, Part, Result, in_parts
+from ..retrieve.agents.results import NUMBER, PARTS, TEXT, listed, record
 from .catalogue import ALL
 from .indexer import Indexed
+from .ranking import MOST_SHOWN, SHOWN
 from .search import Indexes
 
 CHANGING = frozenset({"index_markdown_docs"})  # the tools that also write
@@ -25,6 +26,14 @@ NOTE = 500  # characters about each of them
 Query = Annotated[
     str, {"description": "A question, or words to look for.", "minLength": 1, "maxLength": 20_000}
 ]  # fmt: skip
+Shown = Annotated[
+    int,
+    {
+        "description": f"Characters of each snippet: the part that fits best; {MOST_SHOWN} for whole snippets.",
+        "minimum": 100,
+        "maximum": MOST_SHOWN,
+    },
+]
 Most = Annotated[int, {"description": "How many snippets at most.", "minimum": 1, "maximum": 50}]
 IndexName = Annotated[str, {"description": f"The index to search in; {ALL!r} for the five that fit best."}]
 Root = Annotated[str, {"description": "The folder to index, from the working folder.", "minLength": 1}]
@@ -43,9 +52,11 @@ Summary = Annotated[
 ]  # fmt: skip
 Whole = Annotated[
     Result,
-    record({"index": TEXT, "snippets": listed(record({"source": TEXT, "title": TEXT, "text": TEXT}))}),
+    record({"index": TEXT, "snippets": listed(record({"source": TEXT, "title": TEXT, "text": TEXT}))}, PARTS),
 ]
-Source = Annotated[str, {"description": "As markdown_search gives it: `path#Lstart-Lend`.", "minLength": 1}]
+Source = Annotated[
+    str, {"description": "A file and lines of it, as markdown_search names them: `path#L3-L9`.", "minLength": 1}
+]
 OneIndex = Annotated[str, {"description": "The index that it was found in.", "minLength": 1}]
 IndexFolder = Callable[[Path, str, str], Awaitable[Indexed]]
 
@@ -53,11 +64,14 @@ IndexFolder = Callable[[Path, str, str], Awaitable[Indexed]]
 def search_tool(indexes: Indexes) -> Function:
     """Return the tool that searches in the indexes."""
 
-    async def markdown_search(query: Query, k: Most = 5, index_name: IndexName = ALL) -> Snippets:
+    async def markdown_search(
+        query: Query, k: Most = 5, index_name: IndexName = ALL, characters: Shown = SHOWN
+    ) -> Snippets:
         """Find snippets of indexed markdown folders that fit a question or some words, the best
-        first, each with its index, score, text and source (`path#Lstart-Lend`)."""
+        first, each with its index, score, text and source (`path#Lstart-Lend`). markdown_read
+        gives what stands around a text."""
         try:
-            found = await indexes.search(query, index_name, k)
+            found = await indexes.search(query, index_name, k, characters)
         except CrawlError as error:
             raise ToolError(str(error)) from error
         return {"results": [match.as_json() for match in found]}
@@ -68,15 +82,15 @@ def search_tool(indexes: Indexes) -> Function:
 def read_tool(indexes: Indexes) -> Function:
     """Return the tool that reads whole snippets."""
 
-    async def markdown_read(source: Source, index_name: OneIndex) -> Whole:
-        """Read the whole snippets on the lines of a source that markdown_search has given, of which it
-        showed the best part."""
+    async def markdown_read(source: Source, index_name: OneIndex, part: Part = 1) -> Whole:
+        """Read the whole snippets on some lines of an indexed file: on those that markdown_search
+        has given, of which it showed the best part, or on more, to read on (`path#L1-L200`)."""
         try:
             found = await indexes.read(source, index_name)
         except CrawlError as error:
             raise ToolError(str(error)) from error
         snippets = [{"source": one.source, "title": one_line(one.title), "text": one.body} for one in found]
-        return {"index": index_name, "snippets": snippets}
+        return {"index": index_name, **in_parts("snippets", snippets, part)}
 
     return markdown_read
 

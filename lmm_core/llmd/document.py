@@ -29,22 +29,25 @@ from itertools import accumulate, pairwise
 from ..errors import LlmdError
 from ..markdown.blocks import Block, HeadingBlock, Problem, TextBlock, blank, newline_of
 from ..markdown.parse import parse_markdown_text
-from ..markdown.regions import Regions
+from .headings import (
+    CHANGELOG,
+    CODE,
+    ENTRY,
+    INSTRUCTIONS,
+    META,
+    MISSION,
+    PROJECT,
+    SECTIONS,
+    THREAD,
+    TOOLS,
+    section_of,
+    top_lines,
+    with_tight_headings,
+)
 from .stored import MARK, lines_before, read_spoken
 
-PROJECT = "Project:"
-META = "Meta: LLMD (Large Language Model Markdown Format)"
-INSTRUCTIONS = "Instructions"
-TOOLS = "Tools"
-MISSION = "Mission"
-CODE = "Code Context"
-CHANGELOG = "Changelog"
-THREAD = "Conversation Thread"
-SECTIONS = (META, MISSION, CODE, CHANGELOG, THREAD)
-
 FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\r?\n")
-_ENTRY = re.compile(r"Entry(?:[ \t]+([0-9]{1,9}))?[.:]?", re.I)
-_UNREAD = re.compile(rf"###[ \t]+(?:{_ENTRY.pattern})[ \t]*\r?(?=\n|\Z)", re.I)
+_UNREAD = re.compile(rf"###[ \t]+(?:{ENTRY.pattern})[ \t]*\r?(?=\n|\Z)", re.I)
 _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
 
 
@@ -150,20 +153,6 @@ def as_shown(content: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
 
 
-def top_lines(source: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield the start and end of each line of a text block, and False.
-
-    Code, comments, HTML and divs come as one: their start, their end, and True."""
-    regions = Regions(source)
-    pos = 0
-    while pos < len(source):
-        end = regions.line_end(pos)
-        found = regions.first(pos, end)
-        after = regions.line_end(found[1] - 1) if found else end
-        yield pos, after, found is not None
-        pos = after
-
-
 Span = tuple[int, int]
 
 
@@ -173,7 +162,7 @@ class _DocumentReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.problems: list[Problem] = []
-        self.blocks = parse_markdown_text(text, self.problems)
+        self.blocks = with_tight_headings(parse_markdown_text(text, self.problems))
         self.offsets = list(accumulate((len(block.source) for block in self.blocks), initial=0))
 
     def read(self) -> Llmd:
@@ -212,7 +201,7 @@ class _DocumentReader:
 
     def _section_heads(self) -> Iterator[tuple[str, int]]:
         for at, block in enumerate(self.blocks):
-            if isinstance(block, HeadingBlock) and block.level == 2 and (title := _section(block.title)):
+            if isinstance(block, HeadingBlock) and block.level == 2 and (title := section_of(block.title)):
                 yield title, at
                 if title == THREAD:
                     return
@@ -324,7 +313,7 @@ class _DocumentReader:
     # Thread
 
     def _entries(self, span: Span) -> tuple[ThreadEntry, ...]:
-        heads = [at for at in range(*span) if _ENTRY.fullmatch(self._third(at))]
+        heads = [at for at in range(*span) if ENTRY.fullmatch(self._third(at))]
         before = self.text[self.offsets[span[0]] : self.offsets[heads[0] if heads else span[1]]]
         if not blank(before):
             self._problem(self.blocks[span[0]].line, "a text that belongs to no entry: begin with `### Entry 1`")
@@ -333,7 +322,7 @@ class _DocumentReader:
         return entries
 
     def _entry(self, at: int, end: int) -> ThreadEntry:
-        found = _ENTRY.fullmatch(self._third(at))
+        found = ENTRY.fullmatch(self._third(at))
         number = int(found[1]) if found and found[1] else 0
         start, body, stop = self.offsets[at], self.offsets[at + 1], self.offsets[end]
         marks = [mark for line, _ in self._lines(at + 1, end) if (mark := MARK.match(self.text, line))]
@@ -380,14 +369,6 @@ class _DocumentReader:
 
     def _problem(self, line: int, message: str) -> None:
         self.problems.append(Problem(line, message))
-
-
-def _section(title: str) -> str:
-    """Return the section that a title names, or ""."""
-    plain = " ".join(title.split()).casefold()
-    if plain == "meta" or plain.startswith("meta:"):
-        return META
-    return next((name for name in SECTIONS if name.casefold() == plain), "")
 
 
 def _path(title: str) -> str:

@@ -11,15 +11,7 @@ from typing import Any
 from ..errors import LlmdError
 from ..markdown.blocks import blank, ends_blank, newline_of, trim_blank_lines
 from .document import (
-    CHANGELOG,
-    CODE,
     FENCE,
-    INSTRUCTIONS,
-    META,
-    MISSION,
-    PROJECT,
-    THREAD,
-    TOOLS,
     CodeFile,
     Llmd,
     LlmdPart,
@@ -27,6 +19,7 @@ from .document import (
     as_shown,
     parse_llmd,
 )
+from .headings import CHANGELOG, CODE, INSTRUCTIONS, META, MISSION, PROJECT, THREAD, TOOLS
 from .stored import escape, fence_for, spellings, stands_alone
 
 _LANGUAGES = {

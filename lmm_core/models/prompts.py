@@ -86,13 +86,14 @@ CHAT = Prompt(
     receives={
         "system": "the writer's own system message, or ours",
         "titles": "where the text stands: the titles path, document first",
+        "around": "the summary of the section around a paragraph, if it has one, between tags",
         "text": "the text that the question is about, as markdown",
         "question": "what the writer asks first; the chat so far follows it",
     },
     returns="an answer as markdown",
     system="{system}\n\nThe writer's questions are about a text that stands between <text> and </text> and that they "
     "call “the text”. Answer in the language of the question, as markdown.",
-    template="Place in the document: {titles}\n\n<text>\n{text}\n</text>\n\n{question}",
+    template="Place in the document: {titles}{around}\n\n<text>\n{text}\n</text>\n\n{question}",
 )
 
 EDIT = Prompt(
@@ -375,7 +376,7 @@ LLMD = Prompt(
 # Texts of writers, between tags
 
 # The tags that prompts put around texts; no others are touched.
-_TAGS = "source|notes|outline|passage|question|earlier|subjects|text|asked|teacher"
+_TAGS = "source|notes|outline|passage|question|earlier|subjects|text|around|asked|teacher"
 _TAG_START = re.compile(rf"<(?=\\*\s*/?\s*(?:{_TAGS})\b)", re.I)
 
 

@@ -240,6 +240,61 @@ def test_an_agent_reads_whole_snippets_by_their_source():
             called((read, {"source": wrong, "index_name": index}))
 
 
+SENTENCES = [f"Sentence {number} of the oak is about ring {number * 7} and no other." for number in range(1, 26)]
+
+
+def test_an_answer_in_the_thirteenth_sentence_is_reached():
+    """By a search that shows more, by one that shows whole snippets, and by reading on."""
+    fill("docs", trees=f"# Oaks\n\n{' '.join(SENTENCES)}\n")
+    lmm("md-index --root docs --name woods -q")
+    query = {"query": "oak sentence", "k": 1}
+    usual, more, whole = called(
+        *(("markdown_search", query | one) for one in ({}, {"characters": 700}, {"characters": 8000}))
+    )
+    sizes = [len(found["results"][0]["snippet"]) for found in (usual, more, whole)]
+    assert sizes[0] <= 502 < sizes[1] <= 702 < sizes[2]
+    assert SENTENCES[12] in whole["results"][0]["snippet"]
+    [read] = called(("markdown_read", {"source": "trees.md#L1-L900", "index_name": "woods"}))
+    assert all(any(one in snippet["text"] for snippet in read["snippets"]) for one in SENTENCES)
+    for characters in (0, 99, 8001, "900"):
+        with pytest.raises(ToolError, match="characters"):
+            called(("markdown_search", query | {"characters": characters}))
+
+
+def test_much_is_read_in_parts():
+    fill("docs", trees="\n\n".join(f"# Oak {number}\n\n{' '.join(SENTENCES)}" for number in range(12)) + "\n")
+    lmm("md-index --root docs --name woods -q")
+    asked = {"source": "trees.md#L1-L999", "index_name": "woods"}
+    [first] = called(("markdown_read", asked))
+    assert len(json.dumps(first)) < 14_000 and first["parts"] > 1 and "part=2 gives the next" in first["cut"]
+    parts = called(*(("markdown_read", asked | {"part": part}) for part in range(1, first["parts"] + 1)))
+    texts = [snippet["text"] for part in parts for snippet in part["snippets"]]
+    assert all(any(f"# Oak {number}\n" in one for one in texts) for number in range(12))
+    with pytest.raises(ToolError, match="there is no part"):
+        called(("markdown_read", asked | {"part": 99}))
+
+
+@pytest.mark.parametrize(
+    "source", ["../secret.md#L1-L9", "/etc/passwd#L1-L2", "docs/../../secret.md#L1-L2", "link.md#L1-L3"]
+)
+def test_reading_takes_nothing_from_the_disk(source):
+    write("secret.md", "# Secret\n\nNobody reads this.\n")
+    fill("docs", trees=page("oak"))
+    os.symlink(Path("secret.md").resolve(), "docs/link.md")
+    lmm("md-index --root docs --name woods -q")
+    with pytest.raises(ToolError, match="nothing is at"):
+        called(("markdown_read", {"source": source, "index_name": "woods"}))
+
+
+def test_whole_snippets_are_printed_as_they_stand():
+    fill("docs", trees=f"# Oaks\n\n{' '.join(SENTENCES[:14])}\n\n- one\n- two\n")
+    lmm("md-index --root docs --name woods -q")
+    shown, _ = lmm("md-search --query 'oak sentence' -k 1 --full")
+    assert SENTENCES[12] in shown and "\n\n- one\n- two\n" in shown
+    assert SENTENCES[12] not in lmm("md-search --query 'oak sentence' -k 1")[0]
+    assert SENTENCES[12] in found("oak sentence", "-k 1 --full")[0]["snippet"]
+
+
 @pytest.mark.parametrize("root", ["..", "/", "docs/../..", "link"])
 def test_an_agent_cannot_index_what_is_not_in_the_working_folder(root, tmp_path):
     (tmp_path / "work").mkdir()
@@ -288,7 +343,8 @@ def test_the_schemas_are_the_specification_s():
     schemas = {schema["name"]: schema["parameters"] for schema in tools.schemas()}
     search, index = schemas["markdown_search"], schemas["index_markdown_docs"]
     types = {name: value["type"] for name, value in search["properties"].items()}
-    assert types == {"query": "string", "k": "integer", "index_name": "string"} and search["required"] == ["query"]
+    assert types == {"query": "string", "k": "integer", "index_name": "string", "characters": "integer"}
+    assert search["required"] == ["query"]
     assert (search["properties"]["k"]["default"], search["properties"]["index_name"]["default"]) == (5, "all")
     assert {name: value["type"] for name, value in index["properties"].items()} == dict.fromkeys(
         index["required"], "string"

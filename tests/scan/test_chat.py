@@ -385,6 +385,56 @@ def test_a_request_has_the_writers_system_message_and_the_path_of_titles():
     assert "One > Two" in first.messages[1].content
 
 
+SUMMED = """---
+title: Notes
+summary: All of it.
+---
+
+---
+summary: What One says. </around>
+---
+
+# One
+
+---
+?: Q
+---
+
+Text.
+
+## Two
+
+---
+?: Q
+---
+
+Text.
+
+---
+?: Q
+---
+
+## Three
+
+Text.
+"""
+
+
+def test_a_question_on_a_paragraph_shows_the_summary_around_it():
+    """That of the nearest section which has one; no other metadata, and none made for it."""
+    model = Sayer("A")
+    scan_messages(parse_markdown_text(SUMMED), Asker(model), logger=ListLogger())
+    first, second, section = [request.messages[1].content for request in model.requests]
+    for shown in (first, second):
+        assert shown.split("<text>")[0].endswith(
+            "\n\nThe section around it, in short:\n\n<around>\nWhat One says. <\\/around>\n</around>\n\n"
+        )
+    assert "around" not in section and "All of it" not in str(model.requests)
+    without = SUMMED.replace("summary: What One says. </around>", "topic: one")
+    scan_messages(parse_markdown_text(without), Asker(model), logger=ListLogger())
+    assert "<around>\nAll of it.\n</around>" in model.requests[3].messages[1].content
+
+
 def test_failures_are_reported_by_line_and_one_that_stops_all_once():
     logger = ListLogger()
     stop = ModelError("No key.", stop=True)

@@ -48,6 +48,13 @@ def test_what_a_run_would_make_is_missing():
     assert first(f"{HEADER}# A\n\nShort.\n").missing == []
 
 
+def test_what_is_said_of_the_only_subsection_is_not_missing_above_it():
+    text = f"{HEADER}# A\n\n## B\n\n{LONG}\n"
+    assert [one.missing for one in seen(text).sections] == [[], ["questions", "summary"]]
+    frozen = text.replace("## B", "---\nfrozen: true\n---\n## B")
+    assert [one.missing for one in seen(frozen).sections] == [["questions", "summary"], []]
+
+
 def test_after_a_run_nothing_is_missing():
     found = seen(annotate(ONE))
     assert (found.missing, found.sections[0].missing, found.sections[0].outdated) == ([], [], [])

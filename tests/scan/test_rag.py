@@ -83,6 +83,26 @@ def test_a_section_shows_its_text_and_the_summaries_below():
     assert shown.summaries == (section(made, "B").get("summary"),)
 
 
+ONLY = f"{HEADER}# A\n\n## B\n\n### C\n\n{LONG}\n\n# D\n\n{PROSE} {LONG}\n"
+
+
+def test_a_section_that_is_one_subsection_costs_no_request_of_its_own():
+    """What is to be said of it is said of the subsection, also to what stands above."""
+    annotator = CountingAnnotator()
+    made = annotate(ONLY, annotator)
+    asked = [one.titles[-1] for one in annotator.sections]
+    assert sorted(asked) == ["C", "D", "T"] and asked[-1] == "T"
+    assert [keys(made, title) for title in "AB"] == [[], []]
+    assert annotator.sections[-1].summaries == tuple(section(made, title).get("summary") for title in "CD")
+    assert annotate(made, annotator) == made and annotator.calls == 3
+    changed = annotate(made.replace(LONG, f"{LONG} And more.", 1), annotator)
+    assert [one.titles[-1] for one in annotator.sections[3:]] == ["C", "T"]
+    longer = annotate(changed.replace("## B", f"{PROSE} {LONG}\n\n## B"), annotator)
+    assert [one.titles[-1] for one in annotator.sections[5:]] == ["A", "T"]
+    shorter = annotate(longer.replace(f"{PROSE} {LONG}\n\n## B", "## B"), annotator)
+    assert "~summary" not in section(shorter, "A").properties
+
+
 def test_a_subsection_without_summary_is_shown_as_text():
     annotator = CountingAnnotator()
     annotate(f"{HEADER}# A\n\n{LONG}\n\n## B\n\nShort.\n", annotator)

@@ -134,7 +134,7 @@ def test_a_deleted_chat_asks_the_server_again(model):
 
 
 def test_other_chats_and_metadata_are_in_no_prompt(model):
-    other = block("?: SECRET\n~chat:\n- user: SECRET\n- model: SECRET\n~summary: SECRET\nnote: SECRET")
+    other = block("?: SECRET\n~chat:\n- user: SECRET\n- model: SECRET\n~titles: SECRET\nnote: SECRET")
     write("notes.md", f"---\ntitle: T\n?: About all?\n---\n\n{other}\n\n# A\n\nText.\n\n{block('?: Q')}\n\nMore.\n")
     lmm("lmm chat notes.md")
     assert model.count == 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ...logging import Report, counted, one_line, say
+from ...logging import Report, counted, one_line, printable, say
 from ...workflows.models import Models
 from ..arguments import json_option, project_at, quiet_option
 from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
@@ -86,10 +86,12 @@ def _describe(done: Indexed) -> str:
 @click.option("--query", required=True, metavar="TEXT", help="A question, or words.")
 @click.option("--index", default="all", show_default=True, metavar="NAME", help="One index, or the best five.")
 @click.option("-k", "k", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many results.")
+@click.option("--full", is_flag=True, help="Show whole snippets, not only the part that fits best.")
 @db_root_option
 @json_option
-def md_search(query: str, index: str, k: int, db_root: Path, as_json: bool) -> None:
+def md_search(query: str, index: str, k: int, full: bool, db_root: Path, as_json: bool) -> None:
     """Find snippets in folders that lmm md-index has indexed."""
+    from ...crawl.ranking import MOST_SHOWN, SHOWN
     from ...workflows.folders import database_from, open_indexes
 
     if not query.strip():
@@ -99,7 +101,7 @@ def md_search(query: str, index: str, k: int, db_root: Path, as_json: bool) -> N
     async def work() -> list[Match]:
         indexes = open_indexes(project, models, database_from(project, db_root))
         try:
-            return await indexes.search(query, index, k)
+            return await indexes.search(query, index, k, MOST_SHOWN if full else SHOWN)
         finally:
             await indexes.close()
 
@@ -110,17 +112,21 @@ def md_search(query: str, index: str, k: int, db_root: Path, as_json: bool) -> N
         print_json([match.as_json() for match in found])
     else:
         for match in found:
-            _print_match(match)
+            _print_match(match, full)
         if not found:
             say("nothing was found", err=True)
 
 
-def _print_match(match: Match) -> None:
+def _print_match(match: Match, full: bool) -> None:
+    """Print where a match is and the beginning of its text in a line, or all of it as it stands."""
     text = " ".join(match.snippet.split())
     say(f"{match.score:.3f}  ", nl=False)
     say(one_line(match.index), nl=False, style="bold")
     say(one_line(f"  {match.source}"))
-    say(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
+    if full:
+        say(f"\n{printable(match.snippet)}\n")
+    else:
+        say(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
 
 
 def _run_and_close(work: Callable[[], Awaitable[Result]], models: Models, logger: ReportPrinter) -> Result | None:

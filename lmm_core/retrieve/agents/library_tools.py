@@ -68,7 +68,7 @@ async def search(library: Library, query: Query, kind: Kind = "", limit: Limit =
     return {
         "query": found.text,
         **({"kind": found.kind} if found.kind else {}),
-        **_listed("passages", [_hit_entry(passage, best[passage.id]) for passage in found.passages[:limit]]),
+        **in_parts("passages", [_hit_entry(passage, best[passage.id]) for passage in found.passages[:limit]]),
         **({} if found.passages else {"note": f"nothing was found; {kinds_there(material)}"}),
         **({"missed": list(found.missed)} if found.missed else {}),
     }
@@ -87,7 +87,7 @@ async def outline(
     roots = [find_document(document, material)] if document.strip() else material.documents
     found = [section for root in roots for section in root.walk() if section.depth <= level]
     entries = [_section_entry(section) | (_own_text(section) if text else {}) for section in found]
-    return {**_listed("sections", entries, part), "kinds": dict(sorted(material.kinds.items()))}
+    return {**in_parts("sections", entries, part), "kinds": dict(sorted(material.kinds.items()))}
 
 
 async def read(
@@ -139,7 +139,7 @@ async def mentions(
         if places:
             entries.append({**_name(section), "count": len(places), "places": list(dict.fromkeys(places))[:MENTIONS]})
     note = {} if total else {"note": f"no mention of {term!r}: try search, which finds what is near in meaning"}
-    return {"term": term, "total": total, "in_sections": len(entries), **_listed("sections", entries, part), **note}
+    return {"term": term, "total": total, "in_sections": len(entries), **in_parts("sections", entries, part), **note}
 
 
 async def exercises(
@@ -228,7 +228,7 @@ def _read(section: Section, material: Material, whole: bool = True, part: int = 
     return {
         **_section_entry(section),
         "titles": [one_line(title, TITLE) for title in section.titles],
-        **_listed("subsections", [_name(child) for child in section.children]),
+        **in_parts("subsections", [_name(child) for child in section.children]),
         **_cut(section_text(section, whole), part),
         **({"previous": _name(before)} if before else {}),
         **({"next": _name(after)} if after else {}),
@@ -256,7 +256,7 @@ def _cut(text: str, part: int) -> Result:
     return {"text": text[(part - 1) * MOST : part * MOST], **_parts(part, parts)}
 
 
-def _listed(name: str, entries: Sequence[Result], part: int = 1) -> Result:
+def in_parts(name: str, entries: Sequence[Result], part: int = 1) -> Result:
     """Return one part of a list, under a name; a part is as long as a result may be."""
     pages: list[list[Result]] = [[]]
     room = MOST

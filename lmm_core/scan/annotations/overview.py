@@ -63,21 +63,22 @@ def overview(
     closed = closed_parts(tree)
     nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode) and not isinstance(node, HeaderNode)]
     texts = SectionTexts(tree, rules)
-    sections = [_section(node, opts, texts, id(node) in closed) for node in nodes]
+    sections = [_section(node, opts, texts, closed) for node in nodes]
     words = sum(count_words(node.content) for node in traverse(tree) if isinstance(node, TextNode))
     missing = [key for key in ("title", "docid") if tree.get(key) is None]
-    missing += ["summary"] if id(tree) not in closed and "summary" in _section(tree, opts, texts, False).missing else []
+    missing += ["summary"] if "summary" in _section(tree, opts, texts, closed).missing else []
     has_header = isinstance(blocks[0], HeaderBlock)
     return Overview(
         tree.written_title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], found
     )
 
 
-def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: bool) -> SectionOverview:
+def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: set[int]) -> SectionOverview:
     own = sum(count_words(text.content) for text in node.texts)
     line = node.heading.line if node.heading else 1
     found = SectionOverview(line, node.level, node.title, own, types_of(node.get("type")))
-    if closed or texts.only_part(node) is not None:
+    part = texts.only_part(node)
+    if id(node) in closed or (part is not None and id(part) not in closed):  # it is said of the part
         return found
     source = source_hash(texts.section(node))
     lists = {State.MISSING: found.missing, State.OUTDATED: found.outdated, State.STALE: found.stale}

@@ -35,6 +35,16 @@ class _SectionUnit:
         return "\n\n".join(filter(None, [self.heading, *self.texts]))
 
 
+def summary_around(node: Node) -> str:
+    """Return the summary that the nearest section around a paragraph has in its metadata; "" for a section.
+
+    None is made for it: what the model is shown costs what it says."""
+    if isinstance(node, HeadingNode):
+        return ""
+    found = (part.get("summary") for part in reversed(node.ancestors))
+    return next((one.strip() for one in found if isinstance(one, str) and one.strip()), "")
+
+
 def fit_text(node: Node, budget: int, count: Count) -> PromptText:
     """Return the text of a node (of a section with its subsections) without metadata, in at most
     `budget` tokens by `count`.

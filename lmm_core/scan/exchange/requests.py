@@ -13,8 +13,8 @@ from ...markdown.blocks import Block
 from ...markdown.tree import Node, titles_path
 from ...models.chat import Asker, ChatMessage, Request, Show, run
 from ...models.gate.answers import AnswerWatch
-from ...models.prompts import CHAT, EDIT, SYSTEM, Prompt, language_of
-from .context import PromptText, fit_text
+from ...models.prompts import CHAT, EDIT, SYSTEM, Prompt, enclose, language_of
+from .context import PromptText, fit_text, summary_around
 
 Asked = TypeVar("Asked")  # what a run asks about: a chat, or a request for an edit
 REPLY_TOKENS = 4_000  # of the tokens of a request, those kept free for the answer
@@ -54,6 +54,7 @@ class Talk:
             "system": self.system or SYSTEM,
             "language": language_of(str(node.fetch("lang", ""))),
             "titles": " > ".join(titles_path(node)) or "(no title)",
+            "around": _around(node),
             "text": excerpt.text,
             "question": question,
         }
@@ -63,8 +64,15 @@ class Talk:
         """Return as much of a part's text as fits beside the spoken texts."""
         from ...models.tokens import count_tokens
 
-        spent = REPLY_TOKENS + count_tokens(self.chat.system + self.system + "\n".join([*titles_path(node), *spoken]))
+        said = [*titles_path(node), _around(node), *spoken]
+        spent = REPLY_TOKENS + count_tokens(self.chat.system + self.system + "\n".join(said))
         return fit_text(node, max(self.tokens - spent, self.tokens // 4), count_tokens)
+
+
+def _around(node: Node) -> str:
+    """Return the summary that stands nearest around a paragraph, as a request shows it, or ""."""
+    summary = summary_around(node)
+    return f"\n\nThe section around it, in short:\n\n{enclose('around', summary)}" if summary else ""
 
 
 @dataclass
