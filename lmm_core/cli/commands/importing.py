@@ -28,9 +28,8 @@ def import_files(paths: tuple[Path, ...], output: Path | None) -> None:
     targets = {path: _target(path, output, len(paths)) for path in paths}
     if len(set(targets.values())) < len(paths):
         raise click.UsageError("several of the files would be written to the same place; import them one by one")
-    for target in targets.values():
-        if output is None or target == output:
-            check_written(target, paths, MARKDOWN, text_follows=True)
+    if output is not None and output in targets.values():
+        check_written(output, paths, MARKDOWN)
     with needs_extra("pdf", "reads PDF files"):
         for path, target in targets.items():
             _import(path, target, paths, logger)
@@ -39,7 +38,7 @@ def import_files(paths: tuple[Path, ...], output: Path | None) -> None:
 
 def _target(path: Path, output: Path | None, count: int) -> Path:
     """Return where the document made of a file goes: the named file, or a name of its own in a folder."""
-    if output is None or not (output.is_dir() or count > 1):
+    if output is None or count == 1:
         return output or path.with_suffix(".md")
     return output / path.with_suffix(".md").name
 
