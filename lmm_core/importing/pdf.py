@@ -20,6 +20,7 @@ _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\Z")
 _BULLET = re.compile(r"[•◦▪‣–]\s*")
 _EDGE = 0.1  # of the page, where running heads and feet stand
 _LEVELS = 4
+_FEW = 8  # spaces between lines, which do not show what is usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,8 @@ def _goes_on(line: Line, following: Line) -> bool:
 def _paragraphs(lines: Sequence[Line], levels: Sequence[float]) -> Iterator[Line]:
     gaps = sorted(after.top - line.bottom for line, after in pairwise(lines) if after.top > line.bottom)
     usual = gaps[len(gaps) // 4] if gaps else 0.0  # between lines; larger ones part paragraphs
+    if len(gaps) < _FEW:
+        usual = min(usual, 0.6 * lines[0].size) if lines else usual
     whole: Line | None = None
     last = lines[0] if lines else None
     for line in lines:
