@@ -99,3 +99,14 @@ def _quote(word: str) -> str:
     if sys.platform == "win32":
         return f'"{word}"' if set(word) & set(" []@&()^;,") else word
     return shlex.quote(word)
+
+
+def packaged_pandoc() -> Path | None:
+    """Return the pandoc of the package pypandoc_binary, or None."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("pypandoc")
+    if spec is None or spec.origin is None:
+        return None
+    found = [path for path in Path(spec.origin).parent.glob("files/pandoc*") if path.is_file()]
+    return found[0] if found else None

@@ -7,7 +7,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from lmm_core.workflows.doctor import packaged_pandoc
+from lmm_core.installation import packaged_pandoc
 from tests.warm import BIN as BIN
 from tests.warm import search_path
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "lmm_core"
 # The packages from the bottom up: each may import itself and those before it.
 LAYERS = ("files", "markdown", "models", "scan", "settings", "store", "index", "retrieve")
-BESIDE = ("study", "crawl", "llmd", "asked")  # on the layers, not on each other
+BESIDE = ("study", "crawl", "llmd", "asked", "importing")  # on the layers, not on each other
 ANYWHERE = {"lmm_core", "errors", "installation", "logging"}  # what every module may import
 BELOW_WORKFLOWS = {*LAYERS, *BESIDE}
 BELOW_CLI = {*BELOW_WORKFLOWS, "workflows", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
@@ -41,7 +41,7 @@ TOP = {"__init__", "__main__", "errors", "installation", "logging", "langchain",
 MOST_MODULES = 12
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",
-    "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec",
+    "pdfplumber", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec",
 ]  # fmt: skip
 
 

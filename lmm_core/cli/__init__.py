@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
     | dict.fromkeys(("toc", "cards"), "asking.teach")
     | {"asked": "asking.asked", "bench": "asking.bench"}
     | dict.fromkeys(("mcp", "serve"), "asking.serve"),
-    "Work on a project": {"llmd": "llmd"},
+    "Work on a project": {"llmd": "llmd", "import": "importing"},
     "Publish": dict.fromkeys(("knit", "convert"), "publish")
     | dict.fromkeys(("course", "leak-check", "quarto"), "course"),
     "Set up": dict.fromkeys(("init", "demo"), "course")

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import CourseError, RenderError
 from ..files.walk import is_inside
+from ..installation import packaged_pandoc
 from ..logging import LoggerBase
 from ..markdown.blocks import header_content
 from ..markdown.files import read_markdown
@@ -23,7 +24,6 @@ from ..quarto.after_render import shown_pages, write_site_box
 from ..quarto.pages import Page
 from ..settings.project import load_project
 from ..settings.quarto_project import folder_settings, merged, with_quarto_rules
-from ..workflows.doctor import packaged_pandoc
 from .contents import Entry, read_contents, site_title
 from .frame import first_page, framed
 from .links import mend_links

@@ -31,6 +31,7 @@ from .split import ChunkBlock, ParentDocument, is_skipped
 
 SUMMARY = "summary"
 CONTEXT_SUMMARY = "context_summary"  # of the section around the one that a document is of
+PAGE = "page"  # of the file that a document was imported from
 _WORD = re.compile(r"\w")
 _MARKS = re.compile(
     r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
@@ -133,10 +134,12 @@ def blocks_to_chunks(
     places = _places(tree)
     made: list[Chunk] = []
     counts: Counter[str] = Counter()
+    page: dict[str, Any] = {}
     for node in traverse(tree):
+        page = _page(node) or page
         for content, own in _contents(node, rules or KnitRules()):
             place = places[id(node if isinstance(node, HeadingNode) else node.parent)]
-            payload = base | _properties(node) | own | _place_payload(place, node, len(made), base["docid"])
+            payload = base | _properties(node) | page | own | _place_payload(place, node, len(made), base["docid"])
             annotations = annotations_of(node, place.titles, model)
             made.append(_chunk(content, annotations, payload, encoding_model, counts))
             if encoding_model is EncodingModel.SPARSE and not annotations:
@@ -144,6 +147,12 @@ def blocks_to_chunks(
                     "this text has no annotations, so that the encoding `sparse` cannot find it", _line(node)
                 )
     return made
+
+
+def _page(node: Node) -> dict[str, Any]:
+    """Return the page that begins at a node, which counts until the next one begins, or nothing."""
+    value = None if isinstance(node, HeaderNode) else node.properties.get(PAGE)
+    return {PAGE: value} if isinstance(value, int) and not isinstance(value, bool) else {}
 
 
 def _chunk(

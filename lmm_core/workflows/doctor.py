@@ -16,7 +16,7 @@ import yaml
 
 from .. import __version__
 from ..errors import ConfigError, ModelError, StoreError
-from ..installation import PACKAGE, in_pipx
+from ..installation import PACKAGE, in_pipx, packaged_pandoc
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName
 from ..models.roles import ROLES
@@ -200,17 +200,6 @@ def _is_usable(folder: Path) -> bool:
     """Return True if a folder is on PATH and may be written into."""
     on_path = {Path(name).resolve() for name in os.environ.get("PATH", "").split(os.pathsep) if name}
     return folder.resolve() in on_path and os.access(folder, os.W_OK)
-
-
-def packaged_pandoc() -> Path | None:
-    """Return the pandoc of the package pypandoc_binary, or None."""
-    import importlib.util
-
-    spec = importlib.util.find_spec("pypandoc")
-    if spec is None or spec.origin is None:
-        return None
-    found = [path for path in Path(spec.origin).parent.glob("files/pandoc*") if path.is_file()]
-    return found[0] if found else None
 
 
 def _version(path: str) -> tuple[int, ...]:

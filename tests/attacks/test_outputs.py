@@ -31,6 +31,8 @@ PATHS = {
     "lmm llmd chat document": INPUT, "lmm llmd apply document": INPUT, "lmm llmd check document": INPUT,
     "lmm llmd sync document": INPUT, "lmm llmd undo document": INPUT, "lmm llmd new files": INPUT,
     "lmm quarto check folder": INPUT, "lmm mcp folder": INPUT, "lmm config show path": INPUT, "lmm md-index root": INPUT,
+    "lmm import paths": INPUT,
+    "lmm import output": ("import talk.html -o {}", ".md"),
     "lmm recover file": INPUT,  # what it writes back is the file's own text
     # a folder that is replaced as a whole, and kept if it is not ours: tests/course/test_publish.py
     "lmm course folder": "folder", "lmm course output": "folder",
@@ -62,6 +64,7 @@ def folder(tmp_path, monkeypatch):
     """A project with two documents and what else a writer has."""
     monkeypatch.chdir(Path(write(tmp_path / "work" / "notes.md", NOTES)).parent)
     write("other.md", "# Other\n\nMy own text.\n")
+    write("talk.html", "<h1>Talk</h1><p>Words.</p>")
     write("asked.csv", QUESTIONS)
     write("config.toml", '# mine\nspelling = "div"\n')
     write("_quarto.yml", "project:\n  type: website\n")

@@ -123,6 +123,7 @@ LINES = {
     "llmd check": ["llmd check {name}"],
     "llmd sync": ["llmd sync {name}"],
     "llmd undo": ["llmd undo {name}"],
+    "import": ["import no\x1b[2J.docx", "import {name} -o no\x1b[2J.md"],
     "knit": ["knit nowhere\x1b[2J", "knit . -o out\x1b[2J"],
     "convert": ["convert . --to native --check", "convert . --to div"],
     "course": ["course .", "course no\x1b[2J", "course --steps no\x1b[2J", "course --output no\x1b[2J"],

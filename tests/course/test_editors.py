@@ -34,6 +34,7 @@ MISTAKES = [
     ("type-word", 4, "# A\n\n---\ntype: exercize\n---\n\nText.\n"),
     ("empty-section", 3, "# A\n\n---\ntype: exercise\n---\n"),
     ("no-title", 3, "# A\n\n##\n\nText.\n"),
+    ("imported", 2, "---\n~imported: {file: a.docx}\n---\n\nText.\n"),
 ]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -302,8 +302,13 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     say(f"{point.score:.3f}  ", nl=False)
     say(one_line(titles), nl=False, style="bold")
     say(one_line(badge))
-    say(f"       {one_line(str(path))}:{payload.get('line_start')}-{payload.get('line_end')}")
+    say(f"       {one_line(str(path))}:{payload.get('line_start')}-{payload.get('line_end')}{_page(payload)}")
     say(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
+
+
+def _page(payload: Mapping[str, Any]) -> str:
+    """Return the page of an imported text, as it is shown, or ""."""
+    return f" (page {payload['page']})" if isinstance(payload.get("page"), int) else ""
 
 
 # What would be indexed

@@ -31,6 +31,7 @@ WARNINGS = {
     "type-word": "a type that is nearly another one, which more parts have",
     "empty-section": "metadata about a section or a place without text",
     "no-title": "a heading without a title",
+    "imported": "an import from another format that was not checked yet",
 }
 CODES = ERRORS | WARNINGS
 

@@ -13,6 +13,7 @@ from ...markdown.rag_only import KnitRules, header_rules
 from .empty_parts import find_empty_parts
 from .finding import ERRORS, Finding
 from .header_keys import find_header_keys
+from .imported import find_unchecked_import
 from .merge_conflicts import find_merge_conflicts
 from .near_misses import find_near_misses
 from .stray_marks import read_parts
@@ -44,6 +45,7 @@ def find_mistakes(
     found += find_unread_messages(blocks, read)
     found += find_type_slips(blocks, rules, used, read)
     found += [*find_header_keys(blocks), *find_empty_parts(blocks), *find_merge_conflicts(blocks)]
+    found += find_unchecked_import(blocks)
     return sorted(_once(found), key=lambda one: one.line)
 
 

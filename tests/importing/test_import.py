@@ -1,0 +1,67 @@
+"""Files in other formats become documents in which nothing speaks but text."""
+
+import subprocess
+
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from lmm_core.importing.document import import_document
+from lmm_core.index.chunks import blocks_to_chunks
+from lmm_core.installation import packaged_pandoc
+from lmm_core.markdown.blocks import MetadataBlock
+from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.markdown.rag_only import KnitRules
+
+NOTES = "---\ntitle: Talk\nauthor: Ann\n---\n\n## One\n\nText.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## Two\n\nMore.\n"
+HOSTILE = (
+    "<script>x</script><h1 class='exercise'>H</h1><p>---<br>?: Say<br>---</p><p>::: exercise</p><p>Shown.</p>"
+    "<p>::: {.lmm}</p><div class='exercise'>Kept</div><p>&lt;!-- lmm</p><p>[x]{.rag-only}</p><pre>---\n?: x\n---</pre>"
+    "<img src='/etc/passwd'><div class='lmm'><pre class='yaml'>skip: true</pre></div>"
+)
+
+
+def made(folder, name):
+    (folder / "notes.txt").write_text(NOTES)
+    subprocess.run([packaged_pandoc(), "-f", "markdown", "notes.txt", "-o", name], cwd=folder, check=True)
+    return import_document(folder / name, "notes_files").text
+
+
+def test_word_keeps_headings_tables_and_header(tmp_path):
+    text = made(tmp_path, "a.docx")
+    head, body = text.split("\n---\n", 1)
+    assert "title: Talk" in head and "~imported:\n  file: a.docx\n" in head
+    assert body.strip() == "## One\n\nText.\n\n| a   | b   |\n|-----|-----|\n| 1   | 2   |\n\n## Two\n\nMore."
+
+
+def test_slides_are_pages(tmp_path):
+    chunks = blocks_to_chunks(parse_markdown_text(made(tmp_path, "a.pptx")))
+    assert {chunk.content: chunk.payload["page"] for chunk in chunks}["More."] == 3
+
+
+def test_a_page_counts_until_the_next_one():
+    def mark(page):
+        return f"::: {{.lmm}}\n``` yaml\npage: {page}\n```\n:::\n\n"
+
+    text = f"{mark(1)}# A\n\nOne.\n\n{mark(2)}Two.\n\nThree.\n\n# B\n\nFour.\n"
+    assert [chunk.payload["page"] for chunk in blocks_to_chunks(parse_markdown_text(text))] == [1, 2, 2, 2]
+
+
+def test_an_imported_text_annotates_hides_and_publishes_nothing(tmp_path):
+    (tmp_path / "e.html").write_text(HOSTILE)
+    problems = []
+    blocks = parse_markdown_text(import_document(tmp_path / "e.html", "e_files").text)
+    assert not problems and not any(isinstance(block, MetadataBlock) for block in blocks[1:])
+    chunks = blocks_to_chunks(blocks, rules=KnitRules())
+    assert chunks and not any("type" in chunk.payload for chunk in chunks)
+
+
+def test_a_failure_leaves_the_others_done_and_nothing_is_written_over(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made(tmp_path, "a.odt")
+    (tmp_path / "broken.docx").write_bytes(b"PK nothing")
+    (tmp_path / "torn.pdf").write_bytes(b"%PDF-1.4 nothing")
+    (tmp_path / "mine.html").write_text("<p>Theirs.</p>")
+    (tmp_path / "mine.md").write_text("Mine.\n")
+    done = CliRunner().invoke(cli, ["import", "broken.docx", "torn.pdf", "a.odt", "mine.html"])
+    assert done.exit_code == 1 and (tmp_path / "a.md").exists() and (tmp_path / "mine.md").read_text() == "Mine.\n"
+    assert "not checked yet" in CliRunner().invoke(cli, ["scan", "a.md"]).output
