@@ -1,13 +1,14 @@
 """Reads PDF files into Pandoc's syntax tree, with headings, paragraphs, tables and page numbers.
 
-A PDF holds letters at places, no paragraphs: headings are told by their size, paragraphs by the
-space between lines. What repeats at the same edge of most pages is a running head and left out."""
+A PDF holds letters at places, no paragraphs: headings are told by their size, code by its letters
+of one width, paragraphs by the space between lines. What repeats at the same edge of most pages is a
+running head and left out."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +20,9 @@ from .clean import PAGE, Element
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\Z")
 _BULLET = re.compile(r"[•◦▪‣–]\s*")
 _EDGE = 0.1  # of the page, where running heads and feet stand
+_MONO = re.compile("mono|courier|consol|menlo|inconsolata|typewriter|cmtt", re.I)  # in the names of fonts
+_SMALLEST = 32  # points, of a picture; smaller ones are ornaments
+_BLANK = 0.15  # of the letters' size: a space from which on letters belong to two words
 _LEVELS = 4
 _FEW = 8  # spaces between lines, which do not show what is usual
 
@@ -34,12 +38,20 @@ class Line:
     top: float
     bottom: float
     rows: tuple[tuple[str, ...], ...] = ()  # of a table, which stands for its lines
+    picture: str = ""  # the file of a picture, which stands for a line
+    is_code: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Return True if it is neither a table nor a picture."""
+        return not self.rows and not self.picture
 
 
-def read_pdf(path: Path, _media: Path) -> tuple[Element, tuple[str, ...], str]:
+def read_pdf(path: Path, media: Path) -> tuple[Element, tuple[str, ...], str]:
     """Return a PDF as a syntax tree, remarks on what could not be read, and the program that read it.
 
-    Raise MarkdownError if it cannot be read, and ModuleNotFoundError if the extra is missing."""
+    Its pictures are put into the folder `media`. Raise MarkdownError if it cannot be read, and
+    ModuleNotFoundError if the extra is missing."""
     import pdfplumber
     from pdfminer.pdfdocument import PDFPasswordIncorrect
     from pdfminer.pdfexceptions import PDFException
@@ -47,39 +59,54 @@ def read_pdf(path: Path, _media: Path) -> tuple[Element, tuple[str, ...], str]:
 
     try:
         with pdfplumber.open(path) as file:
-            pages = [_lines(page) for page in file.pages]
+            pages = [_lines(page, media) for page in file.pages]
             height = [float(page.height) for page in file.pages]
             title = file.metadata.get("Title")
     except (PDFException, PdfminerException, ValueError, TypeError, KeyError, RecursionError) as error:
         locked = isinstance(error, PDFPasswordIncorrect) or any(isinstance(e, PDFPasswordIncorrect) for e in error.args)
         why = "it is locked with a password" if locked else "the PDF is broken"
         raise MarkdownError(f"cannot be read: {why}") from error
-    empty = [str(number) for number, lines in enumerate(pages, 1) if not lines]
+    empty = [str(number) for number, lines in enumerate(pages, 1) if all(line.picture for line in lines)]
     if len(empty) == len(pages):
         raise MarkdownError("there is no text on any page: these are pictures of text, which lmm import cannot read")
-    remark = f"no text on page {', '.join(empty)}: nothing is imported from there" if empty else ""
-    blocks = list(_blocks(_without_running_heads(pages, height)))
+    remark = f"no text on page {', '.join(empty)}: at most a picture is imported from there" if empty else ""
+    blocks = _with_whole_lists(_blocks(_without_running_heads(pages, height)))
     meta = {"title": {"t": "MetaInlines", "c": _words(title)}} if isinstance(title, str) and title.strip() else {}
     ast = {"pandoc-api-version": [1, 23, 1], "meta": meta, "blocks": blocks}
     return ast, (remark,) if remark else (), f"pdfplumber {pdfplumber.__version__}"
 
 
-def _lines(page: Any) -> list[Line]:
+def _lines(page: Any, media: Path) -> list[Line]:
     """Return the lines of a page in reading order: the left column before the right one."""
     tables = [table for table in page.find_tables() if len(table.rows) > 1 and len(table.columns) > 1]
     boxes = [table.bbox for table in tables]
-    words = page.extract_words(extra_attrs=["size"], keep_blank_chars=False)
+    words = page.extract_words(extra_attrs=["size", "fontname"], x_tolerance_ratio=_BLANK)
     words = [word for word in words if not any(_is_in(word, box) for box in boxes)]
     gutter = _gutter(words, float(page.width))
     parts = _parts(words, gutter)
     made = [line for part in parts for line in _rows(part)]
-    for table in tables:
-        rows = tuple(tuple(" ".join((cell or "").split()) for cell in row) for row in table.extract())
-        left, top, right, bottom = table.bbox
-        one = Line("", 0, left, right, top, bottom, rows)
-        at = next((at for at, line in enumerate(made) if line.top > top and line.right > left), len(made))
+    for one in [*map(_table_of, tables), *_pictures(page, media)]:
+        at = next((at for at, line in enumerate(made) if line.top > one.top and line.right > one.left), len(made))
         made.insert(at, one)
     return made
+
+
+def _table_of(table: Any) -> Line:
+    rows = [[" ".join((cell or "").split()) for cell in row] for row in table.extract()]
+    filled = [at for at in range(len(rows[0])) if any(row[at] for row in rows)]
+    left, top, right, bottom = table.bbox
+    return Line("", 0, left, right, top, bottom, tuple(tuple(row[at] for at in filled) for row in rows))
+
+
+def _pictures(page: Any, media: Path) -> Iterator[Line]:
+    """Yield the pictures of a page, drawn as they are seen there, 150 dots to the inch."""
+    for number, image in enumerate(page.images, 1):
+        left, top = max(image["x0"], page.bbox[0]), max(image["top"], page.bbox[1])
+        right, bottom = min(image["x1"], page.bbox[2]), min(image["bottom"], page.bbox[3])
+        if min(right - left, bottom - top) >= _SMALLEST:
+            file = media / f"page-{page.page_number}-{number}.png"
+            page.crop((left, top, right, bottom)).to_image(resolution=150).original.save(file)
+            yield Line("", 0, left, right, top, bottom, picture=str(file))
 
 
 def _is_in(word: Any, box: tuple[float, float, float, float]) -> bool:
@@ -130,14 +157,15 @@ def _line(row: list[Any]) -> Line:
         size[round(float(word["size"]), 1)] += len(word["text"])
     text, top = " ".join(word["text"] for word in row), min(float(word["top"]) for word in row)
     left, right, bottom = float(row[0]["x0"]), float(row[-1]["x1"]), max(float(word["bottom"]) for word in row)
-    return Line(text, size.most_common(1)[0][0], left, right, top, bottom)
+    is_code = all(_MONO.search(word["fontname"]) for word in row)
+    return Line(text, size.most_common(1)[0][0], left, right, top, bottom, is_code=is_code)
 
 
 def _without_running_heads(pages: list[list[Line]], heights: Sequence[float]) -> list[list[Line]]:
-    """Return the pages without the lines at their edges that repeat, but for their numbers."""
+    """Return the pages without the lines at their edges that repeat, but for their numbers, or are one alone."""
 
     def at_edge(line: Line, height: float) -> bool:
-        return not line.rows and (line.bottom < height * _EDGE or line.top > height * (1 - _EDGE))
+        return line.is_text and (line.bottom < height * _EDGE or line.top > height * (1 - _EDGE))
 
     def shape(line: Line) -> str:
         return re.sub(r"\d+", "#", line.text)
@@ -146,8 +174,14 @@ def _without_running_heads(pages: list[list[Line]], heights: Sequence[float]) ->
         one for page, height in zip(pages, heights, strict=True)
         for one in {shape(line) for line in page if at_edge(line, height)}
     )  # fmt: skip
+    often = max(1, len(pages) * 0.3)
     return [
-        [line for line in page if not (at_edge(line, height) and counts[shape(line)] > max(1, len(pages) * 0.3))]
+        [
+            line
+            for line in page
+            if not (at_edge(line, height) and counts[shape(line)] > often)
+            and not (line.text.isdigit() and line in (page[0], page[-1]) and len(page) > 1)
+        ]
         for page, height in zip(pages, heights, strict=True)
     ]
 
@@ -175,8 +209,19 @@ def _blocks(pages: list[list[Line]]) -> Iterator[Element]:
         yield _block(waiting, levels)
 
 
+def _with_whole_lists(blocks: Iterable[Element]) -> list[Element]:
+    """Return the blocks with items that follow one another as one list."""
+    made: list[Element] = []
+    for block in blocks:
+        if made and made[-1]["t"] == block["t"] == "BulletList":
+            made[-1]["c"] += block["c"]
+        else:
+            made.append(block)
+    return made
+
+
 def _goes_on(line: Line, following: Line) -> bool:
-    plain = not line.rows and not following.rows and line.size == following.size
+    plain = line.is_text and following.is_text and line.size == following.size and not line.is_code
     return plain and line.text[-1:] not in ".!?:;" and not _BULLET.match(following.text)
 
 
@@ -189,7 +234,7 @@ def _paragraphs(lines: Sequence[Line], levels: Sequence[float]) -> Iterator[Line
     last = lines[0] if lines else None
     for line in lines:
         if whole and last and not _begins(last, line, usual, levels):
-            whole = replace(whole, text=_join(whole.text, line.text))
+            whole = replace(whole, text=_join(whole.text, _indented(line, whole), whole.is_code))
         else:
             if whole:
                 yield whole
@@ -199,17 +244,28 @@ def _paragraphs(lines: Sequence[Line], levels: Sequence[float]) -> Iterator[Line
         yield whole
 
 
+def _indented(line: Line, first: Line) -> str:
+    """Return the text of a line; in code, with the blanks by which it stands to the right of the first."""
+    return " " * max(0, round((line.left - first.left) / (line.size * 0.6))) + line.text if line.is_code else line.text
+
+
 def _begins(last: Line, line: Line, usual: float, levels: Sequence[float]) -> bool:
     """Return True if a line begins a paragraph, a heading or an item."""
-    if last.rows or line.rows or abs(last.size - line.size) > 0.6 or _BULLET.match(line.text):
+    if not last.is_text or not line.is_text or last.is_code is not line.is_code:
+        return True
+    if last.is_code:
+        return line.top < last.top or line.top - last.bottom > 3 * line.size
+    if abs(last.size - line.size) > 0.6 or _BULLET.match(line.text):
         return True
     if line.top < last.top:  # the next column
         return last.text[-1:] in ".!?:" or line.size in levels
     return line.top - last.bottom > max(usual * 1.4, usual + line.size * 0.3)
 
 
-def _join(text: str, more: str) -> str:
+def _join(text: str, more: str, is_code: bool = False) -> str:
     """Return two lines as one text; a word that is parted at the end of the line is mended."""
+    if is_code:
+        return f"{text}\n{more}"
     if _HYPHEN.search(text) and more[:1].islower():
         return text[:-1] + more
     return f"{text} {more}"
@@ -218,6 +274,10 @@ def _join(text: str, more: str) -> str:
 def _block(line: Line, levels: Sequence[float]) -> Element:
     if line.rows:
         return _table(line.rows)
+    if line.picture:
+        return {"t": "Para", "c": [{"t": "Image", "c": [["", [], []], [], [line.picture, ""]]}]}
+    if line.is_code:
+        return {"t": "CodeBlock", "c": [["", [], []], line.text]}
     if line.size in levels and len(line.text) < 200:
         return {"t": "Header", "c": [levels.index(line.size) + 1, ["", [], []], _words(line.text)]}
     if found := _BULLET.match(line.text):

@@ -43,7 +43,8 @@ class CitedSource:
     """Passages of one section and of the same types that follow one another, as one text.
 
     It is cited by its `number`. `titles` lead to its section, and `depth` is the level of its
-    heading. Lines count from 1, the last included. `ids` are those of its passages."""
+    heading. Lines count from 1, the last included. `ids` are those of its passages, and
+    `page` is the first one's (see `Passage`)."""
 
     number: int
     titles: tuple[str, ...]
@@ -57,6 +58,7 @@ class CitedSource:
     depth: int
     text: str
     ids: tuple[str, ...] = ()
+    page: int = 0
 
     @property
     def place(self) -> str:
@@ -307,7 +309,7 @@ def _source(number: int, run: Sequence[Span]) -> CitedSource:
     return CitedSource(
         number, first.titles, first.docid, first.source, first.anchor, first.path, run[0].line_start,
         max(one.line_end for one in run), first.kinds, first.depth, _joined(run),
-        tuple(dict.fromkeys(one.passage.id for one in run)),
+        tuple(dict.fromkeys(one.passage.id for one in run)), first.page,
     )  # fmt: skip
 
 

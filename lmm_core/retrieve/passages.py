@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..index.chunks import SUMMARY
+from ..index.chunks import PAGE, SUMMARY
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
 
@@ -26,7 +26,8 @@ class Passage:
     `path` numbers its section (`1.2`; "" before the first heading). `kinds` are its types,
     empty for text of the notes. Lines count from 1, the last included; before
     them, `repeated` lines are repeated, such as the head of its table. `language` is the code of its
-    document's, "" if that is not known. `score` is that of the search that found it, or 0."""
+    document's, "" if that is not known. `score` is that of the search that found it, or 0. `page` is that of the
+    file that its document was imported from, or 0."""
 
     id: str
     text: str
@@ -44,6 +45,7 @@ class Passage:
     score: float = 0.0
     language: str = ""
     repeated: int = 0
+    page: int = 0
 
     @property
     def key(self) -> Key:
@@ -65,6 +67,7 @@ class Passage:
         return Passage(
             self.id, self.text, self.kinds, self.docid, self.source, self.titles, self.path, self.anchor, self.depth,
             self.line_start, self.line_end, self.sequence, self.questions, score, self.language, self.repeated,
+            self.page,
         )  # fmt: skip
 
 
@@ -189,6 +192,12 @@ def place(source: str, start: int, end: int) -> str:
     return f"{source}:{start}" if start == end else f"{source}:{start}-{end}"
 
 
+def page_of(payload: Mapping[str, Any]) -> int:
+    """Return the page of the file that a chunk's document was imported from, 0 if there is none."""
+    page = payload.get(PAGE)
+    return page if type(page) is int and page > 0 else 0
+
+
 def read_passage(point: ScoredPoint) -> Passage:
     """Return the passage held in a point of a collection."""
     payload = point.payload
@@ -210,6 +219,7 @@ def read_passage(point: ScoredPoint) -> Passage:
         score=point.score,
         language=str(payload.get("language") or ""),
         repeated=int(payload.get("repeated") or 0),
+        page=page_of(payload),
     )
 
 

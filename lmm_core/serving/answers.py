@@ -272,7 +272,8 @@ def hit_data(hit: CitedSource | Passage, kind: str) -> dict[str, Any]:
 
     Text of a type that was not asked for is left out, since it may solve an exercise."""
     open_text = not hit.kinds or kind in hit.kinds
-    return {**_place(hit.titles, hit), "kinds": hit.kinds, "text": _cut(hit.text) if open_text else ""}
+    page = {"page": hit.page} if hit.page else {}
+    return {**_place(hit.titles, hit), **page, "kinds": hit.kinds, "text": _cut(hit.text) if open_text else ""}
 
 
 def answer_data(answer: Answer, missed: Sequence[str] = (), off_topic: str = "") -> dict[str, Any]:

@@ -1,16 +1,21 @@
 """Files in other formats become documents in which nothing speaks but text."""
 
+import json
 import subprocess
+import sys
+from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.importing.document import import_document
 from lmm_core.index.chunks import blocks_to_chunks
 from lmm_core.installation import packaged_pandoc
-from lmm_core.markdown.blocks import MetadataBlock
+from lmm_core.markdown.blocks import MetadataBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
+from tests.commands import run, write
 
 NOTES = "---\ntitle: Talk\nauthor: Ann\n---\n\n## One\n\nText.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## Two\n\nMore.\n"
 HOSTILE = (
@@ -18,6 +23,10 @@ HOSTILE = (
     "<p>::: {.lmm}</p><div class='exercise'>Kept</div><p>&lt;!-- lmm</p><p>[x]{.rag-only}</p><pre>---\n?: x\n---</pre>"
     "<img src='/etc/passwd'><div class='lmm'><pre class='yaml'>skip: true</pre></div>"
 )
+
+
+def mark(page):
+    return f"::: {{.lmm}}\n``` yaml\npage: {page}\n```\n:::\n\n"
 
 
 def made(folder, name):
@@ -39,9 +48,6 @@ def test_slides_are_pages(tmp_path):
 
 
 def test_a_page_counts_until_the_next_one():
-    def mark(page):
-        return f"::: {{.lmm}}\n``` yaml\npage: {page}\n```\n:::\n\n"
-
     text = f"{mark(1)}# A\n\nOne.\n\n{mark(2)}Two.\n\nThree.\n\n# B\n\nFour.\n"
     assert [chunk.payload["page"] for chunk in blocks_to_chunks(parse_markdown_text(text))] == [1, 2, 2, 2]
 
@@ -49,7 +55,7 @@ def test_a_page_counts_until_the_next_one():
 def test_an_imported_text_annotates_hides_and_publishes_nothing(tmp_path):
     (tmp_path / "e.html").write_text(HOSTILE)
     problems = []
-    blocks = parse_markdown_text(import_document(tmp_path / "e.html", "e_files").text)
+    blocks = parse_markdown_text(import_document(tmp_path / "e.html", "e_files").text, problems)
     assert not problems and not any(isinstance(block, MetadataBlock) for block in blocks[1:])
     chunks = blocks_to_chunks(blocks, rules=KnitRules())
     assert chunks and not any("type" in chunk.payload for chunk in chunks)
@@ -65,3 +71,32 @@ def test_a_failure_leaves_the_others_done_and_nothing_is_written_over(tmp_path, 
     done = CliRunner().invoke(cli, ["import", "broken.docx", "torn.pdf", "a.odt", "mine.html"])
     assert done.exit_code == 1 and (tmp_path / "a.md").exists() and (tmp_path / "mine.md").read_text() == "Mine.\n"
     assert "not checked yet" in CliRunner().invoke(cli, ["scan", "a.md"]).output
+
+
+def test_hits_and_sources_show_the_page():
+    write(
+        "notes.md", f"{mark(1)}# Means\n\nA mean adds numbers.\n\n{mark(2)}# Medians\n\nA median is the middle one.\n"
+    )
+    assert run("lmm index notes.md").returncode == 0
+    assert b"(page 2)" in run("lmm search median").stdout
+    asked = json.loads(run("lmm ask 'What is a median?' --json").stdout)
+    assert [source["page"] for source in asked["sources"] if source["titles"][-1] == "Medians"] == [2]
+    assert b"(#medians, page 2)" in run("lmm ask 'What is a median?'").stdout
+
+
+@pytest.mark.parametrize("ending", ["odt", "rtf", "epub", "ipynb", "rst", "docx"])
+def test_an_import_can_be_scanned_annotated_and_indexed(tmp_path, ending):
+    text = made(tmp_path, f"a.{ending}")
+    problems = []
+    blocks = parse_markdown_text(text, problems)
+    assert problems == [] and serialize_blocks(blocks) == text
+    write("a.md", text)
+    assert "More." in text and run("lmm scan a.md").returncode == 0
+    assert run("lmm rag a.md").returncode == 0 and "~imported:" in Path("a.md").read_text()
+
+
+def test_pdf_without_the_extra_names_it(tmp_path, monkeypatch):
+    write("a.pdf", "%PDF-1.4")
+    monkeypatch.setitem(sys.modules, "pdfplumber", None)
+    done = CliRunner().invoke(cli, ["import", "a.pdf"])
+    assert done.exit_code and "lmm-markdown[pdf]" in done.output

@@ -7,16 +7,20 @@ from lmm_core.importing.document import import_document
 
 
 def write_pdf(path, pages):
-    """Write a PDF. pages: the lines of each, as (size of the letters, distance from the bottom, text)."""
+    """Write a PDF. pages: the lines of each, as (size of the letters, distance from the bottom, text, and
+    perhaps the font: F, or C for letters of one width), or what else is drawn."""
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
     objects = [
         "<</Type/Catalog/Pages 2 0 R>>",
         f"<</Type/Pages/Count {len(pages)}/Kids[{kids}]>>",
-        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        "<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>/C<</Type/Font/Subtype/Type1/BaseFont/Courier>>>>>>",
     ]
     for n, lines in enumerate(pages):
-        text = "\n".join(f"BT /F {size} Tf 72 {y} Td ({words}) Tj ET" for size, y, words in lines)
-        page = f"/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>/Contents {5 + 2 * n} 0 R"
+        text = "\n".join(
+            line if isinstance(line, str) else "BT /{3} {0} Tf 72 {1} Td ({2}) Tj ET".format(*line, "F")
+            for line in lines
+        )
+        page = f"/MediaBox[0 0 600 800]/Resources 3 0 R/Contents {5 + 2 * n} 0 R"
         objects += [f"<</Type/Page/Parent 2 0 R{page}>>", f"<</Length {len(text)}>>stream\n{text}\nendstream"]
     data, places = "%PDF-1.4\n", []
     for number, one in enumerate(objects, 1):
@@ -44,10 +48,30 @@ def test_headings_paragraphs_and_pages(tmp_path):
     body = made.text.split("\n---\n", 1)[1]
     first = f"\n{mark(1)}# Means\n\nA mean is a sum of numbers by their count.\n\nIt runs over the page.\n\n"
     assert body == f"{first}{mark(2)}# Spread\n\n\\-\\-\\- is text.\n"
-    assert made.remarks == ("no text on page 3: nothing is imported from there",)
+    assert made.remarks == ("no text on page 3: at most a picture is imported from there",)
 
 
 def test_pages_without_text_are_not_made_up(tmp_path):
     write_pdf(tmp_path / "a.pdf", [[]])
     with pytest.raises(MarkdownError, match="there is no text on any page"):
         import_document(tmp_path / "a.pdf", "a_files")
+
+
+def test_code_and_items(tmp_path):
+    code = [(10, 660, "for x in a:", "C"), (10, 648, "    show(x)", "C")]
+    items = [(10, 600, "- one"), (10, 580, "\\267 two"), (10, 560, "\\267 three")]  # 267: a bullet
+    write_pdf(tmp_path / "a.pdf", [[(10, 700, "Text before it."), *code, (10, 640, "12"), *items]])
+    body = import_document(tmp_path / "a.pdf", "a_files").text.split(mark(1))[1]
+    assert "    for x in a:\n        show(x)\n" in body and "- two\n- three\n" in body
+
+
+PICTURE = "q 100 0 0 50 72 500 cm BI /W 1 /H 1 /CS /RGB /BPC 8 /F /AHx ID ff0000> EI Q"
+
+
+def test_pictures_are_kept(tmp_path):
+    write_pdf(tmp_path / "a.pdf", [[(10, 700, "Above."), PICTURE, (10, 400, "Below.")], [PICTURE]])
+    made = import_document(tmp_path / "a.pdf", "a_files")
+    assert "Above.\n\n![](a_files/page-1-1.png)\n\nBelow." in made.text
+    assert set(made.pictures) == {"page-1-1.png", "page-2-1.png"}
+    assert made.pictures["page-1-1.png"].startswith(b"\x89PNG")
+    assert made.remarks == ("no text on page 2: at most a picture is imported from there",)

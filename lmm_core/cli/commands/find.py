@@ -308,7 +308,10 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
 
 def _page(payload: Mapping[str, Any]) -> str:
     """Return the page of an imported text, as it is shown, or ""."""
-    return f" (page {payload['page']})" if isinstance(payload.get("page"), int) else ""
+    from ...retrieve.passages import page_of
+
+    page = page_of(payload)
+    return f" (page {page})" if page else ""
 
 
 # What would be indexed

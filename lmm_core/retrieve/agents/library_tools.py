@@ -204,11 +204,13 @@ def _hit_entry(passage: Passage, span: Span) -> Result:
     """Return a passage that was found as an entry of a list, with its best span as the text."""
     rest = f"read {passage.id} gives the whole passage, read {passage.section} its section"
     cut = {"cut": rest} if span.text != passage.text.strip() else {}
+    page = {"page": passage.page} if passage.page else {}
     return {
         "id": passage.id,
         "section": passage.section,
         "titles": [one_line(title, TITLE) for title in passage.titles],
         "place": passage.place,
+        **page,
         "anchor": passage.anchor,
         "kinds": list(passage.kinds),
         "text": span.text,

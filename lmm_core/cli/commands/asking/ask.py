@@ -231,7 +231,9 @@ class _AnswerPrinter:
         """Return the titles that lead to a source or a section, its file and lines, and the heading's anchor."""
         path = shorten(self.project.root / there.source)
         lines = there.place.rpartition(":")[2]
-        place = f"{path}:{lines}" + (f" (#{there.anchor})" if there.anchor else "")
+        page = f"page {there.page}" if isinstance(there, CitedSource) and there.page else ""
+        beside = ", ".join(filter(None, [f"#{there.anchor}" if there.anchor else "", page]))
+        place = f"{path}:{lines}" + (f" ({beside})" if beside else "")
         return "  ".join(filter(None, [readable(" > ".join(there.titles)), place]))
 
 
@@ -252,4 +254,5 @@ def _answer_as_json(answer: Answer) -> dict[str, Any]:
 
 
 def _source_as_json(source: CitedSource) -> dict[str, Any]:
-    return {**asdict(source), "place": source.place}
+    found = {**asdict(source), "place": source.place}
+    return found if source.page else {key: value for key, value in found.items() if key != "page"}
