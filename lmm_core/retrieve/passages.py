@@ -116,6 +116,11 @@ class Section:
         return place(self.source, self.line_start, self.line_end)
 
     @property
+    def page(self) -> int:
+        """The page on which its first text stands (see `Passage`), 0 if that is not known."""
+        return self.passages[0].page if self.passages else 0
+
+    @property
     def gist(self) -> str:
         """Its summary, or that of the only subsection, if everything stands in there."""
         section = self

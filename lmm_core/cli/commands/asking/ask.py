@@ -231,7 +231,7 @@ class _AnswerPrinter:
         """Return the titles that lead to a source or a section, its file and lines, and the heading's anchor."""
         path = shorten(self.project.root / there.source)
         lines = there.place.rpartition(":")[2]
-        page = f"page {there.page}" if isinstance(there, CitedSource) and there.page else ""
+        page = f"page {there.page}" if there.page else ""
         beside = ", ".join(filter(None, [f"#{there.anchor}" if there.anchor else "", page]))
         place = f"{path}:{lines}" + (f" ({beside})" if beside else "")
         return "  ".join(filter(None, [readable(" > ".join(there.titles)), place]))
