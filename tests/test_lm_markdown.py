@@ -9,18 +9,25 @@ import pytest
 
 from lmm_core import (
     ExceptionLogger,
+    HeadingNode,
     ListLogger,
+    MarkdownError,
     ReportedError,
     ScanOpts,
+    blocklist_encode,
     blocks_to_chunks,
+    blocks_to_tree,
     global_client_from_config,
     load_markdown,
     markdown_rag,
     markdown_scan,
     markdown_upload,
     parse_markdown_text,
+    query,
     scan_rag,
+    sections,
     serialize_blocks,
+    upload,
 )
 from lmm_core.settings.config import ConfigSettings
 from tests.commands import run, text, write
@@ -231,6 +238,39 @@ def test_no_file_is_written_and_unknown_keys_are_errors():
     write("config.toml", "[text_splitter]\nchunk_size = 500\n")
     done = run("lmm scan notes.md")
     assert done.returncode == 2 and b"config.toml" in done.stderr and b"text_splitter" in done.stderr
+
+
+@shows("Trees")
+def test_a_heading_that_is_too_deep_is_an_error():
+    six = "".join(f"{'#' * level} {level}\n\n" for level in range(1, 7))
+    deepest = sections(blocks_to_tree(parse_markdown_text(six)))[-1]
+    with pytest.raises(MarkdownError, match="6"):
+        deepest.add_child(HeadingNode.from_content("Deeper"))
+
+
+@shows("Clients")
+def test_qdrants_client_opens_a_folder_by_its_path():
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(path="storage")
+    chunks = blocks_to_chunks(parse_markdown_text(NOTES))
+    assert upload(client, "lectures", "bm25", chunks, logger=ExceptionLogger())
+    (point,) = query(client, "lectures", "bm25", "What is confounding?", logger=ExceptionLogger())
+    assert point.payload is not None and "confounded" in point.payload["page_content"]
+    client.close()
+
+
+@shows("Results")
+def test_encoding_returns_chunks_and_documents():
+    encoded = blocklist_encode(parse_markdown_text(NOTES))
+    assert [len(encoded.chunks), len(encoded.documents)] == [1, 1]
+
+
+@shows("Grouped")
+def test_sections_have_a_retriever_of_their_own():
+    langchain = pytest.importorskip("lmm_core.langchain")
+    found = langchain.QdrantVectorStoreRetrieverGrouped.from_config_settings(ConfigSettings(storage=":memory:"))
+    assert not isinstance(found, langchain.QdrantVectorStoreRetriever)
 
 
 @shows("Reading")
