@@ -13,11 +13,12 @@ from ...markdown.edits import ASKED_KEY, EDIT_KEY, open_edit, read_edit
 from ...markdown.metadata.body import DELETED, edit_metadata
 from ...markdown.metadata.ownership import HASHES, read_hashes, short_hashes
 from ...markdown.parse import parse_markdown_text
-from ...markdown.spelling import take_out, with_body
+from ...markdown.spelling import with_body
 from ..exchange.record import EDIT
 from ..header import report_broken_edits
 from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
 from .needs import MAKER
+from .removal import take_out_edited
 
 _OF_EDITS = EDIT | {EDIT_KEY, ASKED_KEY}
 
@@ -50,16 +51,7 @@ class KeyRemoval:
                     counts[id(block)] = len(self._leaving(block))
             else:
                 self._report_kept(block)
-        try:
-            made, stayed = take_out(blocks, edited, tight)
-        except MarkdownError as error:
-            self.logger.error(f"not cleared: {error}")
-            return list(blocks)
-        for block in stayed:
-            self.logger.error(
-                "this block is kept: without it, what follows would be read as something else", block.line
-            )
-        self.count = sum(counts[key] for key in edited.keys() - {id(block) for block in stayed})
+        made, self.count = take_out_edited(blocks, edited, tight, counts, self.logger)
         return made
 
     def _leaving(self, block: MetadataBlock) -> set[str]:

@@ -7,7 +7,7 @@ hand is kept, with its hash.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -53,6 +53,26 @@ def remove_annotations(
     return Removal(frozenset(keys), by, corrected, logger or ConsoleLogger()).apply(blocks)
 
 
+def take_out_edited(
+    blocks: Sequence[Block],
+    edited: Mapping[int, MetadataBlock | None],
+    tight: Collection[int],
+    counts: Mapping[int, int],
+    logger: LoggerBase,
+) -> tuple[list[Block], int]:
+    """Return a document with edited blocks (see `take_out`), and how many entries left it.
+
+    counts: those that leave each block, by its `id`. What cannot be taken out is reported."""
+    try:
+        made, stayed = take_out(blocks, edited, tight)
+    except MarkdownError as error:
+        logger.error(f"not cleared: {error}")
+        return list(blocks), 0
+    for block in stayed:
+        logger.error("this block is kept: without it, what follows would be read as something else", block.line)
+    return made, sum(counts[key] for key in edited.keys() - {id(block) for block in stayed})
+
+
 @dataclass
 class Removal:
     """Takes annotations, titles and ids out of a document.
@@ -91,21 +111,7 @@ class Removal:
                 if changes:
                     self._edit(block, changes, edited)
                     counts[id(block)] = len(changes.keys() - {HASHES, MAKER, EMPTY, TIGHT})
-        return self._take_out(blocks, edited, counts)
-
-    def _take_out(
-        self, blocks: Sequence[Block], edited: dict[int, MetadataBlock | None], counts: dict[int, int]
-    ) -> list[Block]:
-        try:
-            made, stayed = take_out(blocks, edited, self._tight)
-        except MarkdownError as error:
-            self.logger.error(f"not cleared: {error}")
-            return list(blocks)
-        for block in stayed:
-            self.logger.error(
-                "this block is kept: without it, what follows would be read as something else", block.line
-            )
-        self.count = sum(counts[key] for key in edited.keys() - {id(block) for block in stayed})
+        made, self.count = take_out_edited(blocks, edited, self._tight, counts, self.logger)
         return made
 
     # Which values go
