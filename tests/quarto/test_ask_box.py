@@ -704,5 +704,6 @@ def test_a_snippet_begins_in_prose(tab):
     page = opened(tab(), Path("_site/notes.html").absolute().as_uri())
     snippet = search(page, "spread").locator(".lmm-ask-snippet").first
     assert snippet.inner_text().startswith("…The spread says how far the values")
+    snippet.locator("math").nth(1).wait_for()  # formulas are set once the snippet is there
     assert snippet.locator("math").count() == 2
     assert "zebra = 1" in search(page, "zebra").locator(".lmm-ask-snippet").first.inner_text()
