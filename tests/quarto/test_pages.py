@@ -134,4 +134,4 @@ def test_the_pictures_of_the_docs(tmp_path):
     assert set(taken) == {name for name in shown if not name.startswith("editor")}  # those are of VS Code
     for picture in taken.values():
         assert picture.startswith(b"\x89PNG")
-        assert 5_000 < len(picture) < 80_000
+        assert 5_000 < len(picture) < 130_000
