@@ -13,7 +13,7 @@ PAGE = "Page"  # a block of our own: what follows stands on this page
 _EMPTY = ["", [], []]
 _KEPT = ("title", "subtitle", "author", "date", "lang")
 # What our parser, or Pandoc's reader, could take for a block, a div, a comment or a question
-_MARKS = re.compile(r":{3,}|\{(?=[.#])|<!--|\A(?:-{2,}|={2,}|\.{3}|[?+=]:|%)")
+_MARKS = re.compile(r"\\(?=[A-Za-z])|:{3,}|\{(?=[.#])|<!--|\A(?:-{2,}|={2,}|\.{3}|[?+=]:|%)")
 
 
 def _page_mark(number: int) -> Element:

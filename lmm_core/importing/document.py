@@ -34,9 +34,9 @@ def import_document(path: Path, folder: str) -> ImportedDocument:
     folder: the name of the folder in which its pictures will lie. Raise MarkdownError if it cannot
     be read, and OSError."""
     if path.suffix.lower() not in ENDINGS:
-        raise MarkdownError(f"{path}: lmm import reads {', '.join(ENDINGS)}")
+        raise MarkdownError(f"lmm import reads {', '.join(ENDINGS)}")
     if path.stat().st_size > MOST_BYTES:
-        raise MarkdownError(f"{path}: larger than {MOST_BYTES >> 20} MiB, which is the most that is read")
+        raise MarkdownError(f"larger than {MOST_BYTES >> 20} MiB, which is the most that is read")
     data = path.read_bytes()
     with tempfile.TemporaryDirectory() as made:
         pictures: dict[str, bytes] = {}

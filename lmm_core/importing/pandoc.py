@@ -17,8 +17,9 @@ FORMATS = {
     ".xhtml": "html", ".ipynb": "ipynb", ".tex": "latex", ".latex": "latex", ".rst": "rst", ".org": "org",
     ".typ": "typst", ".fb2": "fb2",
 }  # fmt: skip
-# Nothing that an imported text could use to say more than text: no raw HTML or LaTeX, no attributes of spans
-_MARKDOWN = "markdown-raw_html-raw_tex-simple_tables-multiline_tables-grid_tables-smart+pipe_tables"
+# Nothing that an imported text could use to say more than text: no raw HTML or LaTeX, no attributes of spans.
+# What is too much for a table of pipes becomes one of a grid.
+_MARKDOWN = "markdown-raw_html-raw_tex-simple_tables-multiline_tables-smart+pipe_tables"
 _SECONDS = 300
 
 
@@ -28,7 +29,7 @@ def read_ast(path: Path, media: Path) -> dict[str, Any]:
     Pandoc's sandbox reads no other file and no address. Raise MarkdownError if it cannot be read."""
     name = FORMATS[path.suffix.lower()]
     if name == "pptx" and name not in _run(["--list-input-formats"]).split():
-        raise MarkdownError(f"{path}: this pandoc reads no slides; pip install -U pypandoc_binary brings one that does")
+        raise MarkdownError("this pandoc reads no slides; pip install -U pypandoc_binary brings one that does")
     file = str(path.resolve())
     made: dict[str, Any] = json.loads(_run(["--sandbox", "-f", name, "-t", "json", f"--extract-media={media}", file]))
     return made

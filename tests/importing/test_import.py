@@ -100,3 +100,12 @@ def test_pdf_without_the_extra_names_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pdfplumber", None)
     done = CliRunner().invoke(cli, ["import", "a.pdf"])
     assert done.exit_code and "lmm-markdown[pdf]" in done.output
+
+
+def test_nothing_of_a_large_table_or_of_tex_in_a_text_is_lost(tmp_path):
+    """Pandoc writes [TABLE] for what fits no table of pipes, and a reader takes an environment for TeX."""
+    (tmp_path / "e.html").write_text(
+        "<table><tr><td>one<ul><li>two</li></ul></td></tr></table><p>\\begin{x}A\\end{x}</p>"
+    )
+    text = import_document(tmp_path / "e.html", "e_files").text
+    assert "one" in text and "- two" in text and "\\\\begin\\{x\\}A\\\\end\\{x\\}" in text

@@ -10,7 +10,7 @@ from ...errors import MarkdownError, OutputError
 from ...files.create import make_folders
 from ...files.outputs import MARKDOWN, check_output, check_replaced, write_output
 from ...importing.document import ImportedDocument, import_document
-from ...logging import say
+from ...logging import in_file, say
 from ..arguments import check_written, needs_extra, output_option, paths_argument
 from ..reports import ReportPrinter, exit_with_status, report_failure
 
@@ -48,8 +48,10 @@ def _import(path: Path, target: Path, paths: tuple[Path, ...], logger: ReportPri
     try:
         made = import_document(path, f"{target.stem}_files")
         _write(made, target, paths)
-    except (OSError, MarkdownError) as error:
+    except OSError as error:
         report_failure(error, path, logger)
+    except MarkdownError as error:
+        in_file(logger, path).error(str(error))
     except OutputError as error:
         logger.error(str(error))
     else:
