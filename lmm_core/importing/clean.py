@@ -47,7 +47,9 @@ def _blocks(blocks: list[Element], picture: Callable[[str], str]) -> Iterator[El
         elif kind == "CodeBlock":
             yield {"t": kind, "c": [["", content[0][1][:1], []], content[1]]}
         elif kind == "Table":
-            yield {"t": kind, "c": [_EMPTY, *_inside(content[1:], picture)]}
+            # without the widths of columns, which a table of pipes cannot say
+            columns = [[align, {"t": "ColWidthDefault"}] for align, _ in content[2]]
+            yield {"t": kind, "c": [_EMPTY, _inside(content[1], picture), columns, *_inside(content[3:], picture)]}
         elif kind != "RawBlock":
             yield _inside(block, picture)
 
