@@ -89,6 +89,7 @@ def _properties() -> dict[str, Schema]:
         "knit": {"type": "boolean", "description": "true: always in the notes; false: never"},
         "skip": {"type": "boolean", "description": "true: neither indexed nor annotated"},
         "frozen": {"type": "boolean", "description": "true: nothing is made again, here and below"},
+        "page": {"type": "integer", "description": "of the imported file: the page or slide from here on"},
         **dict(_owned("questions", "the questions that the part answers")),
         **dict(_owned("summary", "what the part says")),
         **dict(_owned("titles", "the path of titles")),
