@@ -9,6 +9,7 @@ what fails raises: StoreError, ModelError, ConfigError.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,7 +45,7 @@ __all__ = [
 
 
 class _StoreRetriever(BaseRetriever):
-    """What the retrievers share: the collection that is searched, and how."""
+    """The common part of the retrievers: the collection that is searched, and how."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -69,8 +70,8 @@ class _StoreRetriever(BaseRetriever):
         self._encoder = encoder  # of a collection that is there
         return [_document(point) for point in points]
 
-    async def _search(self, query: str, encoder: Encoder) -> Sequence[ScoredPoint]:
-        raise NotImplementedError
+    @abstractmethod
+    async def _search(self, query: str, encoder: Encoder) -> Sequence[ScoredPoint]: ...
 
 
 class QdrantVectorStoreRetriever(_StoreRetriever):

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ def write_ast(ast: dict[str, Any]) -> str:
     return _run(options, json.dumps(ast))
 
 
+@cache
 def version() -> str:
     """Return the version of pandoc, as "3.9". Raise MarkdownError if there is none."""
     return _run(["--version"]).split()[1]

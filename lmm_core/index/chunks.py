@@ -10,7 +10,7 @@ import hashlib
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -151,8 +151,14 @@ def blocks_to_chunks(
 
 def _page(node: Node) -> dict[str, Any]:
     """Return the page that begins at a node, which counts until the next one begins, or nothing."""
-    value = None if isinstance(node, HeaderNode) else node.properties.get(PAGE)
-    return {PAGE: value} if isinstance(value, int) and not isinstance(value, bool) else {}
+    page = None if isinstance(node, HeaderNode) else page_in(node.properties)
+    return {} if page is None else {PAGE: page}
+
+
+def page_in(properties: Mapping[str, Any]) -> int | None:
+    """Return the page that metadata or a payload name, None if they name none."""
+    page = properties.get(PAGE)
+    return page if isinstance(page, int) and not isinstance(page, bool) else None
 
 
 def _chunk(

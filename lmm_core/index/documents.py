@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,12 @@ def document_annotations(
     tree = blocks_to_tree(restore_originals(blocks).blocks)
     texts = [(*_lines(node), node) for section in sections(tree) for node in section.texts if node.block is not None]
     texts = [one for one in texts if not is_skipped(one[2])]
-    return [_annotations(list(_sources(document, texts)), names) for document in documents]
+    firsts, lasts = [first for first, _, _ in texts], [last for _, last, _ in texts]  # both ascend
+    made = []
+    for document in documents:
+        around = texts[bisect_left(lasts, document.line) : bisect_right(firsts, document.line_end)]
+        made.append(_annotations(list(_sources(document, around)), names))
+    return made
 
 
 def _lines(node: TextNode) -> tuple[int, int]:
@@ -35,10 +41,12 @@ def _lines(node: TextNode) -> tuple[int, int]:
 
 
 def _sources(document: ParentDocument, texts: Sequence[tuple[int, int, TextNode]]) -> Iterator[Node]:
-    """Yield the texts that a document is made of, each after its section, and each section once."""
+    """Yield the texts that a document is made of, each after its section, and each section once.
+
+    texts: those on its lines, with their own."""
     seen: set[int] = set()
     for first, last, node in texts:
-        if last < document.line or first > document.line_end or _stands_between(document, first, last, node):
+        if _stands_between(document, first, last, node):
             continue
         for one in (node.parent, node):
             if one is not None and id(one) not in seen:

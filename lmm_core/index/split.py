@@ -34,6 +34,7 @@ from ..markdown.rag_only import header_rules, properties_verdict
 from ..markdown.spelling import edit_block
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, sections, titles_path
 from ..models.tokens import estimate_tokens
+from ..scan.annotations.sections import nearest_summary
 from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, extract_parts
 from .merge import TextRun, div_type, find_runs, first_line, merge_blocks
@@ -336,8 +337,7 @@ def is_skipped(node: Node) -> bool:
 
 def _summary_around(section: HeadingNode) -> str:
     """Return the summary of the nearest section around a section that has one, or ""."""
-    around = (part.get("summary") for part in reversed(section.ancestors) if not is_skipped(part))
-    return next((said.strip() for said in around if isinstance(said, str) and said.strip()), "")
+    return nearest_summary(part for part in reversed(section.ancestors) if not is_skipped(part))
 
 
 def _stands_alone(node: TextNode, opts: SplitOpts) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..index.chunks import PAGE, SUMMARY
+from ..index.chunks import SUMMARY, page_in
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
 
@@ -199,8 +199,7 @@ def place(source: str, start: int, end: int) -> str:
 
 def page_of(payload: Mapping[str, Any]) -> int:
     """Return the page of the file that a chunk's document was imported from, 0 if there is none."""
-    page = payload.get(PAGE)
-    return page if type(page) is int and page > 0 else 0
+    return max(page_in(payload) or 0, 0)
 
 
 def read_passage(point: ScoredPoint) -> Passage:

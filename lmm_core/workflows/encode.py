@@ -182,7 +182,7 @@ def blocklist_encode(
     encoding = encoding or (EncodingModel.BM25 if named == DEFAULT else EncodingModel(named))
     header = header_content(blocks)
     opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
-    annotations = AnnotationModel(project.index.annotations, project.index.own_annotations)
+    annotations = _annotation_model(project)
     window = window_of(embedder, encoding)
     split = split_blocks(blocks, opts, window, annotations, logger)
     language, named_by = language_of(blocks, project)
@@ -207,6 +207,10 @@ def blocklist_encode(
     documents = [replace(one, payload={**own, **one.payload}) for one, own in zip(documents, said, strict=True)]
     chunks = _linked(chunks, split.documents, documents)
     return Encoded(docid, source, chunks, documents, too_long, language, named_by, project.system)
+
+
+def _annotation_model(project: Project) -> AnnotationModel:
+    return AnnotationModel(project.index.annotations, project.index.own_annotations)
 
 
 def _annotation_names(model: AnnotationModel) -> list[str]:
@@ -346,7 +350,7 @@ def split_work(project_for: Callable[[Path], Project], models: Models, documents
             raise MarkdownError(f"{file.path}:1: {error}") from None
         encoder = make_encoder(project, models, {}, project.index.encoding)
         window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
-        annotations = AnnotationModel(project.index.annotations, project.index.own_annotations)
+        annotations = _annotation_model(project)
         split = split_blocks(blocks, replace(opts, rules=project.rules), window, annotations, logger)
         if not documents:
             return _with_remarks(split.blocks)

@@ -26,9 +26,7 @@ N = TypeVar("N", bound="Node")
 
 @dataclass(slots=True, eq=False)
 class Node(Placed):
-    """The common part of headings and texts.
-
-    metadata: the blocks that annotate the node, nearest last; parent: the section it stands in."""
+    """The common part of headings and texts (see `Placed` for `metadata` and `parent`)."""
 
     @property
     def properties(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Placed:
 
     @property
     def _main(self) -> Block | None:
-        """The heading or text."""
+        """Return the heading or text."""
         raise NotImplementedError
 
     def _put_main(self, block: Any) -> None:
@@ -42,7 +42,7 @@ class Placed:
 
     @property
     def _below(self) -> Sequence[Node]:
-        """The nodes directly below."""
+        """Return the nodes directly below."""
         return ()
 
     def _put(self, at: int, block: Block) -> None:

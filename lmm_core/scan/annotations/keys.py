@@ -6,19 +6,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import MarkdownError
 from ...logging import ConsoleLogger, LoggerBase
-from ...markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, blank, newline_of
+from ...markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock
 from ...markdown.edits import ASKED_KEY, EDIT_KEY, open_edit, read_edit
-from ...markdown.metadata.body import DELETED, edit_metadata
+from ...markdown.metadata.body import DELETED
 from ...markdown.metadata.ownership import HASHES, read_hashes, short_hashes
 from ...markdown.parse import parse_markdown_text
-from ...markdown.spelling import with_body
 from ..exchange.record import EDIT
 from ..header import report_broken_edits
-from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
+from ..system_keys import EMPTY, TIGHT
 from .needs import MAKER
-from .removal import take_out_edited
+from .removal import take_from_block, take_out_edited
 
 _OF_EDITS = EDIT | {EDIT_KEY, ASKED_KEY}
 
@@ -47,7 +45,7 @@ class KeyRemoval:
             if isinstance(block, MetadataBlock):
                 self.known |= _keys_in(block)
                 if changes := self._changes(block):
-                    self._edit(block, changes, edited, tight)
+                    take_from_block(block, changes, edited, tight, self.logger)
                     counts[id(block)] = len(self._leaving(block))
             else:
                 self._report_kept(block)
@@ -71,18 +69,6 @@ class KeyRemoval:
         if gone and not isinstance(block, HeaderBlock) and _keys_in(block) - gone <= {MAKER, EMPTY, TIGHT}:
             changes |= dict.fromkeys({MAKER, EMPTY, TIGHT} & block.content.keys(), DELETED)  # they are about nothing
         return changes
-
-    def _edit(
-        self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None], tight: set[int]
-    ) -> None:
-        try:
-            body = edit_metadata(block.body, changes, newline_of(block.source), FLOW_KEYS)
-        except MarkdownError as error:
-            self.logger.error(f"not cleared: {error}", block.line)
-            return
-        if changes.get(TIGHT) is DELETED:
-            tight.add(id(block))
-        edited[id(block)] = None if blank(body) and EMPTY not in block.content else with_body(block, body)
 
     def _report_kept(self, block: Block) -> None:
         """Report a block that holds keys and is left as it is."""

@@ -53,6 +53,26 @@ def remove_annotations(
     return Removal(frozenset(keys), by, corrected, logger or ConsoleLogger()).apply(blocks)
 
 
+def take_from_block(
+    block: MetadataBlock,
+    changes: dict[str, Any],
+    edited: dict[int, MetadataBlock | None],
+    tight: set[int],
+    logger: LoggerBase,
+) -> None:
+    """Put a block with changes into `edited`, by its `id`: None if nothing is left in it.
+
+    tight: gets its `id` if no blank line stood before it. One that cannot be edited is reported."""
+    try:
+        body = edit_metadata(block.body, changes, newline_of(block.source), FLOW_KEYS)
+    except MarkdownError as error:
+        logger.error(f"not cleared: {error}", block.line)
+        return
+    if changes.get(TIGHT) is DELETED:
+        tight.add(id(block))
+    edited[id(block)] = None if blank(body) and EMPTY not in block.content else with_body(block, body)
+
+
 def take_out_edited(
     blocks: Sequence[Block],
     edited: Mapping[int, MetadataBlock | None],
@@ -109,7 +129,7 @@ class Removal:
             for block in node.metadata:
                 changes = {} if id(block) in originals.regions else self._changes(node, block)
                 if changes:
-                    self._edit(block, changes, edited)
+                    take_from_block(block, changes, edited, self._tight, self.logger)
                     counts[id(block)] = len(changes.keys() - {HASHES, MAKER, EMPTY, TIGHT})
         made, self.count = take_out_edited(blocks, edited, self._tight, counts, self.logger)
         return made
@@ -183,16 +203,6 @@ class Removal:
         """Return True if values of an annotator are left in a node's metadata."""
         hashes, leaving = read_hashes(node.properties), self._leaving.get(id(node), set())
         return any(name not in leaving and (name in hashes or f"~{name}" in node.properties) for name in SAID)
-
-    def _edit(self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None]) -> None:
-        try:
-            body = edit_metadata(block.body, changes, newline_of(block.source), FLOW_KEYS)
-        except MarkdownError as error:
-            self.logger.error(f"not cleared: {error}", block.line)
-            return
-        if changes.get(TIGHT) is DELETED:
-            self._tight.add(id(block))
-        edited[id(block)] = None if blank(body) and EMPTY not in block.content else with_body(block, body)
 
     # What is not touched
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...markdown.metadata.ownership import digest
@@ -84,6 +85,12 @@ class SectionTexts:
 def source_hash(section: AnnotatorSection) -> str:
     """Return the hash of the text that a request shows."""
     return digest([section.titles, normalize(section.text), section.summaries])
+
+
+def nearest_summary(parts: Iterable[Node]) -> str:
+    """Return the summary of the first of some sections that has one in its metadata, or ""."""
+    found = (part.get("summary") for part in parts)
+    return next((said.strip() for said in found if isinstance(said, str) and said.strip()), "")
 
 
 def _is_hidden(node: Node) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ...markdown.blocks import ErrorBlock, trim_blank_lines
 from ...markdown.tree import HeadingNode, Node, TextNode, traverse
+from ..annotations.sections import nearest_summary
 from ..knit import strip_metadata
 
 Count = Callable[[str], int]
@@ -41,8 +42,7 @@ def summary_around(node: Node) -> str:
     None is made for it: what the model is shown costs what it says."""
     if isinstance(node, HeadingNode):
         return ""
-    found = (part.get("summary") for part in reversed(node.ancestors))
-    return next((one.strip() for one in found if isinstance(one, str) and one.strip()), "")
+    return nearest_summary(reversed(node.ancestors))
 
 
 def fit_text(node: Node, budget: int, count: Count) -> PromptText:
