@@ -21,7 +21,7 @@ import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import StoreError
 from ..files.marked import check_inside, check_no_links, is_ours, make_marked, remove_marked
 from ..markdown.files import write_markdown
+from .at_rest import cut_holes, put_back_holes
 from .edge_engine import (
     ShardSearch,
     cause_of,
@@ -57,7 +58,8 @@ PAGE = 1000  # points read at once
 SEGMENT = 32_768  # points written to one segment; those not flushed are replayed from the log when opening
 ALL = 1_000_000  # more values than any key has
 REMOVED = 0.2  # share of removed points at which a segment is rebuilt while points are written
-TIDY = 0.02  # the same when everything is written: the largest error of the IDF
+TIDY = 0.02  # the same when everything is written, and before a search: the error of the IDF
+SMALL = 500  # points; a smaller collection is filtered without indexes of its payload (4 ms), which cost 200 syncs
 SPARE = 64 * 1024 * 1024  # bytes that stay free on the disk
 
 
@@ -73,7 +75,7 @@ class EdgeStore:
         self._shards: dict[str, EdgeShard] = {}
         self._records: dict[str, dict[str, Any]] = {}
         self._unsettled: Counter[str] = Counter()  # written points that `_settle` has not seen
-        self._outdated: set[str] = set()
+        self._removed: Counter[str] = Counter()  # points that segments in files may count though they were removed
         self._closed = False
         if self._is_there():
             self._lock.take()
@@ -106,7 +108,7 @@ class EdgeStore:
             self._own_folder()
             self._check_room(0)
             with engine_errors(f"The collection {name!r} cannot be created in {self.folder}"):
-                self._make_shard(name, spec, indexes)
+                self._make_shard(name, spec)
                 record = {"format": FORMAT, "spec": asdict(spec), "metadata": dict(metadata), "indexes": dict(indexes)}
                 write_markdown(self._path(name) / RECORD, json.dumps(record, ensure_ascii=False))
 
@@ -127,19 +129,14 @@ class EdgeStore:
                 ignore.write_text("*\n", encoding="utf-8")
         self._lock.take()
 
-    def _make_shard(self, name: str, spec: VectorSpec, indexes: Mapping[str, Literal["keyword", "integer"]]) -> None:
+    def _make_shard(self, name: str, spec: VectorSpec) -> None:
         import qdrant_edge as edge
 
         path = self._path(name)
         remove_marked(path, COLLECTION)  # left by a process that ended while it created or removed a collection
         make_marked(path, COLLECTION)
         (path / "shard").mkdir()
-        shard = edge.EdgeShard.create(str(path / "shard"), edge_config(spec, REMOVED))
-        kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
-        for key, kind in indexes.items():
-            shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind](memory=edge.Memory.Cold)))
-        shard.flush()
-        self._shards[name] = shard
+        self._shards[name] = edge.EdgeShard.create(str(path / "shard"), edge_config(spec, REMOVED))
 
     def metadata(self, name: str) -> dict[str, Any] | None:
         """Return the metadata that `create` was given, or None if there is no such collection."""
@@ -162,14 +159,15 @@ class EdgeStore:
 
     def _forget(self, name: str) -> None:
         """Close a shard for good."""
-        del self._unsettled[name]
-        self._outdated.discard(name)
+        del self._unsettled[name], self._removed[name]
         self._let_go(name)
 
     def _let_go(self, name: str) -> None:
-        """Close a shard; it is opened again when needed."""
+        """Close a shard, which syncs its files; it is opened again when needed."""
         if shard := self._shards.pop(name, None):
             shard.close()
+            with suppress(OSError):  # whole files are as good, but for their size
+                cut_holes(self._path(name))
 
     # Writing
 
@@ -182,8 +180,7 @@ class EdgeStore:
             for batch in in_batches(fitting, BATCH):
                 self._check_room(sum(map(point_size, batch)))
                 shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in batch]))
-                self._unsettled[name] += len(batch)
-            self._note_replaced(name, shard)
+                self._note_written(name, shard, len(batch))
             self._settle_at_times(name)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
@@ -197,8 +194,7 @@ class EdgeStore:
                 for record in shard.retrieve(list(batch), False, False):
                     payload = dict(wanted[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
-                self._unsettled[name] += len(batch)
-            self._note_replaced(name, shard)
+                self._note_written(name, shard, len(batch))
             self._settle_at_times(name)
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
@@ -210,13 +206,14 @@ class EdgeStore:
                 self._check_room(0)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
                 self._unsettled[name] += len(batch)
-                self._outdated.add(name)
+                self._removed[name] += len(batch)
             self._settle_at_times(name)
 
-    def _note_replaced(self, name: str, shard: EdgeShard) -> None:
-        """Note that a changed point has left a segment in files, which counts as a removal there."""
+    def _note_written(self, name: str, shard: EdgeShard, count: int) -> None:
+        """Note written points. Those that replace others leave a segment in files, which counts as a removal there."""
+        self._unsettled[name] += count
         if shard.info().segments_count > 1:
-            self._outdated.add(name)
+            self._removed[name] += count
 
     def _settle_at_times(self, name: str) -> None:
         if self._unsettled[name] >= SEGMENT:
@@ -227,13 +224,25 @@ class EdgeStore:
         """Move written points to files, rebuild segments, and close the shard.
 
         A segment is rebuilt if more than the share `removed` of its points was removed."""
-        if name in self._shards:
-            self._shards[name].flush()
-            self._let_go(name)
-        if self._has_room_to_copy(name):
-            self._loaded(name, removed).optimize()
+        large = (self._shards.get(name) or self._loaded(name)).info().points_count > SMALL
+        self._let_go(name)
+        if (large or self._removed[name]) and self._has_room_to_copy(name):
+            shard = self._loaded(name, removed)
+            if large:
+                self._index_payload(name, shard)
+            shard.optimize()
             self._let_go(name)
         give_back_memory()
+
+    def _index_payload(self, name: str, shard: EdgeShard) -> None:
+        """Make the indexes of the payload that a collection was created with, unless they are there."""
+        import qdrant_edge as edge
+
+        kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
+        there = shard.info().payload_schema
+        for key, kind in self._records[name].get("indexes", {}).items():
+            if key not in there:
+                shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind](memory=edge.Memory.Cold)))
 
     def _has_room_to_copy(self, name: str) -> bool:
         size = sum(file.stat().st_size for file in self._path(name).rglob("*") if file.is_file())
@@ -275,7 +284,7 @@ class EdgeStore:
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """Return the best points, best first; those with equal scores by id."""
         with self._shard(name, "searched") as shard:
-            if name in self._outdated and self._spec(name).sparse:
+            if self._removed[name] > TIDY * shard.info().points_count and self._spec(name).sparse:
                 shard = self._without_removed(name)
             return run_search(search, self._spec(name), ShardSearch(shard, search.where))
 
@@ -285,7 +294,7 @@ class EdgeStore:
         The engine counts them until their segment is rebuilt."""
         self._settle(name, TIDY)
         self._unsettled[name] = 0
-        self._outdated.discard(name)
+        self._removed[name] = 0
         return self._loaded(name)
 
     def count(self, name: str, where: Where | None = None) -> int:
@@ -300,8 +309,11 @@ class EdgeStore:
         import qdrant_edge as edge
 
         with self._shard(name, "read") as shard:
-            found = shard.facet(edge.FacetRequest(key, limit=ALL, exact=True))
-            return {str(hit.value): hit.count for hit in sorted(found.hits, key=lambda hit: str(hit.value))}
+            if key in shard.info().payload_schema:
+                found = shard.facet(edge.FacetRequest(key, limit=ALL, exact=True))
+                return {str(hit.value): hit.count for hit in sorted(found.hits, key=lambda hit: str(hit.value))}
+        counts = Counter(text for point in self.scroll(name, keys=[key]) for text in _texts(point.payload.get(key)))
+        return dict(sorted(counts.items()))
 
     # Opening and closing
 
@@ -333,6 +345,7 @@ class EdgeStore:
 
         try:
             with engine_errors(""):
+                put_back_holes(self._path(name))
                 config = edge_config(self._spec(name), removed)
                 self._shards[name] = edge.EdgeShard.load(str(self._path(name) / "shard"), config)
         except StoreError as error:
@@ -382,3 +395,9 @@ def _checked_record(record: Any, path: Path) -> dict[str, Any]:
     if isinstance(record, dict) and record.get("format") == FORMAT and {"spec", "metadata"} <= set(record):
         return record
     raise StoreError(f"{path} was written by another version of this program. Remove {path.parent} and index again.")
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the different keywords in a value of a payload."""
+    values = value if isinstance(value, list) else [value]
+    return sorted({text for text in values if isinstance(text, str)})
