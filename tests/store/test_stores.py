@@ -526,7 +526,7 @@ def test_a_killed_process_loses_nothing_that_was_written(tmp_path):
 
 SETTLING = """
 from lmm_core.store import edge_engine, edge_store
-edge_store.SEGMENT, edge_engine.IN_MEMORY = 300, 1
+edge_store.SEGMENT, edge_store.SMALL, edge_engine.IN_MEMORY = 300, 100, 1
 for at in range(1000, 9000, 100):
     store.upsert('notes', [point(n, words=[n % 99]) for n in range(at, at + 100)])
 """

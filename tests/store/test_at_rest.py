@@ -1,0 +1,203 @@
+"""A closed collection's files are cut to their data, and are whole again when it is opened."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.store.points import DIMENSIONS, INDEXES, SPEC, key, near, point
+
+from lmm_core.models.embedders.embedder import Sparse
+from lmm_core.store import at_rest, edge_store
+from lmm_core.store.at_rest import HOLE, cut_holes, put_back_holes
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
+from lmm_core.store.vector_store import Search, Where
+
+DATA = b"data" * 1000
+LONG = 32 * 1024 * 1024
+
+
+@pytest.fixture(params=["told of holes", "not told"])
+def collection(request, tmp_path, monkeypatch):
+    """A collection's folder with a file that ends with a hole, and one that does not."""
+    if request.param == "not told":
+        monkeypatch.delattr(os, "SEEK_HOLE", raising=False)
+    (tmp_path / "shard" / "wal").mkdir(parents=True)
+    (tmp_path / "shard" / "whole").write_bytes(DATA * 100)
+    with (tmp_path / "shard" / "wal" / "open-1").open("wb") as file:
+        file.write(DATA)
+        file.truncate(LONG)
+    os.utime(tmp_path / "shard" / "wal" / "open-1", ns=(10**18, 10**18 + 7))
+    return tmp_path
+
+
+def contents(folder):
+    """The bytes of each file, by its path."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def log(collection):
+    return collection / "shard" / "wal" / "open-1"
+
+
+def test_a_hole_is_cut_and_put_back(collection):
+    before = contents(collection / "shard")
+    cut_holes(collection)
+    assert len(DATA) <= log(collection).stat().st_size < len(DATA) + HOLE
+    assert (collection / "shard" / "whole").read_bytes() == DATA * 100
+    put_back_holes(collection)
+    assert contents(collection / "shard") == before
+    assert log(collection).stat().st_mtime_ns == 10**18 + 7
+
+
+def test_cutting_twice_forgets_nothing(collection):
+    before = contents(collection / "shard")
+    cut_holes(collection)
+    cut_holes(collection)
+    put_back_holes(collection)
+    assert contents(collection / "shard") == before
+
+
+def test_a_file_that_was_changed_since_stays_as_it_is(collection):
+    cut_holes(collection)
+    log(collection).write_bytes(b"written since")
+    put_back_holes(collection)
+    assert log(collection).read_bytes() == b"written since"
+
+
+def test_the_record_is_on_the_disk_before_the_first_cut(collection, monkeypatch):
+    before = contents(collection / "shard")
+
+    def end(path, length):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(at_rest, "_set_length", end)
+        cut_holes(collection)
+    assert json.loads((collection / "lengths.json").read_bytes())["shard/wal/open-1"][1] == LONG
+    put_back_holes(collection)
+    assert contents(collection / "shard") == before
+
+
+def test_a_file_of_zeros_becomes_empty_and_whole_again(collection):
+    zeros = collection / "shard" / "zeros"
+    with zeros.open("wb") as file:
+        file.truncate(LONG)
+    cut_holes(collection)
+    assert zeros.stat().st_size == 0
+    put_back_holes(collection)
+    assert zeros.stat().st_size == LONG
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b"",
+        b"[",
+        b"[]",
+        b"\xff",
+        b'{"shard/whole": 3}',
+        b'{"shard/whole": [400000, "9999999"]}',
+        b'{"shard/whole": [400000, true]}',
+        b'{"shard/whole": [400000, 1000]}',
+        b'{"shard/whole": [400000, 1e300]}',
+        b'{"shard/whole": [400000, 99999999999999999]}',
+        b'{"shard/../../outside": [4, 9]}',
+        b'{"../outside": [4, 9], "/outside": [4, 9], "shard/gone": [4, 9]}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_forged_or_damaged_record_changes_nothing(tmp_path, record):
+    (tmp_path / "collection" / "shard").mkdir(parents=True)
+    (tmp_path / "collection" / "shard" / "whole").write_bytes(DATA * 100)
+    (tmp_path / "outside").write_bytes(b"mine")
+    (tmp_path / "collection" / "lengths.json").write_bytes(record)
+    before = contents(tmp_path)
+    put_back_holes(tmp_path / "collection")
+    assert contents(tmp_path) == before
+
+
+# In the store
+
+
+def fill(folder, count=30):
+    store = open_store(LocalStorage(folder))
+    store.create("notes", SPEC, {"model": "m"}, INDEXES)
+    payloads = [{"n": n, "type": ["text", "question"][n % 2], "sequence": n} for n in range(count)]
+    store.upsert("notes", [point(n, words=[n % 7], payload=payloads[n]) for n in range(count)])
+    store.close()
+    return folder
+
+
+def answers(folder):
+    """What a store says to every kind of question."""
+    store = open_store(LocalStorage(folder))
+    where = Where(all={"type": "text"}, none={"sequence": 4})
+    search = Search({"content": near(3), "words": Sparse([3], [1.0])}, 5, where=where, boost=("type", "question", 0.1))
+    found = [
+        store.search("notes", search),
+        list(store.scroll("notes", where)),
+        store.count("notes", where),
+        store.facet("notes", "type"),
+        store.facet("notes", "missing"),
+        store.metadata("notes"),
+    ]
+    store.close()
+    return found
+
+
+def test_a_closed_index_is_as_long_as_its_data(tmp_path):
+    folder = fill(tmp_path / "index")
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 1_000_000
+
+
+def test_a_copy_of_a_closed_index_is_an_index(tmp_path):
+    folder = fill(tmp_path / "index")
+    shutil.copytree(folder, tmp_path / "copy")
+    assert answers(tmp_path / "copy") == answers(folder)
+
+
+def test_reading_writes_no_new_record_and_leaves_the_lengths(tmp_path):
+    """The engine itself writes two small files anew whenever it opens a collection."""
+    folder = fill(tmp_path / "index")
+
+    def state():
+        record = (folder / "notes" / "lengths.json").stat()
+        lengths = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+        return record.st_ino, record.st_mtime_ns, lengths
+
+    answers(folder)
+    before = state()
+    answers(folder)
+    assert state() == before
+
+
+def test_an_index_whose_holes_cannot_be_cut_is_closed_all_the_same(tmp_path, monkeypatch):
+    def fail(path):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(edge_store, "cut_holes", fail)
+        folder = fill(tmp_path / "index")
+    assert answers(folder) == answers(fill(tmp_path / "other"))
+
+
+def test_small_and_large_collections_say_the_same(tmp_path, monkeypatch):
+    """A small one has no indexes of its payload."""
+    small = answers(fill(tmp_path / "small", 400))
+    monkeypatch.setattr(edge_store, "SMALL", 100)
+    assert answers(fill(tmp_path / "large", 400)) == small
+
+
+def test_a_collection_that_grows_gets_its_indexes(tmp_path, monkeypatch):
+    folder = fill(tmp_path / "index")
+    monkeypatch.setattr(edge_store, "SMALL", 20)
+    store = open_store(LocalStorage(folder))
+    store.upsert("notes", [point(99, payload={"n": 99, "type": "text"})])
+    store.close()
+    store = open_store(LocalStorage(folder))
+    assert store.facet("notes", "type") == {"question": 15, "text": 16}
+    assert store._shards["notes"].info().payload_schema.keys() == set(INDEXES)
+    store.close()
