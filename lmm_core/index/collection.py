@@ -25,7 +25,6 @@ from .encoding import Compared, Encoder, compare_identity, is_earlier
 from .refresh import FILES, INDEXES, Changes, read_records, write_changes
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
-MANY = 500  # candidates of a search that prefers a type
 GROUP = "document"
 
 
@@ -112,7 +111,7 @@ async def aquery_many(
     boost = ("type", kind, 1000.0) if kind else None
     if languages is None:
         languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
-    searches = await encoder.searches(texts, limit, where, boost, MANY if boost else 50, compared, languages)
+    searches = await encoder.searches(texts, limit, where, boost, compared=compared, languages=languages)
     found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
     return [[_unboosted(point, kind) for point in points] for points in found]
 

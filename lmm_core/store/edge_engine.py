@@ -81,13 +81,12 @@ class ShardSearch:
         self._edge, self._shard = edge, shard
         self._fits = filter_from(where, edge)
 
-    def nearest(self, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
+    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: tuple[str, str] | None) -> list[list[Hit]]:
         """Return the best points for each vector, in one request."""
         edge = self._edge
+        fits = filter_among(self._fits, *having, edge) if having else self._fits
         asked = [
-            edge.QueryRequest(
-                limit, query=edge.Query.Nearest(edge_vector(vector, edge), using=using), filter=self._fits
-            )
+            edge.QueryRequest(limit, query=edge.Query.Nearest(edge_vector(vector, edge), using=using), filter=fits)
             for using, vector in vectors.items()
         ]
         return [

@@ -20,9 +20,10 @@ def filter_from(where: Where | None, library: Any) -> Any:
     return library.Filter(must=must or None, must_not=must_not or None)
 
 
-def filter_among(points: Any, key: str, value: str, library: Any) -> Any:
-    """Return the filter for those of some points (a HasIdCondition) that have a value."""
-    return library.Filter(must=[points, _condition(key, value, library)])
+def filter_among(fits: Any, key: str, value: str, library: Any) -> Any:
+    """Return the filter for points that have a value, among those that fit a filter or condition (None: among all)."""
+    among = [] if fits is None else [fits]
+    return library.Filter(must=[*among, _condition(key, value, library)])
 
 
 def _condition(key: str, wanted: str | int | Sequence[str | int], library: Any) -> Any:

@@ -353,9 +353,10 @@ class _CollectionSearch:
         self._models, self._store, self._name = models, store, name
         self._fits = filter_from(where, models)
 
-    def nearest(self, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
+    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: tuple[str, str] | None) -> list[list[Hit]]:
         """Return the best points for each vector."""
-        return self._store.nearest(self._name, vectors, limit, self._fits)
+        fits = filter_among(self._fits, *having, self._models) if having else self._fits
+        return self._store.nearest(self._name, vectors, limit, fits)
 
     def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
         """Return those of the points that have a value."""

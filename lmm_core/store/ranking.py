@@ -8,7 +8,8 @@ does it (its RRF, and its formula query of score + weight).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from heapq import merge
+from itertools import islice, pairwise
 from operator import itemgetter
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from .points import check_vector, is_empty
 from .vector_store import ScoredPoint, Search, Vector, VectorSpec
 
 RRF_K = 2  # Qdrant's own
-BOOST_PREFETCH = 500  # candidates if some scores are raised
+FEW = 32  # candidates of which it is asked whether they are raised, before all that might be are searched for
 MORE = 16  # points requested beyond those wanted, because of ties at the end
 MOST = 1000  # points requested at most because of ties
 SAME = 1e-6  # scores that differ by less are equal, since places compute in single precision
@@ -27,8 +28,10 @@ Hit = tuple[str, float]  # a point's id and score
 class Searching(Protocol):
     """The steps of a search that a place takes."""
 
-    def nearest(self, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
-        """Return the best points for each vector, at most `limit`, best first."""
+    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: tuple[str, str] | None) -> list[list[Hit]]:
+        """Return the best points for each vector, at most `limit`, best first.
+
+        having: a key of the payload and the value that they have to have there."""
         ...
 
     def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
@@ -47,32 +50,54 @@ def run_search(search: Search, spec: VectorSpec, place: Searching) -> list[Score
     compared = {name: vector for name, vector in search.vectors.items() if not is_empty(vector)}
     if not compared or search.limit < 1:
         return []
-    lists = _candidates(compared, _depth(search), place)
-    scores = dict(lists[0]) if len(lists) == 1 else fuse_ranks(lists)
-    if search.boost and scores:
-        key, value, weight = search.boost
-        scores |= {at: scores[at] + weight for at in place.fitting(list(scores), key, value)}
-    best = sort_hits(list(scores.items()))[: search.limit]
-    return [ScoredPoint(point.id, point.payload, scores[point.id]) for point in place.retrieve([at for at, _ in best])]
+    lists = _candidates(compared, search, place)
+    best = dict(_raise(lists, compared, search, place) if search.boost else _fuse(lists)[: search.limit])
+    return [ScoredPoint(point.id, point.payload, best[point.id]) for point in place.retrieve(list(best))]
 
 
-def _depth(search: Search) -> int:
-    """Return the number of best points of each vector that are looked at."""
-    wanted = search.prefetch if len(search.vectors) > 1 else search.limit
-    return max(wanted, BOOST_PREFETCH, search.prefetch) if search.boost else wanted
+def _fuse(lists: list[list[Hit]]) -> list[Hit]:
+    """Return the hits of all lists by their common score, best first."""
+    return sort_hits((dict(lists[0]) if len(lists) == 1 else fuse_ranks(lists)).items())
 
 
-def _candidates(vectors: Mapping[str, Vector], depth: int, place: Searching) -> list[list[Hit]]:
+def _candidates(
+    vectors: Mapping[str, Vector], search: Search, place: Searching, having: tuple[str, str] | None = None
+) -> list[list[Hit]]:
     """Return the best points of each vector.
 
     If the last one has the same score as points beyond it, the place would choose between them.
     Then more are requested."""
+    depth = search.prefetch if len(search.vectors) > 1 else search.limit
     asked = depth + MORE
-    found = place.nearest(vectors, asked)
+    found = place.nearest(vectors, asked, having)
     while asked < MOST and any(_cut_among_equals(hits, depth, asked) for hits in found):
         asked *= 4
-        found = place.nearest(vectors, asked)
+        found = place.nearest(vectors, asked, having)
     return [sort_hits(hits)[:depth] for hits in found]
+
+
+def _raise(lists: list[list[Hit]], vectors: Mapping[str, Vector], search: Search, place: Searching) -> list[Hit]:
+    """Return the best hits after those with the boost's value were raised.
+
+    If few of the best candidates have it, points with the value are searched for on their own; those
+    beyond the candidates follow them."""
+    assert search.boost
+    key, value, weight = search.boost
+    ranked, first = _fuse(lists), max(FEW, 2 * search.limit)
+    raised = set(place.fitting([at for at, _ in ranked[:first]], key, value))
+    if weight < 0 or len(raised) < search.limit:
+        having = _candidates(vectors, search, place, (key, value))
+        ranked = _fuse([_followed_by(hits, more) for hits, more in zip(lists, having, strict=True)])
+        raised.update(at for hits in having for at, _ in hits)
+    of_value = [(at, score + weight) for at, score in ranked if at in raised]
+    others = [(at, score) for at, score in ranked if at not in raised]
+    return list(islice(merge(of_value, others, key=itemgetter(1), reverse=True), search.limit))
+
+
+def _followed_by(hits: list[Hit], more: list[Hit]) -> list[Hit]:
+    """Return hits, and after them those of others that are not among them."""
+    known = {at for at, _ in hits}
+    return hits + [hit for hit in more if hit[0] not in known]
 
 
 def _cut_among_equals(hits: Sequence[Hit], depth: int, asked: int) -> bool:

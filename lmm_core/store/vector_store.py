@@ -71,7 +71,7 @@ class Search:
     vectors: by the name of the vector to compare each with. The results of several are fused by
     reciprocal ranks (Qdrant's RRF with its own k), from `prefetch` candidates each. boost: a
     payload key, a value, and the number added to the score of points with that value after fusion
-    (like Qdrant's formula query)."""
+    (like Qdrant's formula query); the best points with that value are candidates, too."""
 
     vectors: Mapping[str, Vector]
     limit: int

@@ -3,10 +3,8 @@
 import json
 import os
 import shutil
-from pathlib import Path
 
 import pytest
-from tests.store.points import DIMENSIONS, INDEXES, SPEC, key, near, point
 
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import at_rest, edge_store
@@ -14,6 +12,7 @@ from lmm_core.store.at_rest import HOLE, cut_holes, put_back_holes
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import Search, Where
+from tests.store.points import INDEXES, SPEC, near, point
 
 DATA = b"data" * 1000
 LONG = 32 * 1024 * 1024

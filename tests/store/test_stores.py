@@ -308,6 +308,15 @@ def test_boost_raises_those_that_fit(notes):
     assert found[0].score > 1
 
 
+def test_a_rare_value_is_found_however_far_down_it_is(notes):
+    """Beside its candidates, each vector is compared with the points that have the value."""
+    types = {300: "exercise", 350: "exercise"}
+    notes.upsert("notes", [point(n, words=[5], payload={"type": types.get(n, "text")}) for n in range(1, 400)])
+    vectors = {"content": near(1), "words": Sparse([5], [1.0])}
+    found = notes.search("notes", Search(vectors, 3, prefetch=20, boost=("type", "exercise", 1000.0)))
+    assert ids(found) == [300, 350, 1]
+
+
 def test_nothing_to_look_for_finds_nothing(notes):
     notes.upsert("notes", [point(1, words=[1])])
     assert notes.search("notes", Search({"words": Sparse([], [])}, limit=5)) == []
@@ -384,7 +393,8 @@ def test_our_fusion_is_the_engines(tmp_path):
     )
     both = edge.Prefetch(limit=1000, query=edge.Fusion.Rrf(2), prefetches=prefetches)
     theirs = store._shards["notes"].query(edge.QueryRequest(10, query=edge.Formula(raised), prefetches=[both]))
-    ours = store.search("notes", Search({"content": dense, "words": words}, 10, boost=("type", "summary", 0.2)))
+    search = Search({"content": dense, "words": words}, 10, prefetch=500, boost=("type", "summary", 0.2))
+    ours = store.search("notes", search)
     assert [each.score for each in ours] == pytest.approx([each.score for each in theirs], abs=1e-6)
     assert sorted(each.id for each in ours) == sorted(str(each.id) for each in theirs)
     store.close()
