@@ -44,43 +44,5 @@ def write(path, content):
 
 
 def copy_folder(source, target):
-    """A copy of a folder. An index's files are mostly holes, which stay holes: 500 MB of
-    zeros for each copy has filled a disk."""
-    return Path(shutil.copytree(source, target, copy_function=_copy_with_holes)).resolve()
-
-
-def _copy_with_holes(source, target):
-    with open(target, "wb") as writer:
-        for start, part in _parts(source):
-            writer.seek(start)
-            writer.write(part)
-        writer.truncate(os.path.getsize(source))
-    shutil.copystat(source, target)
-
-
-def held(path):
-    """The bytes of a file without its holes, to be compared or searched."""
-    return b"".join(part for _, part in _parts(path))
-
-
-def _parts(path, size=1 << 12):
-    """The places and bytes of the pages of a file that do not only hold zeros."""
-    with open(path, "rb") as reader:
-        end, zeros = 0, bytes(size)
-        while (start := _next_data(reader, end)) is not None:
-            end = os.lseek(reader.fileno(), start, os.SEEK_HOLE) if hasattr(os, "SEEK_HOLE") else os.path.getsize(path)
-            reader.seek(start)
-            for place in range(start, end, size):
-                part = reader.read(min(size, end - place))
-                if part.strip(b"\0") if len(part) < size else part != zeros:
-                    yield place, part
-
-
-def _next_data(reader, place):
-    """Where the next bytes of a file begin that are no hole; None at its end."""
-    if place == os.fstat(reader.fileno()).st_size:
-        return None
-    try:
-        return os.lseek(reader.fileno(), place, os.SEEK_DATA) if hasattr(os, "SEEK_DATA") else place
-    except OSError:
-        return None
+    """A copy of a folder."""
+    return Path(shutil.copytree(source, target)).resolve()

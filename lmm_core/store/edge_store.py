@@ -5,7 +5,8 @@ collection exists once that file does. The folder and those of its collections a
 (`files.marked`); no unmarked folder is opened, written to or removed.
 
 The engine logs each change before making it, so that everything written survives the end of
-the process. It does not survive a full disk (it writes through memory maps: SIGBUS);
+the process; what survives a power cut is synced when a collection is closed, which is the only
+time at which the disk is waited for. The process does not survive a full disk (it writes through memory maps: SIGBUS);
 therefore the free space is checked before each batch.
 
 New points are in one segment that the engine holds in memory. After every `SEGMENT` points
@@ -212,8 +213,11 @@ class EdgeStore:
     def _note_written(self, name: str, shard: EdgeShard, count: int) -> None:
         """Note written points. Those that replace others leave a segment in files, which counts as a removal there."""
         self._unsettled[name] += count
-        if shard.info().segments_count > 1:
+        found = shard.info()
+        if found.segments_count > 1:
             self._removed[name] += count
+        if found.points_count > SMALL:
+            self._index_payload(name, shard)
 
     def _settle_at_times(self, name: str) -> None:
         if self._unsettled[name] >= SEGMENT:
@@ -227,10 +231,7 @@ class EdgeStore:
         large = (self._shards.get(name) or self._loaded(name)).info().points_count > SMALL
         self._let_go(name)
         if (large or self._removed[name]) and self._has_room_to_copy(name):
-            shard = self._loaded(name, removed)
-            if large:
-                self._index_payload(name, shard)
-            shard.optimize()
+            self._loaded(name, removed).optimize()
             self._let_go(name)
         give_back_memory()
 

@@ -16,7 +16,7 @@ import pytest
 
 from lmm_core.asked.recordings import Recordings, recordings_path
 from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, opened, put, search, served
-from tests.commands import copy_folder, held, text, write
+from tests.commands import copy_folder, text, write
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer
 
@@ -345,7 +345,7 @@ def test_what_is_asked_is_kept_only_where_that_is_wanted(course, tab, record):
     course.process.wait(15)
     assert any("POST /ask 200" in line for line in course.log)
     assert not any("standard" in line for line in course.log)
-    holding = [path for path in course.folder.rglob("*") if path.is_file() and QUESTION.encode() in held(path)]
+    holding = [path for path in course.folder.rglob("*") if path.is_file() and QUESTION.encode() in path.read_bytes()]
     assert [path.name for path in holding if ".lmm" in path.parts] == ([] if record == "off" else ["asked.sqlite"])
 
 
