@@ -19,6 +19,7 @@ from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..scan.annotations.tally import Tally, total
 from ..settings.quarto_inputs import DocumentFinder
+from ..workflows.known.settled import Settled
 from ..workflows.models import Models
 from ..workflows.passes import Work, work_on
 from ..workflows.session import SECONDS_BETWEEN_LOOKS, Saved, SavedFiles
@@ -73,18 +74,23 @@ def rewrite(
     tallies: Mapping[Path, Tally] = NO_TALLIES,
     details: Mapping[Path, str] = NO_DETAILS,
     finder: DocumentFinder | None = None,
+    settled: Settled | None = None,
 ) -> None:
     """Do some work on the blocks of all files, write each as soon as it is done, and exit.
 
     done: a participle for what happens to a file ("annotated"); tallies: of the files' sections,
-    once they are done; details: said of the files that changed. With `check`, the exit status
-    is 1 if a file would change."""
+    once they are done; details: said of the files that changed; settled: knows files on which the work
+    need not be done. With `check`, the exit status is 1 if a file would change."""
     if as_json and diff:
         raise click.UsageError("--json and --diff exclude each other")
 
     async def one(path: Path, logger: ReportPrinter) -> bool:
+        if settled and settled.is_known(read_markdown(path), logger):
+            return False
         file, blocks = await work_on(path, work, logger)
         text = serialize_blocks(blocks)
+        if settled and text == file.text:
+            settled.keep(file, logger.reports)
         if text != file.text and diff:
             print_diff(str(path), file.text, text)
         elif text != file.text and not check:
@@ -93,6 +99,8 @@ def rewrite(
 
     verb = f"{WOULD}{done}" if check or diff else done
     outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details, finder)
+    if settled:
+        settled.close()
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
     exit_with_outcomes(outcomes)

@@ -313,14 +313,15 @@ def _read_pair(host: str, variable: str) -> Pair:
 @click.option("--clear", is_flag=True, help="Empty them; replies and vectors are then asked and paid for anew.")
 @json_option
 def cache(clear: bool, as_json: bool) -> None:
-    """Show the caches of models' replies and vectors, or empty them."""
+    """Show the caches of models' replies, of vectors, and of what is known of unchanged files, or empty them."""
     from ...errors import CacheError
     from ...models.embedders.embedding_cache import EmbeddingCache
     from ...models.reply_cache import ReplyCache
+    from ...workflows.known.cache import Known
 
     rows = []
     try:
-        for found in (ReplyCache(), EmbeddingCache()):
+        for found in (ReplyCache(), EmbeddingCache(), Known()):
             size = found.clear() if clear else found.size()
             rows.append({"path": str(found.path), **asdict(size), "most_bytes": found.most_bytes, "cleared": clear})
     except CacheError as error:
@@ -330,7 +331,7 @@ def cache(clear: bool, as_json: bool) -> None:
         print_json(rows)
         return
     for row in rows:
-        what = "replies" if "replies" in row else "vectors"
+        what = next(what for what in ("replies", "vectors", "findings") if what in row)
         done = "removed: " if clear else ""
         held, most = row["bytes"] / 1e6, row["most_bytes"] / 1e6
         say(f"{row['path']}: {done}{row[what]} {what}, {held:.1f} of {most:.0f} MB")

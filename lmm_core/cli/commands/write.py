@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,16 @@ import click
 from ...errors import ModelError
 from ...files.recovery import Record, find_record, forget
 from ...logging import LoggerBase, counted, in_file, one_line, say
-from ...markdown.blocks import Block, Problem
+from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile, save_bytes
-from ...markdown.parse import parse_markdown_text
-from ...markdown.rag_only import KnitRules
-from ...scan.annotations.overview import Overview, overview
+from ...scan.annotations.overview import Overview
 from ...scan.check.finding import CODES, WARNINGS, report_findings
-from ...scan.check.mistakes import find_mistakes
-from ...scan.check.type_words import count_types
-from ...settings.project import load_project
 from ...settings.quarto_inputs import DocumentFinder
+from ...workflows.known.overviews import look_over
+from ...workflows.known.settled import Settled
 from ...workflows.models import Models
-from ...workflows.passes import USUAL_REPLY, RagPlan, RagWork, wrong_settings
+from ...workflows.passes import USUAL_REPLY, RagPlan, RagWork
 from ...workflows.session import Saved, SavedFiles
-from ...workflows.typos import with_types
 from ..arguments import (
     asking_options,
     config_checked,
@@ -75,13 +71,9 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
 
     Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something is not
     read or would be shown by mistake; with --strict, also for the codes marked with a *."""
-    logger, found = ReportPrinter(), {}
+    logger = ReportPrinter()
     read = [load(path, logger) for path in find_documents(paths, logger, finder=finder)]
-    files = {str(file.path): file for file in read if file is not None}
-    documents = [parse_markdown_text(file.text) for file in files.values()]
-    types, used = with_types(KnitRules(), documents).types, count_types(documents)
-    for name, file in files.items():
-        found[name] = _look_over(file, types, used)
+    found = config_checked(lambda: look_over({str(file.path): file for file in read if file is not None}))
     if as_json:
         print_json([{"path": path, **asdict(seen), "findings": _as_rows(seen)} for path, seen in found.items()])
     else:
@@ -140,7 +132,10 @@ def rag(
         )
         return
     with ProgressBar(quiet) as work.progress:
-        rewrite(paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies, finder=finder)
+        rewrite(
+            paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies, finder=finder,
+            settled=Settled(work),
+        )  # fmt: skip
 
 
 def _annotate(saved: Saved, work: RagWork, files: SavedFiles, quiet: bool) -> bool:
@@ -177,15 +172,6 @@ def own_pass(
         rewrite(paths, work, check, diff, as_json, "changed", finder=finder)
     except PassError as error:
         raise click.UsageError(str(error)) from None
-
-
-def _look_over(file: MarkdownFile, types: frozenset[str], used: Mapping[str, int]) -> Overview:
-    """Return the overview of a file. types, used: those of the parts of all files, and how often each is used."""
-    project = config_checked(lambda: load_project(file.path))
-    problems: list[Problem] = []
-    blocks = parse_markdown_text(file.text, problems)
-    findings = find_mistakes(blocks, problems, replace(project.rules, types=types), used)
-    return overview(blocks, findings=[*wrong_settings(blocks, project), *findings])
 
 
 def _as_rows(seen: Overview) -> list[dict[str, Any]]:

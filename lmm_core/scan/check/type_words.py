@@ -21,6 +21,18 @@ def count_types(documents: Iterable[Sequence[Block]]) -> Counter[str]:
     return Counter(word for blocks in documents for _, word in typed_parts(blocks))
 
 
+def nearly_more_used(used: Counter[str]) -> list[tuple[str, str]]:
+    """Return the pairs of a type and one that it nearly is and that more parts have. Of the counts, nothing
+    else matters to `find_type_slips`."""
+    most_used = used.most_common(MOST_TYPES)
+    return sorted(
+        (word, other)
+        for word, number in used.items()
+        for other, more in most_used
+        if more > number and nearest(word, [other])
+    )
+
+
 def find_type_slips(
     blocks: Sequence[Block], rules: KnitRules, used: Mapping[str, int] | None = None, read: ReadParts = read_parts
 ) -> Iterator[Finding]:

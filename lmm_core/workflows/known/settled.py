@@ -1,0 +1,80 @@
+"""The documents that the RAG pass would leave as they are, which a check need not find out again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+
+from ...errors import ConfigError, ModelError
+from ...logging import LoggerBase, Report
+from ...markdown.files import MarkdownFile, project_root
+from ...models.sources import STAND_IN_NAME, known_sources
+from ...scan.annotations.tally import Tally
+from ...settings.project import Project, load_project
+from ..passes import RagWork, docid_of
+from .cache import Known, digest, key_of
+
+
+@dataclass
+class Settled:
+    """The documents that some work leaves as they are, without asking a model.
+
+    They are known by all that the work depends on: text, settings, options, model, and the keys there are."""
+
+    work: RagWork
+    _known: Known = field(default_factory=Known, init=False)
+
+    def __post_init__(self) -> None:
+        self._settings = cache(self._settings_of)
+
+    def is_known(self, file: MarkdownFile, logger: LoggerBase) -> bool:
+        """Return True if the work would leave a file as it is; what it would report is reported."""
+        key = self._key(file)
+        found = self._known.find([key]) if key else {}
+        for finding in found.values():
+            for report in finding["reports"]:
+                logger.report(Report(**report, path=str(file.path)))
+            tally = finding["tally"]
+            self.work.tallies[file.path] = Tally(**tally | {"names": set(tally["names"])})
+        return bool(found)
+
+    def keep(self, file: MarkdownFile, reports: Sequence[Report]) -> None:
+        """Remember that the work has left a file as it is, if no model was asked and nothing went wrong."""
+        tally, key = self.work.tallies.get(file.path), self._key(file)
+        if tally is None or key is None or tally.failed or not tally.names <= {STAND_IN_NAME}:
+            return
+        if any(report.level == "error" or report.path != str(file.path) for report in reports):
+            return
+        rows = [{name: value for name, value in asdict(one).items() if name != "path"} for one in reports]
+        self._known.keep({key: {"reports": rows, "tally": asdict(tally) | {"names": sorted(tally.names)}}})
+
+    def close(self) -> None:
+        """Close the cache."""
+        self._known.close()
+
+    def _key(self, file: MarkdownFile) -> bytes | None:
+        """Return the key of a file, None if the work has to be done whatever is known."""
+        settings = self._settings(project_root(file.path))
+        if settings is None:
+            return None
+        return key_of("settled", file.data, settings, file.path.stem.encode(), docid_of(file.path).encode())
+
+    def _settings_of(self, root: Path) -> bytes | None:
+        """Return a hash of all in a project that the work depends on."""
+        if self.work.opts or self.work.annotator or self.work.refresh:
+            return None
+        try:
+            project = load_project(root / "-")
+            name = self.work.models.annotator(project).name
+        except (ConfigError, ModelError):  # reported when the work is done
+            return None
+        return repr((digest(project), name, sorted(self.work.changes.items()), _keys_there(project))).encode()
+
+
+def _keys_there(project: Project) -> list[str]:
+    """Return the variables of the environment that hold keys: a header may name any model."""
+    sources = known_sources(project.sources).values()
+    return sorted({one.key_variable for one in sources if os.environ.get(one.key_variable)})
