@@ -169,7 +169,11 @@ def project_root(path: Path) -> Path:
 
     That is the nearest folder upward with a `config.toml`, else with `_quarto.yml` or `.git`.
     Without any of these it is the working folder if the file lies in it, else the file's folder."""
-    folder = path.resolve().parent
+    return root_of(path.resolve().parent)
+
+
+def root_of(folder: Path) -> Path:
+    """Return the project folder of the files in a folder, given with links followed; see `project_root`."""
     for marks in ROOT_MARKS:
         for place in (folder, *folder.parents):
             if any((place / mark).exists() for mark in marks):

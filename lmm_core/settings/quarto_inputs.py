@@ -25,6 +25,19 @@ SHOWN = 3  # names in a sentence
 _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A folder of documents. folder: with links followed; root, quarto: of the project and the Quarto project
+    that its documents belong to; named, typed: how their names begin in patterns from the root, and in those
+    from the working folder."""
+
+    folder: Path
+    root: Path
+    quarto: Path | None
+    named: str
+    typed: str
+
+
 @dataclass
 class DocumentFinder:
     """Finds the documents that a command works on. All commands that take folders use it.
@@ -37,7 +50,7 @@ class DocumentFinder:
     exclude: Sequence[str] = ()
     included: bool = True
     _files: dict[Path, tuple[Rules | None, Rules]] = field(default_factory=dict, init=False)  # by the project's root
-    _roots: dict[Path, tuple[Path, Path]] = field(default_factory=dict, init=False)  # by folder
+    _places: dict[Path, _Place] = field(default_factory=dict, init=False)  # by folder
     _typed: Rules | None = field(default=None, init=False)
     _pages: dict[Path, frozenset[str]] = field(default_factory=dict, init=False)  # by the Quarto project
 
@@ -56,33 +69,28 @@ class DocumentFinder:
 
     def why_not(self, path: Path) -> Literal["", "pattern", "no page"]:
         """Return why a document of a folder is not taken, "" if it is. Raise ConfigError and QuartoError."""
-        folder, root = self._places(path.parent)
-        place = folder / path.name
-        include, exclude = self._rules(root)
-        name = place.relative_to(root).as_posix()
-        here = Path.cwd().resolve()
-        typed = place.relative_to(here).as_posix() if place.is_relative_to(here) else place.as_posix().lstrip("/")
-        if matches(exclude, name) or matches(self._excluded(), typed):
+        place = self._place(path.parent)
+        include, exclude = self._rules(place.root)
+        if matches(exclude, place.named + path.name) or matches(self._excluded(), place.typed + path.name):
             return "pattern"
         if include is not None:
-            return "" if takes(include, name) else "pattern"
-        quarto = quarto_folder(place)
-        return "" if quarto is None or os.path.realpath(place) in self._pages_of(quarto) else "no page"
+            return "" if takes(include, place.named + path.name) else "pattern"
+        if place.quarto is None or os.path.realpath(place.folder / path.name) in self._pages_of(place.quarto):
+            return ""
+        return "no page"
 
     def is_left_out(self, path: Path, paths: Sequence[Path]) -> bool:
         """Return True if a document lies in one of the paths, which are folders and files, and is not taken.
 
         Raise ConfigError and QuartoError."""
-        if not is_document(path.name, INDEXED) or path.resolve() in [one.resolve() for one in paths]:
+        if not is_document(path.name, INDEXED) or os.path.realpath(path) in map(os.path.realpath, paths):
             return False
         return any(is_inside(path, folder) for folder in paths) and self.why_not(path) != ""
 
-    def _places(self, folder: Path) -> tuple[Path, Path]:
-        """Return a folder with links followed, and the root of the project that its documents belong to."""
-        if folder not in self._roots:
-            place = folder.resolve()
-            self._roots[folder] = place, project_root(place / "-")
-        return self._roots[folder]
+    def _place(self, folder: Path) -> _Place:
+        if folder not in self._places:
+            self._places[folder] = _find_place(folder)
+        return self._places[folder]
 
     def _excluded(self) -> Rules:
         if self._typed is None:
@@ -141,6 +149,15 @@ class DocumentFinder:
                 f"{counted(len(paths), 'document')} left out that {are} ({shown}); "
                 f'to use {them}, name {them}, or set include = ["*"] in [files] of config.toml'
             )
+
+
+def _find_place(folder: Path) -> _Place:
+    place, here = folder.resolve(), Path.cwd().resolve()
+    document = place / "-"
+    root = project_root(document)
+    typed = document.relative_to(here).as_posix() if document.is_relative_to(here) else document.as_posix().lstrip("/")
+    named = document.relative_to(root).as_posix()
+    return _Place(place, root, quarto_folder(document), named.removesuffix("-"), typed.removesuffix("-"))
 
 
 def _as_typed(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -9,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from ...markdown.blocks import Problem
-from ...markdown.files import MarkdownFile, project_root
+from ...markdown.files import MarkdownFile, root_of
 from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import Finding
@@ -47,7 +48,8 @@ def _look_over(files: Mapping[str, MarkdownFile], used: Counter[str], known: Kno
     project_of = _project_finder()
     near = repr((sorted(used), nearly_more_used(used))).encode()
     settings = cache(lambda root: digest(project_of(root)))
-    roots = {name: project_root(file.path) for name, file in files.items()}
+    root = cache(root_of)
+    roots = {name: root(Path(os.path.realpath(file.path)).parent) for name, file in files.items()}
     keys = {name: key_of("overview", file.data, settings(roots[name]), near) for name, file in files.items()}
     found = {key: _overview_from(row) for key, row in known.find(set(keys.values())).items()}
     new = {}

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ...errors import ConfigError, ModelError
 from ...logging import LoggerBase, Report
-from ...markdown.files import MarkdownFile, project_root
+from ...markdown.files import MarkdownFile, root_of
 from ...models.sources import STAND_IN_NAME, known_sources
 from ...scan.annotations.tally import Tally
 from ...settings.project import Project, load_project
-from ..passes import RagWork, docid_of
+from ..passes import RagWork
 from .cache import Known, digest, key_of
 
 
@@ -29,6 +29,7 @@ class Settled:
 
     def __post_init__(self) -> None:
         self._settings = cache(self._settings_of)
+        self._root = cache(root_of)
 
     def is_known(self, file: MarkdownFile, logger: LoggerBase) -> bool:
         """Return True if the work would leave a file as it is; what it would report is reported."""
@@ -57,10 +58,13 @@ class Settled:
 
     def _key(self, file: MarkdownFile) -> bytes | None:
         """Return the key of a file, None if the work has to be done whatever is known."""
-        settings = self._settings(project_root(file.path))
-        if settings is None:
+        place = os.path.realpath(file.path)
+        root = self._root(Path(place).parent)
+        if (settings := self._settings(root)) is None:
             return None
-        return key_of("settled", file.data, settings, file.path.stem.encode(), docid_of(file.path).encode())
+        return key_of(
+            "settled", file.data, settings, os.fsencode(file.path.stem), os.fsencode(os.path.relpath(place, root))
+        )
 
     def _settings_of(self, root: Path) -> bytes | None:
         """Return a hash of all in a project that the work depends on."""

@@ -1,0 +1,186 @@
+"""What is known of unchanged texts is not found out again, and never taken for what is true of another text."""
+
+import json
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
+from lmm_core.scan.check.type_words import nearly_more_used
+from lmm_core.workflows.known import cache as known_cache
+from lmm_core.workflows.known import overviews
+from lmm_core.workflows.known.cache import Known, digest, key_of
+from tests.commands import write
+
+LONG = "The mean of a sample is the sum of its values divided by their number, which every student knows by heart.\n"
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """Two documents in a project, which is the working folder."""
+    monkeypatch.chdir(tmp_path)
+    write(".git/HEAD", "")
+    write("one.md", f"---\ntitle: One\n---\n\n# A\n\n{LONG}\n")
+    write("two.md", f"---\ntitle: Two\n---\n\n# B\n\n---\ntype: exercise\n---\n\n{LONG}\n")
+    return tmp_path
+
+
+def lmm(*words):
+    """Run a command in this process."""
+    return CliRunner().invoke(cli, words)
+
+
+def counting(monkeypatch, module, name):
+    """Count the calls of a function."""
+    calls, function = [], getattr(module, name)
+
+    def counted(*given, **named):
+        calls.append(given)
+        return function(*given, **named)
+
+    monkeypatch.setattr(module, name, counted)
+    return calls
+
+
+# The cache
+
+
+def test_findings_are_filed_under_all_that_they_depend_on(tmp_path):
+    known = Known(tmp_path)
+    known.keep({key_of("overview", b"text", b"settings"): {"title": "Ü"}})
+    assert known.find([key_of("overview", b"text", b"settings")]) == {
+        key_of("overview", b"text", b"settings"): {"title": "Ü"}
+    }
+    others = [("overview", b"text2", b"settings"), ("overview", b"texts", b"ettings"), ("types", b"text", b"settings")]
+    assert known.find([key_of(*other) for other in others]) == {}
+    known.close()
+
+
+def test_another_version_of_the_program_knows_nothing(monkeypatch):
+    before = key_of("overview", b"text")
+    monkeypatch.setattr(known_cache, "_program", lambda: b"another")
+    assert key_of("overview", b"text") != before
+
+
+def test_old_findings_make_room(tmp_path):
+    known = Known(tmp_path, most_bytes=10_000)
+    for number in range(200):
+        known.keep({key_of("overview", b"%d" % number): "x" * 100})
+    assert known.size().bytes <= 15_000
+    assert known.find([key_of("overview", b"199")])
+    known.close()
+
+
+@pytest.mark.parametrize("content", [b"no database", b""])
+def test_a_cache_that_cannot_be_read_knows_nothing(tmp_path, content):
+    write(tmp_path / "known.sqlite", content)
+    known = Known(tmp_path)
+    assert known.find([key_of("overview", b"text")]) == {}
+    known.keep({key_of("overview", b"text"): 1})
+    known.close()
+
+
+def test_the_order_of_a_set_does_not_matter():
+    from lmm_core.settings.project import KnitRules
+
+    assert digest(KnitRules(frozenset("abc"))) == digest(KnitRules(frozenset("cba"))) != digest(KnitRules())
+
+
+# lmm scan
+
+
+def overviews_of(*arguments):
+    done = lmm("scan", *arguments, "--json")
+    return json.loads(done.stdout), done.stderr
+
+
+def test_a_second_scan_looks_into_no_document(course, monkeypatch):
+    first = overviews_of(".")
+    made = counting(monkeypatch, overviews, "_overview_of")
+    assert overviews_of(".") == first
+    assert made == []
+
+
+def test_an_edit_within_the_same_moment_is_seen(course):
+    overviews_of(".")
+    stamp = os.stat("one.md")
+    write("one.md", (course / "one.md").read_text().replace("title: One", "title: Own"))
+    os.utime("one.md", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert os.stat("one.md").st_size == stamp.st_size
+    assert [row["title"] for row in overviews_of(".")[0]] == ["Own", "Two"]
+
+
+def test_only_the_edited_document_is_looked_into(course, monkeypatch):
+    overviews_of(".")
+    made = counting(monkeypatch, overviews, "_overview_of")
+    write("one.md", (course / "one.md").read_text() + "\nMore.\n")
+    overviews_of(".")
+    assert [file.path.name for file, *_ in made] == ["one.md"]
+
+
+def test_a_new_type_in_one_document_counts_in_the_others(course):
+    """A class that is the type of a part elsewhere is a mistake."""
+    write("one.md", f"# A\n\n::: kwiz\n{LONG}:::\n")
+    assert overviews_of(".")[0][0]["findings"] == []
+    write("two.md", f"# B\n\n---\ntype: kwiz\n---\n\n{LONG}\n")
+    assert [one["code"] for one in overviews_of(".")[0][0]["findings"]] == ["type-elsewhere"]
+
+
+def test_other_settings_are_other_findings(course):
+    write("one.md", f"# A\n\n::: excercise\n{LONG}:::\n")
+    assert [one["code"] for one in overviews_of(".")[0][0]["findings"]] == ["near-miss"]
+    write("config.toml", '[knit]\nallowed_words = ["excercise"]\n')
+    assert overviews_of(".")[0][0]["findings"] == []
+
+
+def test_how_often_types_are_used_matters_only_where_they_are_near():
+    from collections import Counter
+
+    assert nearly_more_used(Counter(quiz=3, quizz=1, talk=9)) == [("quizz", "quiz")]
+    assert nearly_more_used(Counter(quiz=4, quizz=2, talk=1)) == [("quizz", "quiz")]
+    assert nearly_more_used(Counter(quiz=1, quizz=1)) == []
+
+
+# lmm rag --check
+
+
+def checked(*arguments):
+    done = lmm("rag", ".", "--check", *arguments)
+    return done.exit_code, done.stderr
+
+
+def test_a_second_check_says_the_same_and_works_on_no_document(course, monkeypatch):
+    from lmm_core.cli import files
+
+    write("two.md", (course / "two.md").read_text().replace("exercise", "exercisse"))  # to be warned of each time
+    lmm("rag", ".")
+    first = checked()
+    assert first[0] == 0
+    assert "exercisse" in first[1]
+    made = counting(monkeypatch, files, "work_on")
+    assert sorted(checked()[1].splitlines()) == sorted(first[1].splitlines())
+    assert made == []
+
+
+def test_a_check_after_an_edit_finds_it(course):
+    lmm("rag", ".")
+    assert checked()[0] == checked()[0] == 0
+    write("one.md", (course / "one.md").read_text().replace("# A\n", "# The mean\n\nA **mean** is a measure of centre.\n"))
+    assert checked()[0] == 1
+    assert "would be annotated: one.md" in checked()[1]
+
+
+def test_a_check_with_other_options_is_another_check(course):
+    lmm("rag", ".")
+    assert checked()[0] == 0
+    assert checked("--titles")[0] == 1
+    write("config.toml", "[RAG]\ntitles = true\n")
+    assert checked()[0] == 1
+
+
+def test_what_went_wrong_is_tried_again(course):
+    write("one.md", "---\ntitle: One\nmodel: {minor: nowhere/x}\n---\n\n# A\n\n" + LONG)
+    first = checked()
+    assert "nowhere" in first[1]
+    assert checked() == first
