@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import StoreError
+from ..files.holes import cut_holes, put_back_holes
 from ..files.marked import check_inside, check_no_links, is_ours, make_marked, remove_marked
 from ..markdown.files import write_markdown
-from .at_rest import cut_holes, put_back_holes
 from .edge_engine import (
     ShardSearch,
     cause_of,

@@ -21,7 +21,7 @@ from lmm_core.quarto.render import post_render
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorSpec
-from tests.commands import held, run, text, write
+from tests.commands import run, text, write
 from tests.indexing import document, lmm
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ def tree(folder):
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        found[name] = os.readlink(path) if path.is_symlink() else held(path) if path.is_file() else None
+        found[name] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
     return found
 
 

@@ -21,7 +21,7 @@ from lmm_core.quarto.render import pre_render
 from lmm_core.settings.quarto_inputs import find_inputs, with_included
 from lmm_core.workflows.session import SavedFiles
 from lmm_core.workflows.talk import keep_unmerged
-from tests.commands import held, write
+from tests.commands import write
 
 ROOT = Path(__file__).parents[2]
 WORDS = "that is told at some length, so that the text is no short one which is pooled with what stands around it."
@@ -65,7 +65,7 @@ def run(command):
 
 
 def bytes_of(folder):
-    return {path: held(path) for path in folder.rglob("*") if path.is_file()}
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def link(home, *names):
@@ -95,7 +95,7 @@ def test_no_command_reads_or_writes_outside(home, command):
     assert bytes_of(home) == before
     assert "swordfish" not in done.output
     for path in (path for path in Path().rglob("*") if path.is_file() and not path.is_symlink()):
-        assert b"swordfish" not in held(path), path
+        assert b"swordfish" not in path.read_bytes(), path
     assert "a link out of the folder, to " in done.stderr
     assert done.stderr.count("x0.md: warning: ") == 1 or "rag sub ." in command
 

@@ -10,7 +10,7 @@ import pytest
 
 from lmm_core.index.encoding import EncodingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
-from tests.commands import held, run, text, write
+from tests.commands import run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, lmm
 from tests.test_readme import fits, transcript
@@ -178,9 +178,9 @@ def test_all_encodings_are_those_that_can_be_had(notes, embedding_model, monkeyp
 
 def test_the_projects_index_is_left_alone(notes):
     lmm("index notes.md")
-    before = {path: held(path) for path in Path(".lmm").rglob("*") if path.is_file()}
+    before = {path: path.read_bytes() for path in Path(".lmm").rglob("*") if path.is_file()}
     lmm("bench notes.md")
-    assert {path: held(path) for path in Path(".lmm").rglob("*") if path.is_file()} == before
+    assert {path: path.read_bytes() for path in Path(".lmm").rglob("*") if path.is_file()} == before
     assert text("notes.md") == NOTES
     shutil.rmtree(".lmm")
     lmm("bench notes.md")

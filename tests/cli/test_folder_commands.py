@@ -16,7 +16,7 @@ from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.folders import add_tools, default_name, encoder_for, read_description
 from lmm_core.workflows.models import Models
-from tests.commands import held, text, write
+from tests.commands import text, write
 from tests.crawl.indexed import fill, page
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import document, lmm
@@ -119,7 +119,7 @@ def test_the_configured_embedding_model_is_used_and_another_one_refused(monkeypa
         write("config.toml", '[embeddings]\ndense_model = "openai/large"\n')
         for command in ("md-index --root docs", "md-search --query oak --index docs"):
             assert "embedding model openai/small, now openai/large" in lmm(command, status=1)[1]
-    assert not [path for path in Path(".md_index").rglob("*") if path.is_file() and b"sk-loopback" in held(path)]
+    assert not [path for path in Path(".md_index").rglob("*") if path.is_file() and b"sk-loopback" in path.read_bytes()]
 
 
 def test_a_failing_model_leaves_what_was_done(monkeypatch):

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.markdown import MetadataBlock, parse_markdown_text
 from lmm_core.models.tokens import count_tokens
-from tests.commands import BIN, held, run, text, write
+from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer, annotate
 from tests.strategies import LONG, outside_metadata, squeezed
 
@@ -56,7 +56,7 @@ def model(monkeypatch, tmp_path):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in held(path)] == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
 
 
 def lmm(command, status=0):

@@ -6,9 +6,10 @@ import shutil
 
 import pytest
 
+from lmm_core.files import holes
+from lmm_core.files.holes import HOLE, cut_holes, put_back_holes
 from lmm_core.models.embedders.embedder import Sparse
-from lmm_core.store import at_rest, edge_store
-from lmm_core.store.at_rest import HOLE, cut_holes, put_back_holes
+from lmm_core.store import edge_store
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import Search, Where
@@ -73,7 +74,7 @@ def test_the_record_is_on_the_disk_before_the_first_cut(collection, monkeypatch)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(at_rest, "_set_length", end)
+        patched.setattr(holes, "_set_length", end)
         cut_holes(collection)
     assert json.loads((collection / "lengths.json").read_bytes())["shard/wal/open-1"][1] == LONG
     put_back_holes(collection)

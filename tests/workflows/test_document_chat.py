@@ -15,7 +15,7 @@ import pytest
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.workflows.talk import markdown_clear_messages, markdown_edits, markdown_messages
-from tests.commands import BIN, held, run, text, write
+from tests.commands import BIN, run, text, write
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer
 from tests.strategies import LONG, outside_metadata
@@ -33,7 +33,7 @@ def model(monkeypatch, tmp_path):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in held(path)] == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
 
 
 def change(before, after, path="notes.md"):

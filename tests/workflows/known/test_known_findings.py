@@ -166,7 +166,9 @@ def test_a_second_check_says_the_same_and_works_on_no_document(course, monkeypat
 def test_a_check_after_an_edit_finds_it(course):
     lmm("rag", ".")
     assert checked()[0] == checked()[0] == 0
-    write("one.md", (course / "one.md").read_text().replace("# A\n", "# The mean\n\nA **mean** is a measure of centre.\n"))
+    write(
+        "one.md", (course / "one.md").read_text().replace("# A\n", "# The mean\n\nA **mean** is a measure of centre.\n")
+    )
     assert checked()[0] == 1
     assert "would be annotated: one.md" in checked()[1]
 

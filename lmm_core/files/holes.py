@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..files.writing import write_file
+from .writing import write_file
 
 RECORD = "lengths.json"
 HOLE = 65_536  # bytes; a shorter one stays
