@@ -23,6 +23,7 @@ from ...settings.quarto_project import quarto_language
 from ..encode import Encoded, blocklist_encode, source_of
 from ..models import Models
 from ..passes import RagWork, docid_of, project_of, report_concerns, reporting, save_as
+from .waiting import Waiting
 
 STDIN = "stdin:"  # before the id of a document that has no file
 # What records and documents have that they had not before; in each hash, so that older ones are written anew.
@@ -98,7 +99,7 @@ def hash_document(file: MarkdownFile, project: Project, encoder: Encoder | None)
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def check_docids(made: Sequence[Encoded], records: Mapping[str, FileRecord], root: Path) -> None:
+def check_docids(made: Sequence[Waiting], records: Mapping[str, FileRecord], root: Path) -> None:
     """Raise StoreError if two files have the same id, before anything is written.
 
     A file that was begun and not finished does not count, because its id is not known."""

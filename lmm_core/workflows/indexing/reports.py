@@ -9,7 +9,7 @@ from ...index.encoding import Encoder
 from ...index.refresh import Counts
 from ...logging import LoggerBase, counted
 from ...models.languages.recognize import language_name
-from ..encode import Encoded
+from .waiting import Waiting
 
 
 def describe_languages(found: Mapping[tuple[str, str], int]) -> str:
@@ -32,9 +32,9 @@ def describe_counts(counts: Counts, dry_run: bool = False) -> str:
     return f"{written}, {counts.removed} removed{moved}, {counts.unchanged} unchanged"
 
 
-def report_long(made: Sequence[Encoded], encoder: Encoder | None, logger: LoggerBase) -> None:
+def report_long(made: Sequence[Waiting], encoder: Encoder | None, logger: LoggerBase) -> None:
     """Say how many chunks the embedding model will cut, which happens with sizes that are configured."""
-    too_long, count = sum(one.too_long for one in made), sum(len(one.chunks) for one in made)
+    too_long, count = sum(one.too_long for one in made), sum(one.count for one in made)
     embedder = encoder.embedder if encoder is not None else None
     if too_long and embedder is not None:
         logger.warning(

@@ -43,6 +43,7 @@ from ..models import Models
 from .documents import STDIN, annotate_document, check_docids, encode_document, hash_document, load_document
 from .reports import report_long
 from .stores import collection_names, drop_collections
+from .waiting import Waiting
 
 
 @dataclass
@@ -104,15 +105,15 @@ class Upload:
                 counts += Counts(unchanged=self.records[source_of(file.path, self.project)].count, same=1)
             else:
                 changed.append(file)
-        encoded = [(file, one) for file in changed if (one := self._encode(file)) is not None]
-        self.languages = Counter((one.language, one.named_by) for _, one in encoded)
-        await self._begin([one for _, one in encoded])
-        report_long([one for _, one in encoded], self.encoder, self.logger)
-        self.expect(sum(len(one.chunks) for _, one in encoded))
-        for file, one in encoded:
-            counts += await self._write(one, self._fingerprint(file))
+        waiting = [Waiting(one, self._fingerprint(file)) for file in changed if (one := self._encode(file)) is not None]
+        self.languages = Counter((one.language, one.named_by) for one in waiting)
+        await self._begin(waiting)
+        report_long(waiting, self.encoder, self.logger)
+        self.expect(sum(one.count for one in waiting))
+        for document in waiting:
+            counts += await self._write(document.unpack(), document.fingerprint)
         if self.replacement is not None:
-            if not encoded:
+            if not waiting:
                 raise StoreError("None of the files could be indexed: the index stays as it was.")
             await asyncio.to_thread(self.replacement.finish)
         return counts
@@ -154,8 +155,9 @@ class Upload:
             source=source,
             embedder=self.encoder.embedder,
         )
-        await self._begin([one])
-        report_long([one], self.encoder, self.logger)
+        waiting = [Waiting(one, "")]
+        await self._begin(waiting)
+        report_long(waiting, self.encoder, self.logger)
         return await self._write(one, "")
 
     async def _prepare(self) -> None:
@@ -214,7 +216,7 @@ class Upload:
         is_annotated = self.annotate and not self.dry_run
         return encode_document(file, self._project_of(file), self.encoder, is_annotated, self.logger)
 
-    async def _begin(self, made: Sequence[Encoded]) -> None:
+    async def _begin(self, made: Sequence[Waiting]) -> None:
         """Record all files whose points will change as begun, before the first point changes.
 
         These are the files to index, and those that had their ids before (the old name of a
