@@ -14,13 +14,15 @@ from pathlib import Path
 
 from ..errors import MarkdownError
 from ..logging import LoggerBase
-from ..markdown.blocks import Block, header_content
+from ..markdown.blocks import Block, header_content, serialize_blocks
 from ..markdown.files import read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
-from ..scan.check.near_misses import find_near_misses, types_in
+from ..scan.check.near_misses import find_near_misses
 from ..scan.check.unreadable import find_errors
 from ..scan.left_out import find_pieces
+from .known.cache import digest, remembered
+from .known.overviews import count_all_types
 
 PUBLISHED_CODE = (
     "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
@@ -35,7 +37,7 @@ MEANT = (
 
 def with_types(rules: KnitRules, documents: Iterable[Sequence[Block]]) -> KnitRules:
     """Return the rules with the types that parts of some documents have."""
-    return replace(rules, types=rules.types.union(*map(types_in, documents)))
+    return replace(rules, types=rules.types.union(count_all_types(map(serialize_blocks, documents))))
 
 
 def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRules) -> list[str]:
@@ -45,11 +47,22 @@ def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRule
     anyway, blocks that cannot be read, and words that are nearly ours, with how to allow one."""
     errors: list[str] = []
     near: list[str] = []
+    names, things = [], []
     for name, blocks in documents:
-        errors += [f"{name}:{line}: {PUBLISHED_CODE}" for line in published_code(blocks, rules)]
-        errors += [f"{name}:{problem.line}: {problem.message}" for problem in find_errors(blocks)]
-        near += [f"{name}:{problem.line}: {problem.message}" for problem in find_near_misses(blocks, rules)]
+        names.append(name)
+        things.append((serialize_blocks(blocks).encode("utf-8", "surrogatepass"), blocks))
+    found = remembered("typos", digest(rules), things, lambda blocks: _typos(blocks, rules))
+    for name, (wrong, nearly) in zip(names, found, strict=True):
+        errors += [f"{name}:{line}: {message}" for line, message in wrong]
+        near += [f"{name}:{line}: {message}" for line, message in nearly]
     return [*errors, *near, *([MEANT] if near else [])]
+
+
+def _typos(blocks: Sequence[Block], rules: KnitRules) -> list[list[tuple[int, str]]]:
+    """Return what is wrong in a document, and what is nearly a word of ours, each with its line."""
+    wrong = [(line, PUBLISHED_CODE) for line in published_code(blocks, rules)]
+    wrong += [(problem.line, problem.message) for problem in find_errors(blocks)]
+    return [wrong, [(problem.line, problem.message) for problem in find_near_misses(blocks, rules)]]
 
 
 def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:

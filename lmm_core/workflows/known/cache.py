@@ -12,16 +12,17 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...errors import CacheError
 from ...models.cache_file import CacheFile
 
+Thing = TypeVar("Thing")
 MOST_BYTES = 200_000_000
 OLD = 86_400  # seconds after which it is written again when a finding was last used
 
@@ -63,6 +64,8 @@ class Known(CacheFile):
 
     def keep(self, findings: Mapping[bytes, Any]) -> None:
         """Write findings, given as JSON values."""
+        if not findings:
+            return
         now = time.time()
         rows = [(key, json.dumps(finding, ensure_ascii=False)) for key, finding in findings.items()]
         with suppress(CacheError):
@@ -81,6 +84,23 @@ class Known(CacheFile):
 
         Raise CacheError if its file cannot be removed."""
         return KnownSize(*self._remove())
+
+
+def remembered(
+    kind: str, settings: bytes, things: Sequence[tuple[bytes, Thing]], find: Callable[[Thing], Any]
+) -> list[Any]:
+    """Return what is found in each of some things, as JSON values; what is known is not found again.
+
+    things: each after the bytes that, beside the settings, decide what is found."""
+    keys = [key_of(kind, settings, data) for data, _ in things]
+    with closing(Known()) as known:
+        found = known.find(set(keys))
+        new = {}
+        for key, (_, thing) in zip(keys, things, strict=True):
+            if key not in found:
+                new[key] = found[key] = find(thing)
+        known.keep(new)
+    return [found[key] for key in keys]
 
 
 def key_of(kind: str, *parts: bytes) -> bytes:
