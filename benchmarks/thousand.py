@@ -1,6 +1,6 @@
 """What each step of CI takes for a course of a thousand chapters: from nothing, and after one edited paragraph.
 
-python benchmarks/thousand.py [--chapters 10 100 1000] [--runs 3] [--site] [--keep FOLDER]
+python benchmarks/thousand.py [--chapters 10 100 1000] [--runs 3] [--site]
 
 The chapters are made of the corpora's sections, in another order and with other words in each, 20 KB and
 12 sections a chapter; a local server's model annotates them. --site: also render the site with pandoc
@@ -13,19 +13,19 @@ import argparse
 import os
 import random
 import re
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from annotate import server
 from tables import machine, print_table
-from texts import corpora
+from texts import ROOT, corpora
 
 from lmm_core.markdown import HeadingBlock, parse_markdown_text, serialize_blocks
 
@@ -34,12 +34,31 @@ CHAPTER = 20_000  # characters
 WORD = re.compile(r"\b[a-z]{6,}\b")
 SYLLABLES = [first + second for first in "bdfgklmnprst" for second in "aeiou"]
 CONFIG = """
-[models.bench]
-url = "{url}"
+[minor]
+model = "bench/m"
 
-[major]
-model = "bench/model"
+[sources.bench]
+base_url = "{url}"
 """
+SERVE = """
+import re, json, sys, time
+from tests.model_server import ModelServer
+def reply(body):
+    asked = [one["content"] for one in body["messages"] if one["role"] == "user"][-1]
+    words = sorted(set(re.findall("[a-z]{6,}", asked.split("<text>")[-1])), key=len)[-6:]
+    return json.dumps({"questions": [f"What of {' '.join(words)}?"], "summary": f"About {' '.join(words)}."})
+with ModelServer(reply=reply) as server:
+    print(server.url, flush=True)
+    time.sleep(10**6)
+"""
+EDIT = "This paragraph was written today, about {}.\n"
+STEPS = {
+    "lmm scan": ["scan", "."],
+    "lmm rag --check": ["rag", ".", "--check", "-q"],
+    "lmm course --steps check": ["course", ".", "--steps", "check", "--json"],
+    "lmm index": ["index", "."],
+}
+SITE = {"leak check": ["course", ".", "--steps", "leaks", "--json"]}
 
 
 def sections() -> list[str]:
@@ -76,3 +95,95 @@ def write_course(folder: Path, chapters: int) -> None:
         while sum(map(len, parts)) < CHAPTER:
             parts.append(varied(chance.choice(pool), chance).rstrip("\n") + "\n\n")
         (folder / f"chapter-{number:04}.md").write_text("".join(parts), encoding="utf-8", newline="")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command that was run: seconds, and the memory it held at most, in MB."""
+
+    seconds: float
+    memory: float
+
+
+def run(folder: Path, words: list[str], wanted: int = 0) -> Step:
+    """Run a command in a course, with a cache of its own."""
+    environment = os.environ | {"HOME": str(folder.parent), "XDG_CACHE_HOME": str(folder.parent / "cache")}
+    begun = time.perf_counter()
+    process = subprocess.Popen([COMMAND, *words], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=-1)
+    assert process.stderr is not None
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) != wanted:
+        raise SystemExit(f"lmm {' '.join(words)}: {said.decode()[-2000:]}")
+    return Step(time.perf_counter() - begun, usage.ru_maxrss / 1000)
+
+
+def edit(folder: Path, number: int) -> None:
+    """Write a paragraph at the end of a chapter."""
+    chapter = folder / f"chapter-{number % len(list(folder.glob('chapter-*.md'))):04}.md"
+    chapter.write_text(chapter.read_text(encoding="utf-8") + "\n" + EDIT.format(number), encoding="utf-8", newline="")
+
+
+def measure(folder: Path, chapters: int, runs: int, with_site: bool) -> Iterator[list[str]]:
+    """A row for each step: from nothing, and the median after an edited paragraph."""
+    write_course(folder, chapters)
+    with model_server() as url:
+        (folder / "config.toml").write_text(CONFIG.format(url=url), encoding="utf-8")
+        annotated = run(folder, ["rag", ".", "-q"])
+        yield [
+            f"{chapters:,}",
+            "lmm rag (with its model)",
+            f"{annotated.seconds:.2f}",
+            "",
+            "",
+            f"{annotated.memory:.0f}",
+        ]
+        if with_site:
+            run(folder, ["course", ".", "--steps", "render"])
+        steps = STEPS | (SITE if with_site else {})
+        first = {name: run(folder, words) for name, words in steps.items()}
+        later: dict[str, list[Step]] = {name: [] for name in steps}
+        for number in range(runs):
+            edit(folder, number)
+            for name, words in steps.items():
+                later[name].append(run(folder, words, wanted=int("--check" in words)))
+    for name in steps:
+        after = median(step.seconds for step in later[name])
+        memory = max(step.memory for step in (first[name], *later[name]))
+        wanted = "<= 1" if chapters == 1_000 else ""
+        yield [f"{chapters:,}", name, f"{first[name].seconds:.2f}", f"{after:.2f}", wanted, f"{memory:.0f}"]
+    total = sum(median(step.seconds for step in found) for found in later.values())
+    whole = sum(step.seconds for step in first.values())
+    yield [f"{chapters:,}", "sum", f"{whole:.2f}", f"{total:.2f}", "<= 3" if chapters == 1_000 else "", ""]
+
+
+@contextmanager
+def model_server() -> Iterator[str]:
+    """The address of a model that answers at once, in a process of its own."""
+    running = subprocess.Popen([sys.executable, "-c", SERVE], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    try:
+        yield running.stdout.readline().strip()
+    finally:
+        running.kill()
+        running.wait()
+
+
+def main() -> None:
+    """Measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chapters", type=int, nargs="+", default=[10, 100, 1_000])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--site", action="store_true", help="render the site, too, and look for leaks in it")
+    asked = parser.parse_args()
+    print(machine())
+    rows = []
+    for chapters in asked.chapters:
+        with tempfile.TemporaryDirectory() as folder:
+            rows += measure(Path(folder) / "course", chapters, asked.runs, asked.site)
+    columns = ["chapters", "step", "from nothing, s", "after an edit, s", "wanted", "MB"]
+    print_table(f"A course of 20 KB a chapter: each step of CI, medians of {asked.runs} edits", columns, rows)
+
+
+if __name__ == "__main__":
+    main()

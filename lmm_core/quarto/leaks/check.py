@@ -29,7 +29,7 @@ from .findings import Findings, Leak
 from .short_parts import ShortParts, beside_others, find_short_parts
 from .site_text import Text, find_files, read_texts
 from .sources import Secret, Sources, read_sources, stays_in
-from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
+from .words import Index, Stream, find_needles, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"data\.js|part-\d+\.js")
 
@@ -123,19 +123,20 @@ def _wanted(read: Sources, sources: Sequence[Path], project: Project, ask: AskBo
     for at in too_short:
         needles[at] = [*beside_others(at, read.secrets[at])]
     every = [needle for found in needles for needle in found]
-    index = _index(every, read.kept)
+    index = Index(every)
+    _forget(index, read.kept)
     data = index
     if ask:
-        data = _index(every, [*read.kept, *_texts_for_data(dict.fromkeys(sources), project, ask.include)])
+        data = index.copy()
+        _forget(data, _texts_for_data(dict.fromkeys(sources), project, ask.include, read.hidden))
     return _Wanted(read.secrets, index, data, find_short_parts(read, too_short))
 
 
-def _index(needles: Sequence[Needle], kept: Iterable[list[str]]) -> Index:
-    index = Index(needles)
+def _forget(index: Index, kept: Iterable[list[str]]) -> None:
+    """Drop from an index what texts say, given by document."""
     for texts in kept:
         index.forget(Stream([word for text in texts for word in markdown_words(text)]))
         index.forget(Stream([word for text in texts for word in text_words(text)]))
-    return index
 
 
 # The data of an ask box
@@ -145,7 +146,9 @@ def _is_data(file: Path) -> bool:
     return file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
 
 
-def _texts_for_data(sources: Iterable[Path], project: Project, include: frozenset[str]) -> Iterator[list[str]]:
+def _texts_for_data(
+    sources: Iterable[Path], project: Project, include: frozenset[str], hidden: set[Path]
+) -> Iterator[list[str]]:
     """Yield the texts that only the data may hold, by document. Documents that cannot be read are
     skipped; they were reported before."""
     for path in sources:
@@ -155,8 +158,9 @@ def _texts_for_data(sources: Iterable[Path], project: Project, include: frozense
             continue
         header = header_content(blocks)
         rules = page_rules(path, header, project.rules)
-        rules = replace(rules, keep=rules.keep | include)
-        yield [*stays_in(blocks, rules)]
+        if not include <= rules.keep or path.resolve() in hidden:
+            rules = replace(rules, keep=rules.keep | include)
+            yield [*stays_in(blocks, rules)]  # else it was forgotten before
         yield [*_annotations(blocks, rules)]
 
 

@@ -39,11 +39,13 @@ class Secret:
 @dataclass(slots=True)
 class Sources:
     """The secrets of some documents, and the texts that stay in, by document. names: the names of
-    headings and references that the notes use themselves."""
+    headings and references that the notes use themselves; hidden: files of which nothing stays in,
+    since only parts that are left out include them."""
 
     secrets: list[Secret] = field(default_factory=list)
     kept: list[list[str]] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
+    hidden: set[Path] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,10 @@ def read_sources(sources: Sequence[Path], published: Sequence[Path], project: Pr
     found = Sources(kept=[_project_texts(project)])
     paths = dict.fromkeys([*sources, *published])
     documents = [_read(path, blocks, project) for path in paths if (blocks := _load(path, logger))]
-    hidden = _included_out(documents, project)
+    found.hidden = _included_out(documents, project)
     for one in documents:
         pieces = one.pieces
-        if one.path.resolve() in hidden:
+        if one.path.resolve() in found.hidden:
             pieces = [replace(piece, is_out=True) for piece in pieces]
         else:
             found.kept.append([*stays_in(one.blocks, one.rules)])

@@ -17,6 +17,7 @@ WORDS = 6  # words of a run that is looked for
 LEAST = 3  # words that a part without such a run has to have
 LONG, SHORT = 16, 8  # letters that a run, and a part without one, have to have
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_ASCII_WORD = re.compile("[a-z0-9]+")  # the same in a text of ASCII in lower case
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _MARKUP = re.compile(
@@ -33,6 +34,8 @@ _MARKUP = re.compile(
 
 def text_words(text: str) -> list[str]:
     """Return the words of a text, without case, ligatures, punctuation and soft hyphens."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
     return _WORD.findall(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold())
 
 
@@ -102,6 +105,12 @@ class Index:
         for needle in needles:
             index, size = (self.long, LONG) if len(needle.letters) >= LONG else (self.short, SHORT)
             index.setdefault(needle.letters[:size], []).append(needle)
+
+    def copy(self) -> Index:
+        """Return an index of the same needles, which forgets on its own."""
+        other = Index(())
+        other.long, other.short = dict(self.long), dict(self.short)
+        return other
 
     def find(self, stream: Stream) -> list[tuple[int, list[str]]]:
         """Return the numbers of the secrets that a text has, each with its words that come first in
