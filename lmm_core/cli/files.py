@@ -16,7 +16,7 @@ import click
 from ..errors import ConfigError, MarkdownError, QuartoError
 from ..logging import Report, say
 from ..markdown.blocks import serialize_blocks
-from ..markdown.files import MarkdownFile, read_markdown, write_markdown
+from ..markdown.files import MarkdownFile, write_markdown
 from ..scan.annotations.tally import Tally, total
 from ..settings.quarto_inputs import DocumentFinder
 from ..workflows.models import Models
@@ -40,15 +40,6 @@ class FileOutcome:
     path: str
     changed: bool = False
     reports: list[dict[str, Any]] = field(default_factory=list)
-
-
-def load(path: Path, logger: ReportPrinter) -> MarkdownFile | None:
-    """Return a file, or None if it cannot be read, which is reported."""
-    try:
-        return read_markdown(path)
-    except (OSError, MarkdownError) as error:
-        report_failure(error, path, logger)
-        return None
 
 
 async def work_file(path: Path, work: Work, logger: ReportPrinter) -> tuple[MarkdownFile, str] | None:

@@ -28,7 +28,7 @@ from ..models.prompts import ANNOTATION_TOKENS
 from ..models.sources import ModelSource, known_sources
 from ..scan.annotations.removal import By, Removal
 from ..scan.annotations.tally import Tally
-from ..scan.check.finding import Finding, report_findings
+from ..scan.check.finding import report_findings
 from ..scan.check.mistakes import FOR_ANNOTATIONS, find_concerns
 from ..scan.check.near_misses import find_near_misses
 from ..scan.header import report_errors, scan
@@ -36,7 +36,7 @@ from ..scan.knit import knit
 from ..scan.options import ScanOpts
 from ..scan.rag import PlannedRequest, Progress, RagRun
 from ..settings.arguments import validated
-from ..settings.project import Project, for_document, load_project
+from ..settings.project import Project, for_document, load_project, wrong_values
 from .models import Models
 
 USUAL_REPLY = 120  # tokens of five questions and a summary, as small models write them
@@ -182,22 +182,9 @@ def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) ->
     try:
         return for_document(project, header_content(blocks))
     except ConfigError as error:
-        for one in _wrong_values(blocks, error):
+        for one in wrong_values(blocks, error):
             logger.error(one.message, one.line)
         return None
-
-
-def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
-    """Return the settings in a document's header that cannot be used."""
-    try:
-        for_document(project, header_content(blocks))
-    except ConfigError as error:
-        return _wrong_values(blocks, error)
-    return []
-
-
-def _wrong_values(blocks: Sequence[Block], error: ConfigError) -> list[Finding]:
-    return [Finding(blocks[0].line, "header-value", problem) for problem in str(error).split("\n")]
 
 
 def report_concerns(
