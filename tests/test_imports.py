@@ -281,9 +281,9 @@ NOTES = ["yaml", "lmm_core.markdown", "lmm_core.settings.project"]
 @pytest.mark.parametrize(
     ("arguments", "unneeded", "most"),
     [
-        ("--help", [*MODELS, *NOTES, "lmm_core.cli.commands"], 200),
-        ("scan notes.md", MODELS, 340),
-        ("models list", [*MODELS, *NOTES], 250),
+        ("--help", [*MODELS, *NOTES, "lmm_core.cli.commands"], 160),
+        ("scan notes.md", MODELS, 270),
+        ("models list", [*MODELS, *NOTES], 180),
     ],
 )
 def test_a_command_imports_what_it_uses(arguments, unneeded, most, tmp_path, monkeypatch):

@@ -6,7 +6,6 @@ import pytest
 
 from lmm_core.errors import TrustError
 from lmm_core.markdown.files import read_markdown
-from lmm_core.models import trust
 from lmm_core.models.addresses import address_of, read_host
 from lmm_core.models.trust import (
     Pair,
